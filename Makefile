@@ -1,0 +1,53 @@
+# make demo: installs only what the demonstration needs. make test: everything but the peers of the benchmarks.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint types bench clean
+
+help:
+	@echo "make demo   weigh a simulated arm, write demo/report.html"
+	@echo "make test   lint, types, tests"
+	@echo "make setup  .venv with every extra but the benchmarks' peers"
+	@echo "make bench  speed against other packages"
+
+$(STAMPS)/venv:
+	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else 0'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/demo: pyproject.toml $(STAMPS)/venv
+	$(BIN)/python -m pip install --quiet --editable ".[report]"
+	touch $@
+
+$(STAMPS)/setup: pyproject.toml $(STAMPS)/venv
+	$(BIN)/python -m pip install --quiet --editable ".[robots,sim,report,bags,qp,search,scale,dev]"
+	touch $@ $(STAMPS)/demo
+
+$(STAMPS)/bench: pyproject.toml $(STAMPS)/setup
+	$(BIN)/python -m pip install --quiet --editable ".[bench]"
+	touch $@
+
+setup: $(STAMPS)/setup
+
+demo: $(STAMPS)/demo
+	$(BIN)/steelyard demo -o demo
+
+lint: $(STAMPS)/setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMPS)/setup
+	$(BIN)/mypy
+
+test: lint types
+	$(BIN)/python -m pytest -n 2
+
+bench: $(STAMPS)/bench
+	$(BIN)/python -m bench
+
+clean:
+	rm -rf $(VENV) demo .mypy_cache .ruff_cache .pytest_cache

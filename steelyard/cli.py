@@ -1,0 +1,359 @@
+"""The command line: verbs, results on stdout, progress on stderr, one sentence of verdict at the end.
+
+Everything heavy is imported inside the commands, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from steelyard.identify import Identification, Options
+
+app = typer.Typer(
+    name="steelyard",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Weigh a robot while it moves: mass, centre of mass and inertia of every link from a log of its motion.",
+)
+
+RobotArgument = Annotated[
+    str, typer.Argument(metavar="ROBOT", help="URDF or MJCF file, or a name of `steelyard robots`.")
+]
+OutOption = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder for the results.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
+
+
+BaseKind = Literal["auto", "fixed", "floating"]
+EquationKind = Literal["auto", "joint", "base", "full", "contact-free"]
+MethodKind = Literal["lmi", "least-squares"]
+PriorKind = Literal["cad", "box", "none"]
+RegularisationKind = Literal["quadratic", "entropic"]
+NullSpaceKind = Literal["structure", "data"]
+FrictionKind = Literal["none", "viscous", "coulomb", "all"]
+
+
+@app.command()
+def identify(
+    robot: RobotArgument,
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG…", help="Logs: .parquet, .csv, .csv.gz or .npz.")],
+    out: OutOption,
+    base: Annotated[BaseKind, typer.Option(help="Whether the base moves.")] = "auto",
+    links: Annotated[
+        list[str] | None, typer.Option(metavar="L,…", help="Bodies to identify (L,…); the others stay as described.")
+    ] = None,
+    equations: Annotated[EquationKind, typer.Option(help="Which rows to use.")] = "auto",
+    method: Annotated[MethodKind, typer.Option(help="What a link may be.")] = "lmi",
+    prior: Annotated[PriorKind, typer.Option(help="What is believed beforehand.")] = "cad",
+    regularisation: Annotated[
+        RegularisationKind, typer.Option(help="How the prior pulls (method lmi).")
+    ] = "quadratic",
+    null_space: Annotated[
+        NullSpaceKind, typer.Option(help="Where least-squares takes the unseen directions from.")
+    ] = "structure",
+    friction: Annotated[
+        FrictionKind, typer.Option(help="Joint terms identified along with the links.")
+    ] = "none",
+    feet: Annotated[
+        list[str] | None, typer.Option(metavar="F,…", help="Frames that may touch; also F:point:RADIUS, F:surface.")
+    ] = None,
+    lock: Annotated[list[str] | None, typer.Option(metavar="J=Q", help="Hold a joint at a value (rad or m).")] = None,
+    repair_prior: Annotated[bool, typer.Option(help="Make unphysical bodies of the description physical.")] = False,
+    robust: Annotated[bool, typer.Option(help="Let outliers count less (Huber loss).")] = False,
+    cutoff: Annotated[float | None, typer.Option(metavar="HZ", help="Low-pass of both sides of the equations.")] = None,
+    kinematics_cutoff: Annotated[float | None, typer.Option(metavar="HZ", help="Low-pass of the motion.")] = None,
+    gravity: Annotated[
+        tuple[float, float, float] | None, typer.Option(metavar="X Y Z", help="m/s², of a tilted fixed base.")
+    ] = None,
+    validate: Annotated[list[Path] | None, typer.Option(metavar="LOG", help="Held-out log; may be repeated.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Identify a robot from logs of its motion: writes estimate.json, robot.urdf, report.html and more."""
+    from steelyard.identify import Options
+    from steelyard.samples import Filter
+    from steelyard.write.results import refuse_overwriting
+
+    options = Options(
+        base=base, equations=equations, method=method, prior=prior,
+        regularisation=regularisation, null_space=null_space, friction=friction,
+        links=_listed(links), feet=_listed(feet), lock=_locks(lock), repair_prior=repair_prior, robust=robust,
+        filter=Filter(_positive("--cutoff", cutoff), _positive("--kinematics-cutoff", kinematics_cutoff)),
+        gravity=gravity,
+    )  # fmt: skip
+    refuse_overwriting(out, [*logs, *(validate or []), *([Path(robot)] if Path(robot).exists() else [])])
+    _run_identify(robot, logs, options, validate or [], out, as_json)
+
+
+@app.command()
+def check(
+    robot: RobotArgument, log: Annotated[Path, typer.Argument(metavar="LOG")], as_json: JsonOption = False
+) -> None:
+    """Say what is wrong with a log and what its motion excites; never fits anything."""
+    from steelyard.survey import survey
+
+    with _progress() as progress:
+        found = survey(robot, log, progress)
+    if as_json:
+        print(json.dumps(found.as_json(), indent=1, allow_nan=False, ensure_ascii=False))
+    else:
+        for line in found.lines():
+            print(line)
+    raise typer.Exit(3 if found.findings else 0)
+
+
+@app.command()
+def demo(
+    robot: Annotated[str, typer.Option(help="Which demonstration: ur10 (an arm).")] = "ur10",
+    out: OutOption = Path("demo"),
+    as_json: JsonOption = False,
+) -> None:
+    """Weigh a simulated arm that differs from its description, and compare with the truth."""
+    from steelyard.demo import ROBOTS, run_arm
+    from steelyard.errors import Finding, UsageError
+    from steelyard.write.results import write_results
+
+    if robot not in ROBOTS:
+        raise UsageError(Finding(f"demo {robot!r}", "does not exist", f"Demos: {', '.join(ROBOTS)}"))
+    with _progress() as progress:
+        shown = run_arm(robot, out, progress=progress)
+        progress("writing")
+        files = write_results(shown.result, out)
+    if as_json:
+        print(shown.result.estimate.to_json(), end="")
+        return
+    print("Arm demonstration: simulated, so the truth is known. Nothing below was told to the identification.\n")
+    _print_bodies(shown.result, truth=True)
+    print(
+        f"\nDistance from the truth in base parameters (all that motion can show): description "
+        f"{100 * shown.description_error:.1f} %, identified {100 * shown.estimate_error:.2f} %."
+    )
+    _print_end(shown.result, files)
+
+
+@app.command()
+def compare(
+    a: Annotated[Path, typer.Argument(help="Folder or estimate.json of `identify`, or a robot description.")],
+    b: Annotated[Path, typer.Argument(help="The other.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Show how two estimates differ, in units of their own uncertainty."""
+    from steelyard.compare import compare as compared
+
+    differences = compared(a, b)
+    if as_json:
+        print(json.dumps([d.as_json() for d in differences], indent=1, allow_nan=False))
+        return
+    rows = [
+        [d.body, f"{d.mass[0]:.3f} ({d.verdicts[0]})", f"{d.mass[1]:.3f} ({d.verdicts[1]})",
+         f"{1e3 * d.com_distance:.1f}", f"{100 * d.inertia_distance:.0f} %",
+         "—" if d.deviations is None else f"{d.deviations:.1f} σ"]
+        for d in differences
+    ]  # fmt: skip
+    _table(
+        ["body", f"mass in A, kg ({a})", f"mass in B, kg ({b})", "CoM apart, mm", "inertia apart", "worst parameter"],
+        rows,
+    )
+    widths = [d.deviations for d in differences if d.deviations is not None]
+    if widths:
+        print(f"\n{sum(w <= 3 for w in widths)} of {len(widths)} bodies agree within three standard deviations.")
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What `identify` wrote.")],
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="HTML file; default DIR/report.html.")] = None,
+) -> None:
+    """Write the report of a finished identification again."""
+    from steelyard.estimate import read_estimate
+    from steelyard.report import load_series, render
+    from steelyard.write.files import write_text
+
+    estimate = read_estimate(folder)
+    series = load_series(folder / "series.npz") if (folder / "series.npz").exists() else []
+    path = out or folder / "report.html"
+    write_text(path, render(estimate, series))
+    print(path)
+
+
+@app.command()
+def robots(as_json: JsonOption = False) -> None:
+    """List the robots that can be named instead of giving a file."""
+    from steelyard.read.index import robots as index
+
+    entries = index()
+    if as_json:
+        print(json.dumps([{**e._asdict(), "path": str(e.path) if e.path else None} for e in entries], indent=1))
+        return
+    _table(
+        ["name", "kind", "base", "joints", "from"],
+        [[e.name, e.kind, e.base, "—" if e.joints is None else str(e.joints),
+          e.source if e.path else f"{e.source} (not installed)"] for e in entries],
+    )  # fmt: skip
+    if any(e.path is None for e in entries):
+        print('\nInstall the robots that are missing: pip install "steelyard[robots]"')
+
+
+def main() -> None:
+    """Entry point: known errors become one message with every reason, and an exit code."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        print("Stopped; nothing was written.", file=sys.stderr)
+        sys.exit(130)
+    except OSError as error:
+        print(f"steelyard: {error.strerror or error}: {error.filename or ''}".rstrip(": "), file=sys.stderr)
+        sys.exit(1)
+    except Exception as error:
+        from steelyard.errors import SteelyardError
+
+        if not isinstance(error, SteelyardError):
+            raise
+        count = len(error.findings)
+        print(f"steelyard: {count} thing{'s' if count > 1 else ''} to correct:", file=sys.stderr)
+        for finding in error.findings:
+            print(f"  {finding}", file=sys.stderr)
+        sys.exit(error.exit_code)
+
+
+def _run_identify(
+    robot: str, logs: list[Path], options: Options, validate: list[Path], out: Path, as_json: bool
+) -> None:
+    from steelyard.identify import identify as run
+    from steelyard.write.results import write_results
+
+    command = shlex.join(["steelyard", *sys.argv[1:]])
+    with _progress() as progress:
+        result = run(
+            robot, logs, options, validate=validate, command=command, progress=progress,
+            save_problem=out.with_name(out.name + ".problem.npz"),
+        )  # fmt: skip
+        progress("writing")
+        files = write_results(result, out)
+    if as_json:
+        print(result.estimate.to_json(), end="")
+    else:
+        _print_bodies(result)
+        _print_end(result, files)
+    raise typer.Exit(result.estimate.exit_code)
+
+
+def _print_bodies(result: Identification, truth: bool = False) -> None:
+    estimate = result.estimate
+    header = ["body", "mass, kg", "who says so", "centre of mass, mm", "who says so", "inertia", "physical"]
+    if truth:
+        header.insert(2, "true mass")
+    rows = []
+    for b in estimate.bodies:
+        com = 1e3 * b.parameters[1:4] / b.mass if b.mass else b.parameters[1:4]
+        row = [
+            b.name,
+            f"{b.mass:.3f} ± {1.96 * b.std[0]:.2g}" if b.free else f"{b.mass:.3f}",
+            _says(b.verdict.mass) if b.free else "held fixed",
+            " ".join(f"{x:.1f}" for x in com),
+            _says(b.verdict.com) if b.free else "held fixed",
+            _says(b.verdict.inertia) if b.free else "held fixed",
+            "yes" if b.consistent else "NO",
+        ]
+        if truth:
+            row.insert(2, f"{estimate.truth[b.name][0]:.3f}")
+        rows.append(row)
+    _table(header, rows)
+    fit = estimate.fit
+    print(
+        f"\n{estimate.rows} rows ({estimate.equations}), {estimate.base_count} base parameters "
+        f"({estimate.base_identified} identified), condition {estimate.base_condition:.3g}"
+    )
+    print(f"fit: relative error {_percent(fit.relative)} (filtered {_percent(fit.relative_filtered)})")
+    for path, score in estimate.validation.items():
+        print(
+            f"held out {path}: relative error {_percent(score.relative)} (filtered {_percent(score.relative_filtered)})"
+        )
+    print(f"certificate: kkt {estimate.certificate.kkt:.1e}, gap {estimate.certificate.gap:.1e}")
+
+
+def _print_end(result: Identification, files: list[Path]) -> None:
+    from steelyard.write.results import has_report
+
+    for notice in result.estimate.notices:
+        print(f"note: {notice}")
+    print("written: " + ", ".join(str(f) for f in files if f.suffix in (".json", ".urdf", ".xml", ".html")))
+    if not has_report():
+        print('note: no report, its packages are missing: pip install "steelyard[report]"')
+    print(f"\n{result.estimate.sentence()}")
+
+
+def _says(verdict: str) -> str:
+    return {"identified": "data", "partly": "data, partly", "prior": "prior"}[verdict]
+
+
+def _percent(value: float | None) -> str:
+    return "—" if value is None else f"{100 * value:.2f} %"
+
+
+def _table(header: list[str], rows: list[list[str]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in header:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    Console(width=None if sys.stdout.isatty() else 140, markup=False, highlight=False).print(table)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """A line of progress on stderr: alive on a terminal, plain lines elsewhere."""
+    from rich.console import Console
+
+    console = Console(stderr=True, markup=False, highlight=False)
+    if not console.is_terminal:
+        yield lambda text: console.print(f"… {text}")
+        return
+    with console.status("starting") as status:
+        yield lambda text: status.update(text)
+
+
+def _listed(values: list[str] | None) -> tuple[str, ...]:
+    return tuple(part.strip() for value in values or [] for part in value.split(",") if part.strip())
+
+
+def _locks(values: list[str] | None) -> dict[str, float]:
+    from steelyard.errors import Finding, UsageError
+
+    locks: dict[str, float] = {}
+    for value in _listed(values):
+        joint, sign, number = value.partition("=")
+        try:
+            locks[joint] = float(number)
+        except ValueError:
+            raise UsageError(
+                Finding(f"--lock {value}", "is not JOINT=VALUE", "Write e.g. --lock finger_joint=0.04")
+            ) from None
+        if not sign:
+            raise UsageError(Finding(f"--lock {value}", "is not JOINT=VALUE", "Write e.g. --lock finger_joint=0.04"))
+    return locks
+
+
+def _positive(name: str, value: Any) -> float | None:
+    from steelyard.errors import Finding, UsageError
+
+    if value is not None and not value > 0:
+        raise UsageError(Finding(name, f"is {value}", "Give a positive frequency in Hz"))
+    return value if value is None else float(value)
+
+
+if __name__ == "__main__":
+    main()

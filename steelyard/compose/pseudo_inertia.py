@@ -1,0 +1,33 @@
+"""A link may be any mass distribution: its pseudo-inertia is positive definite, with a margin.
+
+With Σ the density covariance and s the body's size, Σ ⪰ ε s² 1 and m > 0 are one linear matrix inequality,
+
+    M(θ) = D (J(θ) − ε m s² diag(1, 1, 1, 0)) D ⪰ 0,    D = diag(1/s, 1/s, 1/s, 1) / √m₀,
+
+by Schur's complement; D only brings metres and kilograms to a common scale.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard import inertia
+from steelyard.robot import Body
+
+Array = np.ndarray
+
+SOLVER_MARGIN = 4 * inertia.MARGIN  # so that what solvers leave undone still passes the test
+MASS_FLOOR = 1e-4  # of the description's mass
+
+
+def lmi(body: Body) -> Array:
+    """(10, 4, 4) F with M(θ) = Σ θₖ F[k]."""
+    F = inertia.PSEUDO_BASIS.copy()
+    F[0, :3, :3] -= SOLVER_MARGIN * body.size**2 * np.eye(3)
+    D = np.array([1 / body.size] * 3 + [1.0]) / np.sqrt(body.parameters[0])
+    return np.asarray(F * np.outer(D, D))
+
+
+def mass_floor(body: Body) -> float:
+    """Least mass of a body, kg."""
+    return float(MASS_FLOOR * body.parameters[0])

@@ -1,0 +1,124 @@
+"""Feet: unknown contact forces, projected out of the equations of motion (Xu 7–9).
+
+``Y θ = τ + Jᵀ f`` with unknown f. Rows N with N Jᵀ = 0 and N Nᵀ = 1 keep all that the equations say about θ whatever
+f is. *Every* foot that may touch is projected out at all times: one in the air carries no force, so
+that costs a little information and needs no contact flags. Rows are filtered in time afterwards, so N must not
+jump: with E fixed coordinates (the base's, where they suffice) the polar factor N = (EᵀPE)^-½ EᵀP of the
+projector P = 1 − Jᵀ(JJᵀ)⁺J depends on the posture alone, smoothly as long as EᵀPE stays regular.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.errors import Finding, UsageError
+from steelyard.robot import Frame, Robot
+
+Array = np.ndarray
+
+REGULAR = 0.02  # least singular value of NE for which the fixed coordinates E are used
+
+
+@dataclass(frozen=True)
+class Foot:
+    """A place that may touch the world: a point or ball (three forces), or a surface (a whole wrench)."""
+
+    frame: Frame
+    surface: bool
+    radius: float  # m; the contact point lies this far below the centre, along gravity
+    centre: Array  # (3,) m, of the ball, in the joint's frame
+
+    @property
+    def forces(self) -> int:
+        """Unknown components."""
+        return 6 if self.surface else 3
+
+
+def foot(robot: Robot, text: str) -> Foot:
+    """``FRAME``, ``FRAME:point``, ``FRAME:point:RADIUS`` or ``FRAME:surface``.
+
+    Without a kind the link's geometry decides: one ball is a point foot of that radius, a frame
+    without geometry a point, anything else a surface.
+    """
+    name, *options = text.split(":") if text not in robot.frames else [text]
+    frame = robot.frame(name)
+    kind = options[0] if options else None
+    if kind not in (None, "point", "surface") or len(options) > (2 if kind == "point" else 1):
+        raise UsageError(
+            Finding(f"foot {text!r}", "is not understood", "Write FRAME, FRAME:point:RADIUS or FRAME:surface")
+        )
+    try:
+        radius = float(options[1]) if len(options) > 1 else None
+    except ValueError:
+        raise UsageError(Finding(f"foot {text!r}", f"{options[1]!r} is no radius", "Give metres")) from None
+    link = robot.description.links[frame.link]
+    shapes = link.collision or link.visual
+    ball = shapes[0] if len(shapes) == 1 and shapes[0].kind == "sphere" else None
+    place = robot.frames[frame.link].placement
+    if kind == "surface" or (kind is None and shapes and ball is None):
+        return Foot(frame, True, 0.0, frame.placement[:3, 3])
+    if radius is not None or ball is None:
+        return Foot(frame, False, radius or 0.0, frame.placement[:3, 3])
+    return Foot(frame, False, ball.size[0], (place @ ball.placement)[:3, 3])
+
+
+def jacobian(robot: Robot, data: object, feet: Sequence[Foot], up: Array | None) -> Array:
+    """(Σ forces, nv) Jacobian of all feet in base axes; joint Jacobians and placements are in ``data``."""
+    import pinocchio as pin
+
+    blocks = []
+    for f in feet:
+        J = pin.getJointJacobian(robot.model, data, f.frame.joint, pin.ReferenceFrame.WORLD)
+        if f.surface:
+            blocks.append(J)
+            continue
+        at = data.oMi[f.frame.joint].act(f.centre)  # type: ignore[attr-defined]
+        if f.radius and up is not None:
+            at = at - f.radius * up
+        blocks.append(J[:3] - pin.skew(at) @ J[3:])  # velocity of the point that touches
+    stacked = np.vstack(blocks)
+    return stacked if robot.coupling is None else stacked @ robot.coupling
+
+
+@dataclass(frozen=True)
+class FreeRows:
+    """Coordinates in which the contact-free rows are written, the same for all samples."""
+
+    rank: int  # of the feet's Jacobian
+    coordinates: tuple[int, ...]  # indices of generalised coordinates; as many as there are rows
+
+    @classmethod
+    def choose(cls, J: Array) -> FreeRows:
+        """Choose from some postures' Jacobians (T, c, n): the base first, then what is least tied to the feet."""
+        _, s, Vt = np.linalg.svd(J)
+        rank = int(np.max(np.sum(s > 1e-9 * s[:, :1], axis=1)))
+        B = Vt[:, rank:]
+        P = np.einsum("tki,tkj->ij", B, B) / len(B)
+        n, chosen = J.shape[2], list[int]()
+        for _ in range(n - rank):  # pivoted Cholesky of the mean projector
+            left = np.diag(P).copy()
+            left[chosen] = -1
+            base = [i for i in range(min(6, n)) if left[i] > 0.01]
+            pivot = base[0] if base else int(np.argmax(left))
+            chosen.append(pivot)
+            P = P - np.outer(P[:, pivot], P[pivot]) / P[pivot, pivot]
+        return cls(rank, tuple(sorted(chosen)))
+
+    def basis(self, J: Array) -> Array:
+        """(T, n − rank, n) rows N for the Jacobians (T, c, n): N Jᵀ = 0, N Nᵀ = 1, smooth in time.
+
+        Where a posture makes the fixed coordinates singular (a straight knee) each basis is turned towards that of
+        the sample before instead.
+        """
+        B = np.linalg.svd(J)[2][:, self.rank :]
+        U, s, Vt = np.linalg.svd(B[:, :, self.coordinates])
+        N = np.asarray(np.einsum("tji,tkj,tkl->til", Vt, U, B))
+        if s.min() > REGULAR:
+            return N
+        for t in range(1, len(N)):
+            U, _, Vt = np.linalg.svd(N[t] @ N[t - 1].T)
+            N[t] = (U @ Vt).T @ N[t]
+        return N

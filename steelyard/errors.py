@@ -1,0 +1,47 @@
+"""What can be wrong with what a user gives us: refused once, with every reason and a fix for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Finding(NamedTuple):
+    """One thing wrong with the input, and what the user can do about it."""
+
+    where: str  # file and line, link, column and row: as the user's file names them
+    what: str  # no full stop at the end
+    fix: str  # an imperative; no full stop at the end
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}. {self.fix}."
+
+
+class SteelyardError(Exception):
+    """Root of all errors that Steelyard raises on purpose; ``findings`` holds every reason."""
+
+    exit_code = 3
+
+    def __init__(self, findings: Finding | Sequence[Finding]):
+        self.findings: tuple[Finding, ...] = (findings,) if isinstance(findings, Finding) else tuple(findings)
+        super().__init__("\n".join(map(str, self.findings)))
+
+
+class DescriptionError(SteelyardError):
+    """The robot description cannot be used."""
+
+
+class LogError(SteelyardError):
+    """The log cannot be used."""
+
+
+class UsageError(SteelyardError):
+    """The call asks for something that does not exist or does not fit together."""
+
+    exit_code = 2
+
+
+class SolveError(SteelyardError):
+    """No backend produced an answer that passes its certificate."""
+
+    exit_code = 4

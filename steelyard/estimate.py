@@ -1,0 +1,220 @@
+"""The answer: parameters of every body, how sure they are, and whether it was the data or the prior that said so."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard import inertia
+from steelyard.certify import Certificate
+from steelyard.errors import Finding, SteelyardError
+from steelyard.identifiable import BaseParameter, BodyVerdict, Verdict
+from steelyard.validate import Score
+
+Array = np.ndarray
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class BodyEstimate:
+    """One moving body."""
+
+    name: str
+    links: tuple[str, ...]
+    parameters: Array  # (10,)
+    std: Array  # (10,) posterior
+    std_data: tuple[float | None, ...]  # (10,) by the data alone; None where unbounded
+    verdict: BodyVerdict
+    size: float  # m
+    prior: Array  # (10,) what was believed before
+    prior_std: Array  # (10,)
+    free: bool = True  # False: held exactly at the description
+
+    @property
+    def consistent(self) -> bool:
+        """Physically consistent by the design's test."""
+        return inertia.is_consistent(self.parameters, self.size)
+
+    @property
+    def mass(self) -> float:
+        """kg."""
+        return float(self.parameters[0])
+
+    def as_json(self) -> dict[str, Any]:
+        """The entry under ``links``."""
+        mass, com, I = inertia.unpack(self.parameters)
+        least = inertia.min_eigenvalue(self.parameters)
+        return {
+            "mass": mass,
+            "com": com.tolist(),
+            "inertia": inertia.six(I).tolist(),
+            "parameters": self.parameters.tolist(),
+            "std": self.std.tolist(),
+            "std_data": list(self.std_data),
+            "verdict": self.verdict.worst,
+            "verdicts": {"mass": self.verdict.mass, "com": self.verdict.com, "inertia": self.verdict.inertia},
+            "consistent": self.consistent,
+            "min_eigenvalue": least if math.isfinite(least) else None,
+        }
+
+
+@dataclass(frozen=True)
+class Total:
+    """Mass of the whole robot, which a floating base can tell even where single links stay open."""
+
+    mass: float  # kg
+    std: float
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """All that ``estimate.json`` holds."""
+
+    robot: str
+    method: str
+    equations: str
+    bodies: tuple[BodyEstimate, ...]
+    joints: Mapping[str, Mapping[str, float | None]]  # joint → viscous, coulomb, armature, offset, gain
+    base: tuple[BaseParameter, ...]
+    base_condition: float
+    rows: int
+    objective: float
+    fit: Score
+    validation: Mapping[str, Score]
+    certificate: Certificate
+    provenance: Mapping[str, Any]
+    notices: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()  # bodies whose mass no motion could tell from these equations
+    advice: str = ""
+    total: Total | None = None
+    truth: Mapping[str, Array] = field(default_factory=dict)  # body → (10,), in simulations
+
+    def body(self, name: str) -> BodyEstimate:
+        """One body by its name."""
+        return next(b for b in self.bodies if b.name == name)
+
+    @property
+    def base_count(self) -> int:
+        """How many combinations of parameters the data see."""
+        return len(self.base)
+
+    @property
+    def base_identified(self) -> int:
+        """How many of them the data know to 10 % of their natural size."""
+        return sum(p.identified for p in self.base)
+
+    @property
+    def consistent(self) -> bool:
+        """Whether every body is physical."""
+        return all(b.consistent for b in self.bodies)
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the answer deserves to be used: physical, proved, and with something learned from the data."""
+        return self.consistent and self.certificate.holds and self.base_identified > 0
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 4 where the files should not be used as they are."""
+        return 0 if self.trusted else 4
+
+    def sentence(self) -> str:
+        """One sentence: trusted or not, why, what motion would help."""
+        parts = []
+        if not self.consistent:
+            bad = [b.name for b in self.bodies if not b.consistent]
+            parts.append(f"{len(bad)} of {len(self.bodies)} bodies are not physical ({_some(bad)}): use --method lmi")
+        if not self.certificate.holds:
+            parts.append("the solver's answer could not be proved")
+        if self.base_identified == 0:
+            parts.append("the motion told nothing about any base parameter")
+        if parts:
+            head = "Not to be trusted: " + "; ".join(parts)
+        else:
+            head = (
+                f"Trusted: every body is physical, and {self.base_identified} of {self.base_count} base parameters "
+                "come from the data"
+            )
+        scores = [s.relative for s in self.validation.values() if s.relative is not None]
+        if scores:
+            head += f"; held-out torque is predicted to {100 * max(scores):.2g} %"
+        if self.total is not None:
+            weight = f"{self.total.mass:.2f} ± {1.96 * self.total.std:.2g} kg"
+            head += f"; the whole robot weighs {weight} ({self.total.verdict})"
+        free = [b for b in self.bodies if b.free]
+        by_structure = [b.name for b in free if b.verdict.mass == "prior" and b.name in self.hidden]
+        by_motion = [b.name for b in free if b.verdict.mass == "prior" and b.name not in self.hidden]
+        if by_structure:
+            which = "any single body" if len(by_structure) == len(free) else _some(by_structure)
+            head += f"; the mass of {which} is the prior's share, since no motion shows it apart from its neighbours"
+        if by_motion:
+            head += f"; the mass of {_some(by_motion)} is the prior's, since this motion does not show it"
+        return head + (f". {self.advice}" if self.advice else "") + "."
+
+    def as_json(self) -> dict[str, Any]:
+        """The content of ``estimate.json``: schema 1, absent values None, never NaN."""
+        return {
+            "schema": SCHEMA,
+            "robot": self.robot,
+            "method": self.method,
+            "equations": self.equations,
+            "bodies_welded": {b.name: list(b.links) for b in self.bodies},
+            "links": {b.name: b.as_json() for b in self.bodies},
+            "joints": {j: dict(terms) for j, terms in self.joints.items()},
+            "sensors": {},
+            "base_parameters": {
+                "count": self.base_count,
+                "condition": self.base_condition if math.isfinite(self.base_condition) else None,
+                "identified": self.base_identified,
+                "parameters": [vars(p) for p in self.base],
+            },
+            "fit": {"rows": self.rows, "objective": self.objective, **_without(self.fit.as_json(), "correlation")},
+            "validation": {path: s.as_json() for path, s in self.validation.items()},
+            "certificate": {"kkt": self.certificate.kkt, "gap": self.certificate.gap},
+            "information": "information.npz",
+            "provenance": dict(self.provenance),
+            "verdict": {"sentence": self.sentence(), "trusted": self.trusted},
+            "total": vars(self.total) if self.total else None,
+            "prior": {b.name: {"parameters": b.prior.tolist(), "std": b.prior_std.tolist()} for b in self.bodies},
+            "truth": {name: {"parameters": p.tolist()} for name, p in self.truth.items()} or None,
+            "notices": list(self.notices),
+        }
+
+    def to_json(self) -> str:
+        """Text of ``estimate.json``."""
+        return json.dumps(self.as_json(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def read_estimate(path: Path) -> dict[str, Any]:
+    """Content of an ``estimate.json``, or of the one in a folder."""
+    file = path / "estimate.json" if path.is_dir() else path
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SteelyardError(
+            Finding(str(file), "is not there", "Give a folder that `steelyard identify` wrote")
+        ) from None
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise SteelyardError(
+            Finding(str(file), f"cannot be read ({error})", "Run `steelyard identify` again")
+        ) from None
+    if not isinstance(content, dict) or content.get("schema") != SCHEMA or not isinstance(content.get("links"), dict):
+        raise SteelyardError(
+            Finding(str(file), "is not an estimate of schema 1", "Give a file that `steelyard identify` wrote")
+        )
+    return content
+
+
+def _some(names: list[str], most: int = 4) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _without(mapping: dict[str, Any], key: str) -> dict[str, Any]:
+    return {k: v for k, v in mapping.items() if k != key}

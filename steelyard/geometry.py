@@ -1,0 +1,84 @@
+"""How big a body is and where it lies: axis-aligned boxes of links from their shapes, or from their inertia."""
+
+from __future__ import annotations
+
+import itertools
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from steelyard import inertia
+from steelyard.read.description import Link, Shape
+
+Array = np.ndarray
+Box = tuple[Array, Array]  # lower and upper corner, (3,) m each
+
+_CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+
+
+def link_box(link: Link, placement: Array) -> Box | None:
+    """Box of a link's shapes in the frame where the link has the pose ``placement`` (4, 4).
+
+    Collision shapes are preferred to visual ones; None where the link has neither, or only missing meshes.
+    """
+    for shapes in (link.collision, link.visual):
+        corners = [_corners(shape) for shape in shapes if shape.kind != "mesh" or shape.mesh is not None]
+        if corners:
+            points = np.vstack(corners) @ placement[:3, :3].T + placement[:3, 3]
+            return points.min(axis=0), points.max(axis=0)
+    return None
+
+
+def inertia_box(parameters: Array) -> Box:
+    """Box around the uniform cuboid that has these ten parameters, in the body's axes."""
+    _, com, _ = inertia.unpack(parameters)
+    w, V = np.linalg.eigh(inertia.density_covariance(parameters))
+    half = np.abs(V) @ np.sqrt(3 * np.maximum(w, 0))
+    return com - half, com + half
+
+
+def join(boxes: list[Box]) -> Box:
+    """The smallest box around several."""
+    lower, upper = zip(*boxes, strict=True)
+    return np.min(lower, axis=0), np.max(upper, axis=0)
+
+
+def box_inertia(mass: float, box: Box) -> Array:
+    """Ten parameters of a uniform cuboid."""
+    edges = box[1] - box[0]
+    covariance = np.diag(edges**2) / 12
+    return inertia.pack(mass, (box[0] + box[1]) / 2, mass * (np.trace(covariance) * np.eye(3) - covariance))
+
+
+def _corners(shape: Shape) -> Array:
+    """(8, 3) corners, in the link frame, of the box that holds a shape in the shape's own axes."""
+    size = np.asarray(shape.size, float)
+    centre = np.zeros(3)
+    match shape.kind:
+        case "box":
+            half = size / 2
+        case "sphere":
+            half = np.full(3, size[0])
+        case "ellipsoid":
+            half = size
+        case "cylinder":
+            half = np.array([size[0], size[0], size[1] / 2])
+        case "capsule":
+            half = np.array([size[0], size[0], size[1] / 2 + size[0]])
+        case _:
+            assert shape.mesh is not None
+            lower, upper = _mesh_extent(shape.mesh)
+            ends = np.sort(np.stack([lower * size, upper * size]), axis=0)
+            centre, half = ends.mean(axis=0), (ends[1] - ends[0]) / 2
+    local = centre + _CORNERS * half
+    return np.asarray(local @ shape.placement[:3, :3].T + shape.placement[:3, 3])
+
+
+@lru_cache(maxsize=256)
+def _mesh_extent(path: Path) -> Box:
+    import coal
+
+    mesh = coal.MeshLoader().load(str(path), np.ones(3))
+    mesh.computeLocalAABB()
+    return np.array(mesh.aabb_local.min_), np.array(mesh.aabb_local.max_)

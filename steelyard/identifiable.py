@@ -1,0 +1,258 @@
+"""What the data can tell: base parameters, their covariance, and a verdict for everything that is printed.
+
+Directions of θ that no row sees are the null space of R; all else is a combination of *base parameters*. In
+coordinates x = θ/scale (scale: the natural size of each parameter) the singular values of R·scale are the reciprocal
+relative standard deviations of the directions they belong to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from scipy.linalg import qr, solve_triangular
+
+from steelyard import inertia
+from steelyard.information import Information
+from steelyard.noise import Noise
+from steelyard.regressor import Block, Columns, Equations, Rows
+from steelyard.robot import Robot
+from steelyard.samples import Segment
+
+Array = np.ndarray
+Verdict = Literal["identified", "partly", "prior"]
+
+RANK_TOLERANCE = 1e-10  # of the largest singular value
+ROW_SPACE = 1e-6  # scaled residual below which a direction lies in the row space
+CERTAIN = 0.1  # an identified parameter's standard deviation, as a share of its scale
+
+
+@dataclass(frozen=True)
+class Subspace:
+    """Row space of R, in scaled coordinates."""
+
+    scale: Array  # (n,)
+    values: Array  # (r,) singular values of R·diag(scale), descending
+    V: Array  # (n, r) orthonormal basis of the row space of R·diag(scale)
+    R: Array  # (n, n)
+
+    @classmethod
+    def of(cls, R: Array, scale: Array, rtol: float = RANK_TOLERANCE) -> Subspace:
+        """Row space of R, rank-revealing."""
+        _, s, Vt = np.linalg.svd(R * scale)
+        rank = int(np.sum(s > rtol * s[0])) if s.size and s[0] > 0 else 0
+        return cls(scale, s[:rank], Vt[:rank].T, R)
+
+    @property
+    def rank(self) -> int:
+        """Number of base parameters."""
+        return len(self.values)
+
+    @property
+    def condition(self) -> float:
+        """Condition number of the base parameters' regressor, in scaled coordinates."""
+        return float(self.values[0] / self.values[-1]) if self.rank else float("inf")
+
+    @cached_property
+    def null(self) -> Array:
+        """(n, n−r) orthonormal basis, unscaled, of what no row sees."""
+        N = np.linalg.svd(self.V, full_matrices=True)[0][:, self.rank :]
+        return np.linalg.qr(self.scale[:, None] * N)[0]
+
+    @cached_property
+    def seen(self) -> Array:
+        """(n, r) orthonormal basis, unscaled, of the complement of the null space."""
+        return np.linalg.svd(self.null, full_matrices=True)[0][:, self.null.shape[1] :]
+
+    @cached_property
+    def composition(self) -> tuple[Array, Array]:
+        """Independent columns (r,) and Z (r, n): base parameters Zθ, each led by one column (Ayusawa 5)."""
+        _, T, pivot = qr(self.V.T, mode="economic", pivoting=True)
+        r = self.rank
+        X = solve_triangular(T[:, :r], T[:, r:]) if r else np.zeros((0, len(self.scale)))
+        Z = np.zeros((r, len(self.scale)))
+        Z[:, pivot[:r]] = np.eye(r)
+        Z[:, pivot[r:]] = X * self.scale[pivot[:r], None] / self.scale[None, pivot[r:]]
+        Z[np.abs(Z) < 1e-12] = 0.0
+        return pivot[:r], Z
+
+    def outside(self, gradient: Array) -> float:
+        """Share of a direction that lies outside the row space, 0 to 1, in scaled coordinates."""
+        g = gradient * self.scale
+        length = float(np.linalg.norm(g))
+        if length == 0:
+            return 1.0
+        return float(np.linalg.norm(g - self.V @ (self.V.T @ g)) / length)
+
+
+def structural(robot: Robot, columns: Columns, equations: Equations, scale: Array, seed: int = 0) -> Subspace:
+    """Row space of random, rich motion: what the structure alone allows to be seen.
+
+    Feet are left out: contact forces can only hide, and ``contact-free`` rows see what base rows see.
+    """
+    rng = np.random.default_rng(seed)
+    rows = max(2, int(2 * np.ceil(columns.n / (6 if equations in ("base", "contact-free") else len(robot.joints)))))
+    J = len(robot.joints)
+    segment = Segment(
+        time=np.arange(rows, dtype=float),
+        rate=1.0,
+        q=rng.uniform(-np.pi, np.pi, (rows, J)),
+        v=rng.normal(size=(rows, J)),
+        a=3 * rng.normal(size=(rows, J)),
+        tau=np.zeros((rows, J)),
+        current={joint: rng.normal(size=rows) for joint, term in columns.joint_terms if term == "gain"},
+        gyro=rng.normal(size=(rows, 3)) if robot.floating else None,
+        alpha=3 * rng.normal(size=(rows, 3)) if robot.floating else None,
+        acc=5 * rng.normal(size=(rows, 3)) if robot.floating else None,
+        up=None,
+        wrench={},
+    )
+    kind: Equations = "base" if equations == "contact-free" and not columns.joint_terms else equations
+    if kind == "contact-free":
+        kind = "full"
+    stack = Rows(robot, [segment], columns, kind)
+    info = Information.none(columns.n)
+    for block in stack:
+        info = info.extend(block.Y.reshape(-1, columns.n), block.target.ravel())
+    return Subspace.of(info.R, scale)
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """Covariances of θ: from the data alone (in the row space), and with the prior."""
+
+    space: Subspace
+    data_root: Array  # (n, r): covariance in the row space is data_root · data_rootᵀ
+    posterior: Array  # (n, n)
+    prior: Array  # (n, n) covariance of the belief
+
+    def std_data(self, gradient: Array) -> float | None:
+        """Standard deviation of gradientᵀθ by the data alone; None where they leave it unbounded."""
+        if self.space.outside(gradient) >= ROW_SPACE:
+            return None
+        return float(np.linalg.norm(gradient @ self.data_root))
+
+    def std(self, gradient: Array) -> float:
+        """Posterior standard deviation of gradientᵀθ."""
+        return float(np.sqrt(max(gradient @ self.posterior @ gradient, 0.0)))
+
+    def verdict(self, gradient: Array, scale: float) -> Verdict:
+        """Identified, partly or prior, by the rule of ``docs/design.md``."""
+        std = self.std_data(gradient)
+        if std is None or std**2 > float(gradient @ self.prior @ gradient):
+            return "prior"
+        return "identified" if std < CERTAIN * scale else "partly"
+
+
+def uncertainty(space: Subspace, info: Information, meat: Array, prior_K: Array) -> Uncertainty:
+    """Sandwich covariance A⁻¹BA⁻¹, A = RᵀR, B = ``meat`` the long-run covariance of Yᵀe.
+
+    ``prior_K`` (n, n) is the square root of the belief's precision.
+    """
+    half = space.V / space.values  # (n, r), scaled: A⁺ = half·halfᵀ
+    middle = half.T @ (space.scale[:, None] * meat * space.scale) @ half
+    w, Q = np.linalg.eigh(0.5 * (middle + middle.T))
+    data_root = space.scale[:, None] * (half @ (Q * np.sqrt(np.maximum(w, 0))))
+    D = space.scale
+    precision = prior_K.T @ prior_K
+    H = (info.R.T @ info.R + precision) * np.outer(D, D)
+    inverse = np.linalg.pinv(H, rcond=1e-14, hermitian=True)
+    posterior = inverse @ ((meat + precision) * np.outer(D, D)) @ inverse * np.outer(D, D)
+    root = np.linalg.inv(prior_K)
+    return Uncertainty(space, data_root, 0.5 * (posterior + posterior.T), root @ root.T)
+
+
+@dataclass(frozen=True)
+class BaseParameter:
+    """One combination of parameters that the data can tell."""
+
+    name: str  # the parameter that leads it
+    terms: dict[str, float]  # parameter → factor; the leader's is 1
+    value: float  # SI, unit of the leader
+    std: float  # by the data alone
+    identified: bool  # std below 10 % of the leader's natural size
+
+
+def base_parameters(space: Subspace, unc: Uncertainty, theta: Array, names: Sequence[str]) -> tuple[BaseParameter, ...]:
+    """All base parameters of the data, in the order of their leaders."""
+    pivots, Z = space.composition
+    found = []
+    for k in np.argsort(pivots):
+        std = float(np.linalg.norm(Z[k] @ unc.data_root))
+        terms = {names[int(i)]: float(Z[k, i]) for i in np.flatnonzero(Z[k])}
+        leader = int(pivots[k])
+        certain = bool(std < CERTAIN * space.scale[leader])
+        found.append(BaseParameter(names[leader], terms, float(Z[k] @ theta), std, certain))
+    return tuple(found)
+
+
+def long_run_covariance(blocks: Iterable[Block], noise: Noise, theta: Array, space: Subspace) -> Array:
+    """(n, n) B = Σ ρ(l) Y_tᵀY_{t+l} over all lags, rows whitened, scaled by what the residuals say.
+
+    The autocorrelation is that of stationary noise in each channel: smoother by far than products of single
+    residuals, which matters when a log is short.
+    """
+    W, rho, kappa = noise.whitener, noise.correlation, noise.factor
+    n, lags = len(theta), len(rho) - 1
+    B = np.zeros((n, n))
+    squares, count = 0.0, 0.0
+    tail = np.zeros((0, len(W), n))
+    for block in blocks:
+        Y = np.einsum("ij,tjn->tin", W, block.Y)
+        residual = block.target @ W.T - Y @ theta
+        squares += float(np.sum(residual**2))
+        count += len(Y) * float(np.sum(1 / kappa))
+        both = Y if block.first else np.concatenate([tail, Y])
+        start = len(both) - len(Y)
+        summed = 0.5 * Y * (rho[0] / kappa)[None, :, None]  # later sample with each earlier one, and itself by half
+        for lag in range(1, lags + 1):
+            low = max(start - lag, 0)
+            high = len(both) - lag
+            if high > low:
+                part = both[low:high] * (rho[lag] / kappa)[None, :, None]
+                summed[len(Y) - (high - low) :] += part
+        half = Y.reshape(-1, n).T @ summed.reshape(-1, n)
+        B += half + half.T
+        tail = both[max(len(both) - lags, 0) :]
+    half_inverse = space.scale[:, None] * (space.V / space.values)
+    spent = float(np.trace(half_inverse.T @ B @ half_inverse))  # degrees of freedom the fit took
+    return B * (squares / max(count - spent, 0.1 * count))
+
+
+@dataclass(frozen=True)
+class BodyVerdict:
+    """What the data say about one body."""
+
+    mass: Verdict
+    com: Verdict
+    inertia: Verdict
+
+    @property
+    def worst(self) -> Verdict:
+        """The body's verdict."""
+        order: list[Verdict] = ["identified", "partly", "prior"]
+        return max((self.mass, self.com, self.inertia), key=order.index)
+
+
+def body_verdict(unc: Uncertainty, at: slice, parameters: Array, size: float) -> BodyVerdict:
+    """Verdicts on mass, centre of mass (the worst coordinate) and trace of the inertia about it."""
+    n = len(unc.space.scale)
+    mass, com, I = inertia.unpack(parameters)
+    mass = max(mass, 1e-12)
+    g = np.zeros((5, n))
+    g[0, at.start] = 1.0
+    for k in range(3):  # c = h/m
+        g[1 + k, at.start], g[1 + k, at.start + 1 + k] = -com[k] / mass, 1 / mass
+    g[4, [at.start + i for i in (4, 6, 9)]] = 1.0  # tr I_C = tr I − 2 h·h/m
+    g[4, at.start] = 2 * com @ com
+    g[4, at.start + 1 : at.start + 4] = -4 * com
+    verdicts = [
+        unc.verdict(g[0], mass),
+        *(unc.verdict(g[1 + k], size / 2) for k in range(3)),
+        unc.verdict(g[4], max(float(np.trace(I)), 1e-12)),
+    ]
+    order: list[Verdict] = ["identified", "partly", "prior"]
+    return BodyVerdict(verdicts[0], max(verdicts[1:4], key=order.index), verdicts[4])

@@ -1,0 +1,439 @@
+"""The main job, end to end: a robot and logs in, parameters with verdicts out.
+
+Reweighting goes back to the samples and lives here, outside the solvers, which see only ``Information``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from steelyard import check, inertia, noise
+from steelyard import prior as priors
+from steelyard.certify import Certificate, certify
+from steelyard.compose import pseudo_inertia
+from steelyard.contact import Foot, foot
+from steelyard.errors import Finding, LogError, UsageError
+from steelyard.estimate import BodyEstimate, Estimate, Total
+from steelyard.identifiable import (
+    CERTAIN,
+    ROW_SPACE,
+    BodyVerdict,
+    Subspace,
+    Uncertainty,
+    base_parameters,
+    body_verdict,
+    long_run_covariance,
+    structural,
+    uncertainty,
+)
+from steelyard.information import Information
+from steelyard.log import Log
+from steelyard.read.description import Description, read_description
+from steelyard.read.table import read_log
+from steelyard.regressor import FRICTION, Block, Columns, Equations, Rows
+from steelyard.report.series import Series
+from steelyard.robot import Base, Robot, build
+from steelyard.samples import Filter, log_rate, prepare
+from steelyard.solve.certified import certified, least_squares
+from steelyard.solve.problem import Cone, Entropy, Problem, Solution
+from steelyard.validate import Score, score
+
+Array = np.ndarray
+Progress = Callable[[str], None]
+Method = Literal["lmi", "least-squares"]
+
+METHODS = ("lmi", "least-squares")
+CACHE_BYTES = 400e6  # rows are kept in memory up to this size, and made again at every pass beyond it
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to identify; the defaults suit most logs."""
+
+    base: Literal["auto", "fixed", "floating"] = "auto"
+    equations: Literal["auto", "joint", "base", "full", "contact-free"] = "auto"
+    method: Method = "lmi"
+    prior: priors.Kind = "cad"
+    regularisation: Literal["quadratic", "entropic"] = "quadratic"
+    null_space: Literal["structure", "data"] = "structure"  # where least-squares takes Z from
+    friction: Literal["none", "viscous", "coulomb", "all"] = "none"
+    links: tuple[str, ...] = ()  # free bodies; () means all
+    feet: tuple[str, ...] = ()
+    lock: Mapping[str, float] = field(default_factory=dict)
+    repair_prior: bool = False
+    robust: bool = False
+    filter: Filter = field(default_factory=Filter)
+    gravity: tuple[float, float, float] | None = None  # m/s², world axes, of a fixed base
+
+
+@dataclass(frozen=True)
+class Identification:
+    """The estimate, and what it was made from."""
+
+    estimate: Estimate
+    robot: Robot
+    columns: Columns
+    theta: Array  # (n,)
+    information: Information
+    series: tuple[Series, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the options' ``auto`` came to for these logs."""
+
+    robot: Robot
+    equations: Equations
+    feet: tuple[Foot, ...]
+    columns: Columns
+    notices: tuple[str, ...]
+
+
+def identify(
+    source: str | Path | Description,
+    logs: Sequence[str | Path | Log],
+    options: Options | None = None,
+    *,
+    validate: Sequence[str | Path | Log] = (),
+    truth: Mapping[str, Array] | None = None,
+    command: str = "",
+    progress: Progress = lambda _: None,
+    save_problem: Path | None = None,
+) -> Identification:
+    """Identify the inertial parameters of a robot from logs of its motion."""
+    options = options or Options()
+    if options.method not in METHODS:
+        raise UsageError(Finding(f"method {options.method!r}", "is not known", f"Methods: {', '.join(METHODS)}"))
+    progress("reading")
+    description = source if isinstance(source, Description) else read_description(source)
+    fit_logs, held_out = [_log(x) for x in logs], [_log(x) for x in validate]
+    plan = make_plan(description, [*fit_logs, *held_out], options, fit=len(fit_logs))
+    filter = options.filter.at(float(np.median([log_rate(log) for log in fit_logs])))
+    notices = list(plan.notices)
+
+    progress("filtering")
+    rows_of = []
+    for log in (*fit_logs, *held_out):
+        segments, remarks = prepare(plan.robot, log, filter, torques=plan.equations != "base")
+        notices += remarks
+        rows_of.append(segments)
+    everything = Rows(
+        plan.robot, [s for segments in rows_of[: len(fit_logs)] for s in segments], plan.columns, plan.equations,
+        plan.feet, filter,
+    )  # fmt: skip
+
+    progress("weighing rows")
+    names = plan.columns.names
+    prior = priors.make(plan.robot, plan.columns, options.prior)
+    blocks = _cached(everything)
+    with_prior = prior.information
+    model, info = noise.estimate(
+        blocks, names, lambda i: (i + with_prior).solve(), full=plan.equations == "contact-free", robust=options.robust
+    )
+
+    progress("solving")
+    theta, proof, free = solve(plan, info, prior, options, save_problem)
+
+    progress("judging")
+    known = np.setdiff1d(np.arange(plan.columns.n), free)
+    seen = info.given(known, theta[known])
+    space = Subspace.of(seen.R, prior.scale[free])
+    meat = long_run_covariance(_reduced(blocks, free, known, theta), model, theta[free], space)
+    unc = uncertainty(space, seen, meat, prior.K[np.ix_(free, free)])
+
+    progress("validating")
+    scores, series = [], []
+    for k, (log, segments) in enumerate(zip((*fit_logs, *held_out), rows_of, strict=True)):
+        rows = Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter, everything.free)
+        one, drawn = score(rows, theta, log, "fit" if k < len(fit_logs) else "validation")
+        scores.append(one)
+        series.append(drawn)
+
+    estimate = Estimate(
+        robot=plan.robot.name,
+        method=options.method,
+        equations=plan.equations,
+        bodies=_bodies(plan, prior, theta, free, unc),
+        joints=_joints(plan.columns, theta),
+        base=base_parameters(space, unc, theta[free], [names[i] for i in free]),
+        base_condition=space.condition,
+        rows=info.rows,
+        objective=0.5 * info.cost(theta),
+        fit=_pooled(scores[: len(fit_logs)]),
+        validation={log.source: s for log, s in zip(held_out, scores[len(fit_logs) :], strict=True)},
+        certificate=proof,
+        provenance=_provenance(description, [*fit_logs, *held_out], command, filter, options),
+        notices=tuple(dict.fromkeys(notices)),
+        hidden=_hidden(plan, prior),
+        advice=_advice(plan, unc, prior, free),
+        total=_total(plan, theta, free, unc) if plan.robot.floating else None,
+        truth=_truth(plan, fit_logs[0], truth),
+    )
+    return Identification(estimate, plan.robot, plan.columns, theta, info, tuple(series))
+
+
+def make_plan(description: Description, logs: Sequence[Log], options: Options, fit: int | None = None) -> Plan:
+    """Decide base, equations, locked joints, feet and columns for these logs; refuse what does not fit."""
+    base, equations = _base_and_equations(description, logs, options)
+    torques = equations != "base"
+    lock, notices = dict(options.lock), list[str]()
+    matches = [check.match(description, log, lock, torques=torques) for log in logs]
+    first = matches[0]
+    findings = [
+        Finding(log.source, f"measures other joints than {logs[0].source}", "Give logs of the same joints, or --lock")
+        for log, m in zip(logs, matches, strict=True)
+        if set(m.joints) != set(first.joints)
+    ]
+    if findings:
+        raise LogError(findings)
+    lock |= dict.fromkeys(first.locked, 0.0)
+    gravity = {"gravity": options.gravity} if options.gravity else {}
+    robot = build(description, base=base, lock=lock, repair=options.repair_prior, **gravity)
+    if bad := [f for log in logs for f in check.unit_findings(robot, log)]:
+        raise LogError(bad)
+    notices += [*robot.notices, *(n for m in matches for n in m.notices)]
+    feet = tuple(foot(robot, text) for text in options.feet)
+    if equations == "contact-free" and not feet:
+        feet = tuple(foot(robot, name) for name in logs[0].names("contact"))
+        notices.append("feet taken from the log's contact columns: " + ", ".join(f.frame.name for f in feet))
+    fitted = logs[:fit]
+    gains = [j for j in robot.joints if any(not log.has(f"tau.{j}") and j not in log.metadata.get("gains", {})
+                                            for log in fitted)] if torques else []  # fmt: skip
+    terms = [(j, term) for j in robot.joints for term in FRICTION[options.friction]] if torques else []
+    terms += [(j, "gain") for j in gains]
+    return Plan(robot, equations, feet, Columns(tuple(b.name for b in robot.bodies), tuple(terms)), tuple(notices))
+
+
+def _base_and_equations(description: Description, logs: Sequence[Log], options: Options) -> tuple[Base, Equations]:
+    log = logs[0]
+    inertial = any(c.startswith(("imu.", "base.")) for c in log.columns)
+    base: Base
+    if options.base != "auto":
+        base = options.base
+    elif description.root == "world":
+        base = "fixed"
+    else:
+        base = "floating" if inertial or options.equations in ("base", "contact-free") else "fixed"
+    if options.equations != "auto":
+        equations: Equations = options.equations
+        if base == "fixed" and equations != "joint":
+            raise UsageError(
+                Finding(f"--equations {equations}", "needs a floating base", "Use joint, or --base floating")
+            )
+        if equations == "contact-free" and not (options.feet or log.names("contact")):
+            raise UsageError(Finding("--equations contact-free", "needs to know the feet", "Name them: --feet F,…"))
+        return base, equations
+    if base == "fixed":
+        return base, "joint"
+    torques = bool(log.names("tau") or log.names("current"))
+    if log.names("wrench"):
+        return base, "full" if torques else "base"
+    if options.feet or log.names("contact"):
+        return base, "contact-free"
+    raise UsageError(
+        Finding(log.source, "has a floating base but neither contact wrenches nor feet",
+                "Name the feet (--feet F,…), or say --equations full if nothing touches the robot")
+    )  # fmt: skip
+
+
+def solve(
+    plan: Plan, info: Information, prior: priors.Prior, options: Options, save: Path | None = None
+) -> tuple[Array, Certificate, Array]:
+    """θ, its certificate, and the indices that were free."""
+    columns, robot = plan.columns, plan.robot
+    chosen = {robot.body(link).name for link in options.links} or set(columns.bodies)
+    held = [b for b in columns.bodies if b not in chosen]
+    known = np.array([i for b in held for i in range(columns.body(b).start, columns.body(b).stop)], int)
+    free = np.setdiff1d(np.arange(columns.n), known)
+    theta = prior.mean.copy()
+    theta[known] = np.concatenate([robot.body(b).parameters for b in held]) if held else []
+    data = info.given(known, theta[known])
+    scale = prior.scale[free]
+    if options.method == "least-squares":
+        if options.null_space == "structure":
+            space = structural(robot, columns, plan.equations, prior.scale)
+            space = Subspace.of(space.R[:, free], scale)
+        else:
+            space = Subspace.of(data.R, scale)
+            strong = space.values * priors.RELATIVE > 1.0  # directions that the data know better than the prior
+            space = replace(space, values=space.values[strong], V=space.V[:, strong])
+        theta[free] = least_squares(data, theta[free], space)
+        V = space.seen
+        small = Problem(Information.of(data.R @ V, data.z), np.ones(V.shape[1]), np.zeros(V.shape[1]))
+        y = V.T @ theta[free]
+        rest = data.z - data.R @ (theta[free] - V @ y)
+        small = replace(small, information=Information.of(data.R @ V, rest))
+        return theta, certify(small, Solution(y, (), {}, "least-squares", "solved")), free
+
+    where = {int(i): k for k, i in enumerate(free)}
+    cones, lower, entropies = [], dict[int, float](), []
+    start = prior.mean[free].copy()
+    for name in columns.bodies:
+        if name not in chosen:
+            continue
+        body, at = robot.body(name), where[columns.body(name).start]
+        cones.append(Cone(at, pseudo_inertia.lmi(body)))
+        lower[at] = pseudo_inertia.mass_floor(body)
+        if options.regularisation == "entropic":
+            entropies.append(Entropy(at, inertia.pseudo(prior.mean[columns.body(name)]), 1 / (2 * priors.RELATIVE**2)))
+    for k, (_, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies)):
+        if term != "offset":
+            lower[where[k]] = 0.0
+            start[where[k]] = 1e-3 * prior.scale[k]
+    K = prior.K[np.ix_(free, free)]
+    if options.regularisation == "entropic":
+        K = K.copy()
+        for e in entropies:
+            K[e.at : e.at + 10, e.at : e.at + 10] *= priors.NEGLIGIBLE
+    total = data + Information(Information.of(K, K @ prior.mean[free]).triangle, 0, data.names)
+    problem = Problem(total, scale, start, tuple(cones), lower, tuple(entropies))
+    solution, proof = certified(problem, save=save)
+    theta[free] = solution.theta
+    return theta, proof, free
+
+
+def _log(item: str | Path | Log) -> Log:
+    return item if isinstance(item, Log) else read_log(item)
+
+
+def _cached(rows: Rows) -> list[Block] | Rows:
+    """All blocks in a list where they fit in memory."""
+    kept, size = [], 0.0
+    for block in rows:
+        kept.append(block)
+        size += block.Y.nbytes
+        if size > CACHE_BYTES:
+            return rows
+    return kept
+
+
+def _reduced(blocks: Any, free: Array, known: Array, theta: Array) -> Any:
+    """The same rows about the free parameters alone."""
+    for b in blocks:
+        yield Block(b.time, b.Y[:, :, free], b.target - b.Y[:, :, known] @ theta[known], b.first)
+
+
+def _bodies(plan: Plan, prior: priors.Prior, theta: Array, free: Array, unc: Uncertainty) -> tuple[BodyEstimate, ...]:
+    where = {int(i): k for k, i in enumerate(free)}
+    widths = prior.std
+    found = []
+    for name in plan.columns.bodies:
+        body, at = plan.robot.body(name), plan.columns.body(name)
+        std, data = np.zeros(10), tuple[float | None, ...]([None] * 10)
+        verdict = BodyVerdict("prior", "prior", "prior")
+        if at.start in where:
+            mine = slice(where[at.start], where[at.start] + 10)
+            unit = np.eye(len(free))[mine]
+            std = np.array([unc.std(g) for g in unit])
+            data = tuple(unc.std_data(g) for g in unit)
+            verdict = body_verdict(unc, mine, theta[at], body.size)
+        found.append(
+            BodyEstimate(name, body.links, theta[at], std, data, verdict, body.size, prior.mean[at], widths[at],
+                         at.start in where)
+        )  # fmt: skip
+    return tuple(found)
+
+
+def _joints(columns: Columns, theta: Array) -> dict[str, dict[str, float | None]]:
+    joints: dict[str, dict[str, float | None]] = {}
+    for k, (joint, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies)):
+        entry = joints.setdefault(joint, dict.fromkeys(("viscous", "coulomb", "armature", "offset", "gain")))
+        entry[term] = float(theta[k])
+    return joints
+
+
+def _hidden(plan: Plan, prior: priors.Prior) -> tuple[str, ...]:
+    """Bodies whose mass no motion could tell from these equations."""
+    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale)
+    unit = np.eye(plan.columns.n)
+    return tuple(b for b in plan.columns.bodies if possible.outside(unit[plan.columns.body(b).start]) >= ROW_SPACE)
+
+
+def _advice(plan: Plan, unc: Uncertainty, prior: priors.Prior, free: Array) -> str:
+    """Which motion would tell more: what the structure lets be seen and this log left weak."""
+    if len(free) < plan.columns.n:
+        return ""
+    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale)
+    pivots, Z = possible.composition
+    weak: dict[str, int] = {}
+    for p, z in zip(pivots, Z, strict=True):
+        std = unc.std_data(z)
+        if std is None or std >= CERTAIN * possible.scale[p]:
+            owner = plan.columns.names[p].rsplit(".", 1)[0]
+            weak[owner] = weak.get(owner, 0) + 1
+    if not weak:
+        return ""
+    movers = []
+    for owner in sorted(weak, key=lambda name: -weak[name])[:3]:
+        if owner in plan.columns.bodies:
+            joint = str(plan.robot.model.names[plan.robot.body(owner).joint])
+            movers.append("the base" if joint == "root_joint" else joint)
+        else:
+            movers.append(owner)
+    return f"To learn more, move {', '.join(dict.fromkeys(movers))} faster and further"
+
+
+def _truth(plan: Plan, log: Log, given: Mapping[str, Array] | None) -> dict[str, Array]:
+    """True parameters of bodies, where a simulation wrote them into its log."""
+    found = given or log.metadata.get("truth", {}).get("parameters", {})
+    known = {name: np.asarray(p, float) for name, p in found.items() if name in plan.columns.bodies}
+    return {name: p for name, p in known.items() if p.shape == (10,)}
+
+
+def _total(plan: Plan, theta: Array, free: Array, unc: Uncertainty) -> Total:
+    g = np.zeros(plan.columns.n)
+    for name in plan.columns.bodies:
+        g[plan.columns.body(name).start] = 1.0
+    mass = float(g @ theta)
+    return Total(mass, unc.std(g[free]), unc.verdict(g[free], mass))
+
+
+def _pooled(scores: Sequence[Score]) -> Score:
+    if len(scores) == 1:
+        return scores[0]
+    weights = np.array([s.rows for s in scores], float)
+
+    def mean(values: Sequence[float | None]) -> float | None:
+        pairs = [(v, w) for v, w in zip(values, weights, strict=True) if v is not None]
+        return float(np.sqrt(sum(w * v * v for v, w in pairs) / sum(w for _, w in pairs))) if pairs else None
+
+    names = scores[0].rmse
+    return Score(
+        int(weights.sum()),
+        {n: mean([s.rmse[n] for s in scores]) or 0.0 for n in names},
+        {n: mean([s.correlation[n] for s in scores]) for n in names},
+        mean([s.relative for s in scores]),
+        mean([s.relative_filtered for s in scores]),
+    )
+
+
+def _provenance(
+    description: Description, logs: Sequence[Log], command: str, filter: Filter, options: Options
+) -> dict[str, Any]:
+    inputs = {str(description.path): hashlib.sha256(Path(description.path).read_bytes()).hexdigest()}
+    for log in logs:
+        if Path(log.source).is_file():
+            inputs[log.source] = hashlib.sha256(Path(log.source).read_bytes()).hexdigest()
+    packages = ("steelyard", "numpy", "scipy", "pin", "clarabel", "pyarrow")
+    versions: dict[str, str | None] = {}
+    for package in packages:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = None
+    return {
+        "inputs": inputs,
+        "versions": versions,
+        "command": command,
+        "seed": None,
+        "filter": {**vars(filter), "kind": "symmetric Hamming low-pass of three periods, zero phase"},
+        "options": {"prior": options.prior, "friction": options.friction, "robust": options.robust,
+                    "regularisation": options.regularisation},
+    }  # fmt: skip

@@ -1,0 +1,186 @@
+"""Ten inertial parameters of a body, and every other way to write them.
+
+``parameters = [m, m·c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz]`` about the body frame's origin, in its axes
+(Pinocchio's order). Everything rests on the pseudo-inertia, the second moment of the mass distribution ρ,
+
+    J = ∫ [x; 1] [x; 1]ᵀ ρ(x) dx = [S h; hᵀ m],    S = ½ tr(I) 1 − I,    h = m c,
+
+which is linear in the parameters, moves between frames as T J Tᵀ, adds up over bodies, and is positive
+definite exactly when some mass distribution of positive volume has these parameters.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+Array = np.ndarray
+
+NAMES = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+UNITS = ("kg", *("kg·m",) * 3, *("kg·m²",) * 6)
+MARGIN = 1e-8  # of (body size)²: the least eigenvalue of the density covariance of a consistent body
+
+_ROW, _COLUMN = np.array([0, 0, 1, 0, 1, 2]), np.array([0, 1, 1, 2, 2, 2])  # Ixx Ixy Iyy Ixz Iyz Izz
+
+
+def matrix(six: ArrayLike) -> Array:
+    """(3, 3) symmetric matrix of [xx, xy, yy, xz, yz, zz]."""
+    values = np.asarray(six, float)
+    I = np.empty((3, 3))
+    I[_ROW, _COLUMN] = values
+    I[_COLUMN, _ROW] = values
+    return I
+
+
+def six(symmetric: Array) -> Array:
+    """[xx, xy, yy, xz, yz, zz] of a (3, 3) symmetric matrix."""
+    return np.asarray(0.5 * (symmetric[_ROW, _COLUMN] + symmetric[_COLUMN, _ROW]))
+
+
+def pack(mass: float, com: ArrayLike, inertia: ArrayLike) -> Array:
+    """Ten parameters from mass, centre of mass and inertia (3, 3) about the centre of mass."""
+    c, I = np.asarray(com, float), np.asarray(inertia, float)
+    about_origin = I + mass * (c @ c * np.eye(3) - np.outer(c, c))
+    return np.concatenate([[mass], mass * c, six(about_origin)])
+
+
+def unpack(parameters: ArrayLike) -> tuple[float, Array, Array]:
+    """Mass, centre of mass and inertia (3, 3) about the centre of mass; a massless body has its CoM at 0."""
+    p = np.asarray(parameters, float)
+    mass = float(p[0])
+    c = p[1:4] / mass if mass != 0 else np.zeros(3)
+    return mass, c, matrix(p[4:]) - mass * (c @ c * np.eye(3) - np.outer(c, c))
+
+
+def pseudo(parameters: ArrayLike) -> Array:
+    """(4, 4) pseudo-inertia [S h; hᵀ m]."""
+    p = np.asarray(parameters, float)
+    I = matrix(p[4:])
+    J = np.empty((4, 4))
+    J[:3, :3] = 0.5 * np.trace(I) * np.eye(3) - I
+    J[:3, 3] = J[3, :3] = p[1:4]
+    J[3, 3] = p[0]
+    return J
+
+
+def from_pseudo(J: Array) -> Array:
+    """Ten parameters of a (4, 4) pseudo-inertia."""
+    S = J[:3, :3]
+    return np.concatenate([[J[3, 3]], 0.5 * (J[:3, 3] + J[3, :3]), six(np.trace(S) * np.eye(3) - S)])
+
+
+PSEUDO_BASIS = np.stack([pseudo(e) for e in np.eye(10)])  # (10, 4, 4): J = Σ pₖ basis[k]
+
+
+def transform(parameters: ArrayLike, placement: Array) -> Array:
+    """Parameters in another frame, in which this body's frame has the pose ``placement`` (4, 4)."""
+    return from_pseudo(placement @ pseudo(parameters) @ placement.T)
+
+
+def transform_matrix(placement: Array) -> Array:
+    """(10, 10) B with ``transform(p, placement) = B @ p``."""
+    return np.column_stack([transform(e, placement) for e in np.eye(10)])
+
+
+def density_covariance(parameters: ArrayLike) -> Array:
+    """(3, 3) Σ = S/m − ccᵀ in m²: how the mass is spread about its centre; NaN for a massless body."""
+    mass, _, I = unpack(parameters)
+    if mass == 0:
+        return np.full((3, 3), np.nan)
+    return np.asarray((0.5 * np.trace(I) * np.eye(3) - I) / mass)
+
+
+def min_eigenvalue(parameters: ArrayLike) -> float:
+    """Smallest eigenvalue of the density covariance, m²; −inf where the mass is not positive."""
+    p = np.asarray(parameters, float)
+    if not (np.isfinite(p).all() and p[0] > 0):
+        return -np.inf
+    return float(np.linalg.eigvalsh(density_covariance(p))[0])
+
+
+def is_consistent(parameters: ArrayLike, size: float) -> bool:
+    """Whether mass > 0 and the density covariance is at least ``MARGIN``·size², size in m."""
+    return min_eigenvalue(parameters) >= MARGIN * size**2
+
+
+def nearest_consistent(parameters: ArrayLike, size: float, margin: float = 1e-6) -> Array:
+    """The nearest physical body with the same mass and centre of mass.
+
+    Eigenvalues of the density covariance below ``margin``·size² are raised to it, the closest such matrix
+    in the Frobenius norm. A mass that is not positive becomes ``margin`` kg. A consistent body stays as it is.
+    """
+    if is_consistent(parameters, size):
+        return np.array(parameters, float)
+    mass, com, _ = unpack(parameters)
+    if mass <= 0:
+        mass, com, covariance = margin, np.zeros(3), np.zeros((3, 3))
+    else:
+        covariance = density_covariance(parameters)
+    w, V = np.linalg.eigh(covariance)
+    covariance = (V * np.maximum(w, margin * size**2)) @ V.T
+    return pack(mass, com, mass * (np.trace(covariance) * np.eye(3) - covariance))
+
+
+def log_cholesky(parameters: ArrayLike) -> Array:
+    """Coordinates [α, d₁, d₂, d₃, s₁₂, s₂₃, s₁₃, t₁, t₂, t₃] (Rucker and Wensing) of a physical body.
+
+    J = U Uᵀ with U = eᵅ [V t; 0 1], V upper triangular with diagonal eᵈ. Since t is the centre of mass and
+    V Vᵀ the density covariance, V is factored from that: no cancellation against a far-off centre of mass.
+    A rod, plate or point has d = −inf where it is thin, and still comes back exactly.
+    """
+    mass, com, _ = unpack(parameters)
+    if not mass > 0:
+        raise ValueError(f"log-Cholesky coordinates need a positive mass, not {mass}")
+    V = _upper_factor(density_covariance(parameters))
+    with np.errstate(divide="ignore"):
+        d = np.log(np.diag(V))
+    return np.concatenate([[0.5 * np.log(mass)], d, [V[0, 1], V[1, 2], V[0, 2]], com])
+
+
+def from_log_cholesky(coordinates: ArrayLike) -> Array:
+    """Ten parameters of log-Cholesky coordinates; physical whatever the coordinates."""
+    alpha, d1, d2, d3, s12, s23, s13, *t = np.asarray(coordinates, float)
+    V = np.array([[np.exp(d1), s12, s13], [0, np.exp(d2), s23], [0, 0, np.exp(d3)]])
+    covariance, mass = V @ V.T, float(np.exp(2 * alpha))
+    return pack(mass, np.array(t), mass * (np.trace(covariance) * np.eye(3) - covariance))
+
+
+def _upper_factor(A: Array) -> Array:
+    """Upper triangular V with V Vᵀ = A for a positive semidefinite A, singular ones included."""
+    V = np.zeros((3, 3))
+    tolerance = 1e-15 * max(np.trace(A), 0.0)
+    for j in (2, 1, 0):
+        pivot = A[j, j] - V[j, j + 1 :] @ V[j, j + 1 :]
+        if pivot < -16 * tolerance:
+            raise ValueError("the density covariance is not positive semidefinite: the body is not physical")
+        V[j, j] = np.sqrt(pivot) if pivot > tolerance else 0.0
+        if V[j, j] > 0:
+            V[:j, j] = (A[:j, j] - V[:j, j + 1 :] @ V[j, j + 1 :]) / V[j, j]
+    return V
+
+
+def geometric_mean(A: Array, B: Array) -> Array:
+    """A # B, the positive definite X with X A⁻¹ X = B."""
+    w, V = np.linalg.eigh(A)
+    root, inverse = (V * np.sqrt(w)) @ V.T, (V / np.sqrt(w)) @ V.T
+    u, W = np.linalg.eigh(inverse @ B @ inverse)
+    return np.asarray(root @ (W * np.sqrt(u)) @ W.T @ root)
+
+
+def split(total: Array, parts: list[Array]) -> list[Array]:
+    """Share a new total (10,) among welded parts (10,), all in one frame.
+
+    With pseudo-inertias Σᵢ and T = Σ⁻¹ # Σ′ (Σ the parts' sum, Σ′ the new total) the parts become TΣᵢTᵀ: they
+    add up to Σ′ and every part that was positive stays so. A total that is no physical body cannot
+    be shared that way: what it changes is then added to the heaviest part.
+    """
+    before, after = np.sum([pseudo(p) for p in parts], axis=0), pseudo(total)
+    heaviest = int(np.argmax([p[0] for p in parts]))
+    shares = [np.array(p, float) for p in parts]
+    scale = np.diag(1 / np.sqrt(np.maximum(np.diag(before), 1e-300)))  # metres and kilograms on one footing
+    before_s, after_s = scale @ before @ scale, scale @ after @ scale
+    if min(np.linalg.eigvalsh(before_s)[0], np.linalg.eigvalsh(after_s)[0]) > 1e-14:
+        T = np.linalg.solve(scale, geometric_mean(np.linalg.inv(before_s), after_s) @ scale)
+        shares = [from_pseudo(T @ pseudo(p) @ T.T) for p in parts]
+    shares[heaviest] = shares[heaviest] + (np.asarray(total) - np.sum(shares, axis=0))  # rounding, or all of it
+    return shares

@@ -1,0 +1,130 @@
+"""Square-root information: all that a batch of samples says about the parameters.
+
+Samples give noisy linear equations ``Y θ ≈ τ``, scaled to unit variance. The thin QR factorisation of
+``[Y τ]`` keeps every bit of them in a small triangle,
+
+    ‖Y θ − τ‖² = ‖R θ − z‖² + ρ²    for every θ,    triangle = [R z; 0 ρ].
+
+Stacking two triangles and factoring again is associative and commutative, so a log may be split, streamed,
+or shared between machines in any order. We keep R and never YᵀY: forming YᵀY squares the condition number,
+which costs three of nine digits on NIST's Wampler1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Information:
+    """What is known about n parameters, as an upper triangle of size n + 1."""
+
+    triangle: Array  # (n+1, n+1), [R z; 0 ρ], diagonal ≥ 0
+    rows: int  # scalar equations absorbed, for the noise estimate
+    names: tuple[str, ...] = field(default=())  # of the n parameters; empty where nobody named them
+
+    @classmethod
+    def none(cls, n: int, names: Sequence[str] = ()) -> Information:
+        """The neutral element: nothing is known yet."""
+        return cls(np.zeros((n + 1, n + 1)), 0, tuple(names))
+
+    @classmethod
+    def of(cls, Y: Array, tau: Array, names: Sequence[str] = ()) -> Information:
+        """Information in the equations ``Y θ ≈ τ``, with Y (m, n) and τ (m,)."""
+        return cls.none(Y.shape[1], names).extend(Y, tau)
+
+    def extend(self, Y: Array, tau: Array) -> Information:
+        """This information and that of more equations; memory does not grow with their number."""
+        stacked = np.vstack([self.triangle, np.column_stack([Y, tau])])
+        return Information(_triangle(stacked, len(self.triangle)), self.rows + len(tau), self.names)
+
+    def __add__(self, other: Information) -> Information:
+        if self.names and other.names and self.names != other.names:
+            raise ValueError("information about different parameters cannot be added")
+        stacked = np.vstack([self.triangle, other.triangle])
+        return Information(_triangle(stacked, len(self.triangle)), self.rows + other.rows, self.names or other.names)
+
+    @property
+    def n(self) -> int:
+        """Number of parameters."""
+        return len(self.triangle) - 1
+
+    @property
+    def R(self) -> Array:
+        """(n, n) square root of the information matrix."""
+        return self.triangle[:-1, :-1]
+
+    @property
+    def z(self) -> Array:
+        """(n,) right-hand side that goes with R."""
+        return self.triangle[:-1, -1]
+
+    def cost(self, theta: Array) -> float:
+        """‖Y θ − τ‖², computed without Y."""
+        residual = self.triangle @ np.append(theta, -1.0)
+        return float(residual @ residual)
+
+    def forget(self, factor: float) -> Information:
+        """Older samples weigh less: every squared residual is multiplied by ``factor`` in (0, 1]."""
+        if not 0 < factor <= 1:
+            raise ValueError(f"the forgetting factor must lie in (0, 1], not {factor}")
+        return Information(np.sqrt(factor) * self.triangle, self.rows, self.names)
+
+    def given(self, known: Array, values: Array) -> Information:
+        """Information about the other parameters once those at the indices ``known`` have these values."""
+        free = np.setdiff1d(np.arange(self.n), known)
+        z = self.triangle[:, -1] - self.triangle[:, known] @ values
+        names = tuple(self.names[i] for i in free) if self.names else ()
+        return Information(_triangle(np.column_stack([self.triangle[:, free], z]), len(free) + 1), self.rows, names)
+
+    def marginal(self, keep: Array) -> Information:
+        """Information about the parameters ``keep`` alone, the others left free to fit.
+
+        ``marginal.cost(θ_keep)`` is the least cost over all values of the others.
+        """
+        keep = np.asarray(keep)
+        rest = np.setdiff1d(np.arange(self.n), keep)
+        R = self.triangle[:, np.concatenate([rest, keep, [self.n]]).astype(int)]
+        left = R[:, : len(rest)]
+        s = np.linalg.norm(left, axis=0)
+        U, sv, _ = np.linalg.svd(left / np.where(s > 0, s, 1.0), full_matrices=False)
+        U = U[:, sv > 1e-13 * max(sv[0], 1.0)] if len(rest) else U  # only what the others can really explain
+        remainder = R[:, len(rest) :]
+        remainder = remainder - U @ (U.T @ remainder)
+        names = tuple(self.names[i] for i in keep) if self.names else ()
+        return Information(_triangle(remainder, len(keep) + 1), self.rows, names)
+
+    def rank(self, rtol: float = 1e-10) -> int:
+        """Number of independent directions of θ the samples excite, columns scaled to one length."""
+        scale = np.linalg.norm(self.R, axis=0)
+        s = np.linalg.svd(self.R / np.where(scale > 0, scale, 1.0), compute_uv=False)
+        return int(np.sum(s > rtol * s[0])) if s.size and s[0] > 0 else 0
+
+    def solve(self, rtol: float = 1e-13) -> Array:
+        """Least-squares θ; of all minimisers the one of least norm with columns scaled to one length."""
+        scale = np.linalg.norm(self.R, axis=0)
+        scale[scale == 0] = 1.0
+        return np.asarray(np.linalg.lstsq(self.R / scale, self.z, rcond=rtol)[0] / scale)
+
+    def save(self, path: Path) -> None:
+        """Write an ``.npz`` that ``load`` reads back; no pickle."""
+        with open(path, "wb") as file:
+            np.savez(file, triangle=self.triangle, rows=self.rows, names=np.array(self.names, dtype=str))
+
+    @classmethod
+    def load(cls, path: Path) -> Information:
+        """Read what ``save`` wrote."""
+        with np.load(path, allow_pickle=False) as data:
+            return cls(data["triangle"], int(data["rows"]), tuple(str(name) for name in data["names"]))
+
+
+def _triangle(A: Array, size: int) -> Array:
+    R = np.asarray(np.linalg.qr(A, mode="r"))
+    R *= np.where(np.diag(R) < 0, -1.0, 1.0)[:, None]  # canonical signs
+    return np.vstack([R, np.zeros((max(size - len(R), 0), size))])

@@ -1,0 +1,87 @@
+"""What is believed before any data: a mean and a width for every parameter.
+
+The width is set in a frame at the body's centre of mass along its principal axes, where "the mass may be half off,
+its centre a quarter of the body away" has a meaning, and is carried to the body frame (Ayusawa 27, with σ as a
+standard deviation and 1/σ² as the weight, where the paper's (28) has the variances themselves).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from steelyard import geometry, inertia
+from steelyard.information import Information
+from steelyard.regressor import Columns
+from steelyard.robot import Body, Robot
+
+Array = np.ndarray
+Kind = Literal["cad", "box", "none"]
+
+RELATIVE = 0.5  # how far off the description may be: mass, and moments in units of mass × box
+FLAT = 100.0  # joint terms are believed to lie within this many times their natural scale: as good as unknown
+NEGLIGIBLE = 1e-4  # weight of the mean under prior "none": decides only what nothing else does
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Gaussian belief N(mean, (KᵀK)⁻¹)."""
+
+    kind: Kind
+    mean: Array  # (n,)
+    K: Array  # (n, n) square root of the precision
+    scale: Array  # (n,) natural size of each parameter, for conditioning and for verdicts
+
+    @property
+    def std(self) -> Array:
+        """(n,) width of the belief about each parameter."""
+        return np.asarray(np.linalg.norm(np.linalg.inv(self.K), axis=1))
+
+    @property
+    def information(self) -> Information:
+        """The belief in the form that solvers see; it counts no rows."""
+        return replace(Information.of(self.K, self.K @ self.mean), rows=0)
+
+
+def make(robot: Robot, columns: Columns, kind: Kind = "cad", relative: float = RELATIVE) -> Prior:
+    """Belief about all columns.
+
+    ``cad``: the description. ``box``: its masses, spread evenly over each body's box. ``none``: no pull, but for
+    a negligible one that says where to stay when nothing else does.
+    """
+    n = columns.n
+    mean, K, scale = np.zeros(n), np.zeros((n, n)), np.zeros(n)
+    for name in columns.bodies:
+        body, at = robot.body(name), columns.body(name)
+        mean[at] = geometry.box_inertia(body.parameters[0], body.box) if kind == "box" else body.parameters
+        root = _body_root(body, relative)
+        K[at, at] = np.linalg.inv(root)
+        scale[at] = np.linalg.norm(root, axis=1) / relative
+    for k, (joint, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies)):
+        scale[k] = _joint_scale(robot, joint, term)
+        K[k, k] = 1 / (FLAT * scale[k])
+    return Prior(kind, mean, NEGLIGIBLE * K if kind == "none" else K, scale)
+
+
+def _joint_scale(robot: Robot, joint: str, term: str) -> float:
+    """A tenth of what the joint can give, at the speed it can reach; a gain of 10 N·m/A."""
+    limits = robot.description.joints[joint]
+    effort = limits.effort if 0 < limits.effort < np.inf else 50.0
+    speed = limits.velocity if 0 < limits.velocity < np.inf else 2.0
+    natural = {"coulomb": effort, "offset": effort, "viscous": effort / speed, "armature": effort / (10 * speed)}
+    return 10.0 if term == "gain" else 0.1 * natural[term]
+
+
+def _body_root(body: Body, relative: float) -> Array:
+    """(10, 10) A with AAᵀ the covariance of the body's parameters in its own frame."""
+    mass, com, _ = inertia.unpack(body.parameters)
+    w, V = np.linalg.eigh(inertia.density_covariance(body.parameters))
+    d = np.sqrt(3 * np.maximum(w, (0.02 * body.size) ** 2))  # half edges of the cuboid; no body is a sheet
+    x, y, z = d
+    spread = np.array([1, x / 2, y / 2, z / 2, (y * y + z * z) / 3, x * y / 3, (z * z + x * x) / 3, x * z / 3,
+                       y * z / 3, (x * x + y * y) / 3])  # fmt: skip
+    placement = np.eye(4)
+    placement[:3, :3], placement[:3, 3] = V * np.sign(np.linalg.det(V)), com
+    return inertia.transform_matrix(placement) @ np.diag(relative * mass * spread)

@@ -1,0 +1,1 @@
+"""Untrusted bytes → checked objects."""

@@ -1,0 +1,241 @@
+"""Rows: the equations of motion at every sample, linear in the parameters, ``Y θ = target``.
+
+Four kinds. ``joint``: joint torques. ``base``: the six equations of a floating base alone, which need no torque
+(Ayusawa 33). ``full``: both. ``contact-free``: full rows with the feet's unknown forces projected out. A floating base
+is written with g = 0, v = 0, pose = identity and the *proper* acceleration of the base: the laws of motion look the
+same in any freely falling frame, so neither position nor velocity of the base is needed.
+
+Both sides pass the same symmetric low-pass and are then decimated to four times its cut-off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from steelyard import inertia
+from steelyard.contact import Foot, FreeRows, jacobian
+from steelyard.robot import Robot
+from steelyard.samples import Filter, Segment, lowpass
+
+Array = np.ndarray
+Equations = Literal["joint", "base", "full", "contact-free"]
+
+BASE_ROWS = ("base.fx", "base.fy", "base.fz", "base.mx", "base.my", "base.mz")
+FRICTION = {
+    "none": (),
+    "viscous": ("viscous",),
+    "coulomb": ("viscous", "coulomb"),
+    "all": ("viscous", "coulomb", "armature", "offset"),
+}
+COULOMB_SPEED = 0.004  # rad/s or m/s: dry friction is v / (|v| + this), half of it there
+CHUNK_BYTES = 48e6  # of rows in memory at a time
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What each entry of θ is: ten parameters a body, then what belongs to joints."""
+
+    bodies: tuple[str, ...]
+    joint_terms: tuple[tuple[str, str], ...] = ()  # (joint, viscous | coulomb | armature | offset | gain)
+
+    @property
+    def n(self) -> int:
+        """Length of θ."""
+        return 10 * len(self.bodies) + len(self.joint_terms)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """One name an entry: ``BODY.m`` … ``BODY.Izz``, ``JOINT.viscous`` …"""
+        return tuple(f"{b}.{p}" for b in self.bodies for p in inertia.NAMES) + tuple(
+            f"{joint}.{term}" for joint, term in self.joint_terms
+        )
+
+    def body(self, name: str) -> slice:
+        """Where a body's ten parameters are."""
+        k = self.bodies.index(name)
+        return slice(10 * k, 10 * k + 10)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows of consecutive samples."""
+
+    time: Array  # (T,) s
+    Y: Array  # (T, C, n)
+    target: Array  # (T, C) N, N·m
+    first: bool  # nothing before it belongs to the same segment
+
+
+class Rows:
+    """All rows of some segments, made block by block in bounded memory; may be iterated again."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        segments: Sequence[Segment],
+        columns: Columns,
+        equations: Equations,
+        feet: Sequence[Foot] = (),
+        filter: Filter | None = None,
+        free: FreeRows | None = None,
+        decimate: bool = True,
+    ):
+        """``filter=None`` gives unfiltered rows, ``decimate=False`` rows at every sample."""
+        self.decimate = decimate
+        self.robot, self.segments, self.columns = robot, list(segments), columns
+        self.equations, self.feet, self.filter = equations, tuple(feet), filter
+        lead = 6 if robot.floating else 0
+        everything = BASE_ROWS[:lead] + robot.joints
+        self.free = free
+        match equations:
+            case "joint":
+                self._take: tuple[int, ...] = tuple(range(lead, len(everything)))
+            case "base":
+                self._take = tuple(range(lead))
+            case "full":
+                self._take = tuple(range(len(everything)))
+            case "contact-free":
+                self.free = free or FreeRows.choose(self._some_jacobians())
+                self._take = self.free.coordinates
+        self.names = tuple(everything[i] for i in self._take)
+
+    def __iter__(self) -> Iterator[Block]:
+        for segment in self.segments:
+            yield from self._blocks(segment)
+
+    def _blocks(self, segment: Segment) -> Iterator[Block]:
+        taps, step = np.ones(1), 1
+        if self.filter is not None:
+            assert self.filter.cutoff is not None
+            taps = lowpass(segment.rate, self.filter.cutoff)
+            step = max(1, int(segment.rate / (4 * self.filter.cutoff))) if self.decimate and len(taps) > 1 else 1
+        half, T = len(taps) // 2, len(segment.time)
+        centres = np.arange(half, T - half, step)
+        width = (6 + len(self.robot.joints)) * (self.columns.n + 10 * self.robot.model.njoints)
+        chunk = max(1, int((CHUNK_BYTES / (8 * width) - 2 * half) / step))
+        for k in range(0, len(centres), chunk):
+            mine = centres[k : k + chunk]
+            start = int(mine[0]) - half
+            Y, target = self._raw(segment.part(slice(start, int(mine[-1]) + half + 1)))
+            if len(taps) > 1:
+                window = np.zeros((len(mine), len(Y)))
+                for row, centre in enumerate(mine):
+                    window[row, centre - half - start : centre + half + 1 - start] = taps
+                Y = (window @ Y.reshape(len(Y), -1)).reshape(len(mine), *Y.shape[1:])
+                target = window @ target
+            yield Block(segment.time[mine], Y, target, first=k == 0)
+
+    def _raw(self, segment: Segment) -> tuple[Array, Array]:
+        """Unfiltered rows at every sample of a segment."""
+        dynamics = Dynamics(self.robot, segment)
+        Y = np.zeros((len(segment.time), dynamics.nv, self.columns.n))
+        Y[:, :, : 10 * len(self.columns.bodies)] = dynamics.regressor(self.columns.bodies)
+        lead = 6 if self.robot.floating else 0
+        for k, (joint, term) in enumerate(self.columns.joint_terms, 10 * len(self.columns.bodies)):
+            j = self.robot.joints.index(joint)
+            Y[:, lead + j, k] = _joint_column(segment, joint, j, term)
+        target = dynamics.applied()
+        if self.free is None:
+            return Y[:, self._take], target[:, self._take]
+        N = self.free.basis(dynamics.contact_jacobian(self.feet))
+        return N @ Y, np.einsum("tkn,tn->tk", N, target)
+
+    def _some_jacobians(self, most: int = 200) -> Array:
+        """Feet's Jacobians of samples spread over all segments, enough to choose coordinates by."""
+        found = []
+        for segment in self.segments:
+            step = max(1, len(segment.time) * len(self.segments) // most)
+            found.append(Dynamics(self.robot, segment.part(slice(None, None, step))).contact_jacobian(self.feet))
+        return np.concatenate(found)
+
+
+def _joint_column(segment: Segment, joint: str, j: int, term: str) -> Array:
+    match term:
+        case "viscous":
+            return segment.v[:, j]
+        case "coulomb":
+            return np.asarray(segment.v[:, j] / (np.abs(segment.v[:, j]) + COULOMB_SPEED))
+        case "armature":
+            return segment.a[:, j]
+        case "offset":
+            return np.ones(len(segment.time))
+        case "gain":
+            return -segment.current[joint]
+    raise ValueError(term)
+
+
+class Dynamics:
+    """Pinocchio's view of a segment: one model state a sample."""
+
+    def __init__(self, robot: Robot, segment: Segment):
+        self.robot, self.segment = robot, segment
+        lead = 6 if robot.floating else 0
+        self.nv = lead + len(robot.joints)
+        T = len(segment.time)
+        q, v, a = segment.q, segment.v, segment.a
+        if robot.coupling is not None:
+            S = robot.coupling[lead:, lead:]
+            q, v, a = q @ S.T + robot.mimic_offset, v @ S.T, a @ S.T
+        if robot.floating:
+            assert segment.gyro is not None and segment.alpha is not None and segment.acc is not None
+            zero = np.zeros((T, 3))
+            q = np.hstack([zero, zero, np.ones((T, 1)), q])
+            v, a = np.hstack([zero, segment.gyro, v]), np.hstack([segment.acc, segment.alpha, a])
+        self.states = q, v, a
+        self.model = robot.model
+        if robot.floating:
+            self.model = robot.model.copy()
+            self.model.gravity.linear = np.zeros(3)
+        self.data = self.model.createData()
+
+    def regressor(self, bodies: Sequence[str]) -> Array:
+        """(T, nv, 10·bodies) regressor of the inertial parameters."""
+        import pinocchio as pin
+
+        index = np.concatenate([10 * (self.robot.body(b).joint - 1) + np.arange(10) for b in bodies])
+        out = np.empty((len(self.segment.time), self.model.nv, len(index)))
+        for t, (q, v, a) in enumerate(zip(*self.states, strict=True)):
+            out[t] = pin.computeJointTorqueRegressor(self.model, self.data, q, v, a)[:, index]
+        return out if self.robot.coupling is None else np.einsum("mi,tmn->tin", self.robot.coupling, out)
+
+    def applied(self) -> Array:
+        """(T, nv) generalised forces that were measured: torques, and the world's wrenches where known."""
+        import pinocchio as pin
+
+        T = len(self.segment.time)
+        lead = self.nv - len(self.robot.joints)
+        target = np.zeros((T, self.nv))
+        if self.segment.tau is not None:
+            target[:, lead:] = self.segment.tau
+        if not self.segment.wrench:
+            return target
+        frames = {name: self.robot.frame(name) for name in self.segment.wrench}
+        for t in range(T):
+            pin.computeJointJacobians(self.model, self.data, self.states[0][t])
+            force = np.zeros(self.model.nv)
+            for name, frame in frames.items():
+                at = self.data.oMi[frame.joint] * pin.SE3(frame.placement)
+                wrench = at.act(pin.Force(self.segment.wrench[name][t])).vector  # about the origin, base axes
+                J = pin.getJointJacobian(self.model, self.data, frame.joint, pin.ReferenceFrame.WORLD)
+                force += J.T @ wrench
+            target[t] += force if self.robot.coupling is None else self.robot.coupling.T @ force
+        return target
+
+    def contact_jacobian(self, feet: Sequence[Foot]) -> Array:
+        """(T, Σ forces, nv) Jacobian of the feet."""
+        import pinocchio as pin
+
+        up = self.segment.up
+        if up is None:  # fixed base: the world's axes are the base's
+            g = self.robot.gravity
+            up = np.broadcast_to(-g / max(float(np.linalg.norm(g)), 1e-12), (len(self.segment.time), 3))
+        found = []
+        for t, q in enumerate(self.states[0]):
+            pin.computeJointJacobians(self.model, self.data, q)
+            found.append(jacobian(self.robot, self.data, feet, up[t]))
+        return np.stack(found)

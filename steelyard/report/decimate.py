@@ -1,0 +1,45 @@
+"""Fewer points for the same picture: every bin keeps the extremes of every channel, so peaks stay."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+GAP = 10.0  # a step in time longer than this many median steps is a gap
+
+
+def break_at_gaps(time: Array, channels: Array) -> tuple[Array, Array]:
+    """Put one NaN sample into every gap in time, so that no line is drawn across; channels (T, C)."""
+    steps = np.diff(time)
+    if not len(steps):
+        return time, channels
+    gaps = np.flatnonzero(steps > GAP * np.median(steps))
+    return (
+        np.insert(time, gaps + 1, time[gaps] + steps[gaps] / 2),
+        np.insert(channels, gaps + 1, np.nan, axis=0),
+    )
+
+
+def keep(channels: Array, limit: int) -> npt.NDArray[np.intp]:
+    """Indices of at most ``limit`` samples of channels (T, C).
+
+    The record is cut into equal bins; of each bin stay the minimum and the maximum of every channel and,
+    if it has any, one NaN, so that gaps still break the line. The first and the last sample always stay.
+    """
+    samples, count = channels.shape
+    if samples <= limit:
+        return np.arange(samples)
+    bins = max(1, (limit - 2) // (2 * count + 1))
+    width = -(-samples // bins)
+    padded = np.full((bins * width, count), np.nan)
+    padded[:samples] = channels
+    cube = padded.reshape(bins, width, count)
+    missing = np.isnan(cube)
+    low = np.where(missing, np.inf, cube).argmin(axis=1)
+    high = np.where(missing, -np.inf, cube).argmax(axis=1)
+    gap = missing.any(axis=2).argmax(axis=1)[:, None]  # the bin's start where it has none: one point more
+    start = width * np.arange(bins)[:, None]
+    chosen = (start + np.concatenate([low, high, gap], axis=1)).ravel()
+    return np.unique(np.concatenate([[0], chosen[chosen < samples], [samples - 1]]))

@@ -1,0 +1,47 @@
+"""What a report is made of: sections, each a template with its values, and the plots it refers to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.report.series import Series
+from steelyard.report.words import mapping
+
+Plot = dict[str, Any]
+"""A Plotly figure as plain data: ``data``, ``layout``; optionally ``arrays``, base64 of little-endian
+float32 that a trace names in ``x`` and ``y``, and ``group``, plots that zoom in time together. A value
+``"@name"`` of a key that ends in ``color`` is the style sheet's ``--name``, so plots follow the theme."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the sections read: an estimate of schema 1 and, where kept, the samples behind it."""
+
+    estimate: Mapping[str, Any]
+    series: tuple[Series, ...]
+
+    def part(self, key: str) -> Mapping[str, Any]:
+        """A mapping of the estimate; empty where absent or null."""
+        return mapping(self.estimate.get(key))
+
+    @property
+    def bodies(self) -> dict[str, Mapping[str, Any]]:
+        """Moving bodies by name."""
+        return {name: mapping(body) for name, body in self.part("links").items()}
+
+
+@dataclass(frozen=True)
+class Section:
+    """One section of the page; ``template`` lies beside ``page.html`` and sees ``values`` as ``s``."""
+
+    key: str  # anchor, unique in the page
+    title: str
+    template: str
+    values: Mapping[str, Any]
+    plots: Mapping[str, Plot] = field(default_factory=dict)  # by the id of the element that shows it
+
+
+Make = Callable[[Report], Section | None]
+"""Makes a section from a report, or None where the report has nothing for it."""

@@ -1,0 +1,13 @@
+"""The sections, in the order of the page. To add one: write a function, add it here."""
+
+from __future__ import annotations
+
+from steelyard.report.section import Make
+from steelyard.report.sections.headline import headline
+from steelyard.report.sections.parameters import parameters
+from steelyard.report.sections.prediction import prediction
+from steelyard.report.sections.provenance import provenance
+from steelyard.report.sections.validation import validation
+from steelyard.report.sections.verdicts import verdicts
+
+SECTIONS: tuple[Make, ...] = (headline, verdicts, parameters, prediction, validation, provenance)

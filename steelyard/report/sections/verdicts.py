@@ -1,0 +1,46 @@
+"""What the data said and what the description said, body by body, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steelyard.report.section import Report, Section
+from steelyard.report.words import (
+    QUANTITIES,
+    figure,
+    mapping,
+    meaning,
+    measure,
+    millimetres,
+    numbers,
+    verdict,
+)
+
+
+def verdicts(report: Report) -> Section | None:
+    """The verdict table."""
+    if not report.bodies:
+        return None
+    welded = report.part("bodies_welded")
+    rows = [_row(name, body, welded.get(name)) for name, body in report.bodies.items()]
+    return Section("verdicts", "What the data decide", "verdicts.html", {"rows": rows})
+
+
+def _row(name: str, body: Mapping[str, Any], welded: Any) -> dict[str, Any]:
+    of = {q: verdict(mapping(body.get("verdicts")).get(q)) for q in QUANTITIES}
+    xx, _, yy, _, _, zz = numbers(body.get("inertia"), 6)
+    known = xx is not None and yy is not None and zz is not None
+    links = [str(link) for link in welded if link != name] if isinstance(welded, Sequence) else []
+    return {
+        "name": name,
+        "welded": links,
+        "verdict": verdict(body.get("verdict")),
+        "of": of,
+        "mass": measure(body.get("mass"), numbers(body.get("std"), 10)[0]),
+        "com": millimetres(body.get("com")),
+        "trace": figure((xx or 0) + (yy or 0) + (zz or 0) if known else None, 3),
+        "consistent": body.get("consistent") if isinstance(body.get("consistent"), bool) else None,
+        "eigenvalue": figure(body.get("min_eigenvalue"), 2),
+        "meaning": meaning(of),
+    }

@@ -1,0 +1,341 @@
+"""A robot as its dynamics see it: a tree of moving bodies, by name.
+
+Links welded by fixed (or locked) joints are one *moving body*, named after the group's root link and expressed
+in that link's frame; only its ten summed parameters can ever be seen from outside. ``Robot`` builds the
+Pinocchio model of those bodies from a :class:`Description` and shares estimates back over the links.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from steelyard import geometry, inertia
+from steelyard.errors import DescriptionError, Finding, UsageError
+from steelyard.read.description import Description, Joint, read_description
+
+Array = np.ndarray
+Base = Literal["fixed", "floating"]
+
+GRAVITY = 9.81  # m/s²
+ONE_DOF = {"revolute", "continuous", "prismatic"}
+
+
+@dataclass(frozen=True)
+class Body:
+    """Links that move as one."""
+
+    name: str  # the group's root link
+    links: tuple[str, ...]
+    joint: int  # its joint in the Pinocchio model
+    parameters: Array  # (10,) as the description has them (repaired where asked)
+    box: geometry.Box  # in the body frame, m
+    size: float  # m, the diagonal of its box
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A named place on the robot."""
+
+    name: str
+    joint: int  # of the Pinocchio model; 0 is the world (a fixed base)
+    link: str
+    placement: Array  # (4, 4) in that joint's frame
+
+
+@dataclass(frozen=True)
+class Robot:
+    """Moving bodies, joints and frames of a description, and the Pinocchio model that goes with them."""
+
+    description: Description
+    base: Base
+    model: Any  # pinocchio.Model; every joint has one degree of freedom, the free-flyer first if floating
+    bodies: tuple[Body, ...]  # that have parameters: on a fixed base the bodies that move
+    joints: tuple[str, ...]  # independent joints, in the order of the model's velocities
+    coupling: Array | None  # (nv, independent) of v_model = coupling · v where some joints mimic others
+    mimic_offset: Array  # (J_model,) added to the coupled positions
+    frames: Mapping[str, Frame]
+    locked: Mapping[str, float]
+    gravity: Array  # (3,) m/s², world axes
+    notices: tuple[str, ...] = field(default=())
+
+    @classmethod
+    def load(
+        cls,
+        source: str | Path,
+        *,
+        base: Literal["auto", "fixed", "floating"] = "auto",
+        lock: Mapping[str, float] | None = None,
+        repair: bool = False,
+        gravity: Sequence[float] = (0.0, 0.0, -GRAVITY),
+        package_dirs: Sequence[Path] = (),
+    ) -> Robot:
+        """Read a URDF or MJCF file, or a short name such as ``a1``.
+
+        ``base="auto"``: fixed where the root link is called ``world``, floating where the index says so.
+        ``lock``: joints held at a value (rad or m). ``repair``: make an unphysical body physical.
+        """
+        description = read_description(source, package_dirs)
+        if base == "auto":
+            base = default_base(source, description)
+        return build(description, base=base, lock=lock, repair=repair, gravity=gravity)
+
+    @property
+    def name(self) -> str:
+        """The description's name for the robot."""
+        return self.description.name
+
+    @property
+    def floating(self) -> bool:
+        """Whether the base is free to move."""
+        return self.base == "floating"
+
+    @cached_property
+    def prior(self) -> Array:
+        """(10·bodies,) parameters of the description, body by body."""
+        return np.concatenate([b.parameters for b in self.bodies]) if self.bodies else np.zeros(0)
+
+    def body(self, link: str) -> Body:
+        """The moving body that a link belongs to."""
+        for body in self.bodies:
+            if link == body.name or link in body.links:
+                return body
+        fixed = link in self.description.links
+        raise UsageError(
+            Finding(
+                f"link {link!r}",
+                "belongs to the fixed base, which never moves" if fixed else f"is not in {self.name}",
+                _names("Bodies", [b.name for b in self.bodies], link),
+            )
+        )
+
+    def frame(self, name: str) -> Frame:
+        """A link, joint or site by name."""
+        if name not in self.frames:
+            raise UsageError(Finding(f"frame {name!r}", f"is not in {self.name}", _names("Frames", self.frames, name)))
+        return self.frames[name]
+
+    def inertials(self, parameters: Mapping[str, Array]) -> dict[str, tuple[float, Array, Array]]:
+        """Share new parameters of bodies (10,) over their links: link → mass, CoM, inertia about the CoM."""
+        result = {}
+        for name, total in parameters.items():
+            body = self.body(name)
+            places = {link: self.frames[link].placement for link in body.links}
+            parts = [inertia.transform(_link_parameters(self.description, link), T) for link, T in places.items()]
+            repaired = body.parameters - np.sum(parts, axis=0)
+            parts[int(np.argmax([p[0] for p in parts]))] += repaired  # zero unless the prior was repaired
+            for (link, T), share in zip(places.items(), inertia.split(total, parts), strict=True):
+                if share[0] != 0 or self.description.links[link].inertial:
+                    result[link] = inertia.unpack(inertia.transform(share, np.linalg.inv(T)))
+        return result
+
+
+def default_base(source: str | Path, description: Description) -> Base:
+    """Fixed where the root link is called ``world``; else what the index knows; else fixed."""
+    from steelyard.read.index import robots
+
+    if description.root == "world":
+        return "fixed"
+    known = {entry.name: entry.base for entry in robots()}
+    return "floating" if known.get(str(source)) == "floating" else "fixed"
+
+
+def build(
+    description: Description,
+    *,
+    base: Base,
+    lock: Mapping[str, float] | None = None,
+    repair: bool = False,
+    gravity: Sequence[float] = (0.0, 0.0, -GRAVITY),
+) -> Robot:
+    """Build the tree of moving bodies of a description."""
+    import pinocchio as pin
+
+    notices: list[str] = list(description.notices)
+    locked = _locks(description, dict(lock or {}), notices)
+    model = pin.Model()
+    model.name = description.name
+    model.gravity.linear = np.asarray(gravity, float)
+    groups: dict[int, list[str]] = {0: []}
+    frames: dict[str, Frame] = {}
+    followers: dict[str, Joint] = {}
+    children: dict[str, list[Joint]] = {}
+    for joint in description.joints.values():
+        children.setdefault(joint.parent, []).append(joint)
+
+    root = 0
+    if base == "floating":
+        root = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "root_joint")
+        groups[root] = []
+    stack: list[tuple[str, int, Array]] = [(description.root, root, np.eye(4))]
+    while stack:  # depth first, so that a subtree is one run of indices
+        link, index, placement = stack.pop()
+        groups[index].append(link)
+        frames[link] = Frame(link, index, link, placement)
+        for joint in reversed(children.get(link, [])):
+            at = placement @ joint.placement
+            if joint.name in locked or joint.kind not in ONE_DOF:
+                at = at @ _displacement(joint, locked.get(joint.name, 0.0))
+                frames.setdefault(joint.name, Frame(joint.name, index, joint.child, at))
+                stack.append((joint.child, index, at))
+                continue
+            child = model.addJoint(index, _joint_model(joint), pin.SE3(at), joint.name)
+            groups[child] = []
+            frames.setdefault(joint.name, Frame(joint.name, child, joint.child, np.eye(4)))
+            stack.append((joint.child, child, np.eye(4)))
+            if joint.mimic is not None:
+                followers[joint.name] = joint
+    for name, (link, local) in description.frames.items():
+        holder = frames[link]
+        frames.setdefault(name, Frame(name, holder.joint, link, holder.placement @ local))
+
+    bodies = _bodies(description, groups, frames, repair, notices, base)
+    for body in bodies:
+        model.inertias[body.joint] = pin.Inertia.FromDynamicParameters(body.parameters)
+    joints, coupling, offset = _coupling(description, model, followers, base)
+    return Robot(
+        description, base, model, bodies, joints, coupling, offset, frames, locked, np.asarray(gravity, float),
+        tuple(notices),
+    )  # fmt: skip
+
+
+def _locks(description: Description, lock: dict[str, float], notices: list[str]) -> dict[str, float]:
+    unknown = [name for name in lock if name not in description.joints]
+    if unknown:
+        raise UsageError(
+            [Finding(f"joint {n!r}", f"is not in {description.name}", _names("Joints", description.joints, n))
+             for n in unknown]
+        )  # fmt: skip
+    for joint in description.joints.values():
+        if joint.kind not in ONE_DOF and joint.kind != "fixed":
+            notices.append(f"joint {joint.name} ({joint.kind}) is locked at neutral: a log has one value a joint")
+        if joint.mimic is not None and joint.mimic.joint in lock and joint.name not in lock:
+            lock[joint.name] = joint.mimic.multiplier * lock[joint.mimic.joint] + joint.mimic.offset
+    return lock
+
+
+def _bodies(
+    description: Description,
+    groups: Mapping[int, list[str]],
+    frames: Mapping[str, Frame],
+    repair: bool,
+    notices: list[str],
+    base: Base,
+) -> tuple[Body, ...]:
+    bodies, findings = [], []
+    for index, links in groups.items():
+        if index == 0 or all(description.links[link].virtual for link in links):
+            continue
+        name = links[0]
+        parameters = np.sum(
+            [inertia.transform(_link_parameters(description, link), frames[link].placement) for link in links], axis=0
+        )
+        boxes = [b for link in links if (b := geometry.link_box(description.links[link], frames[link].placement))]
+        if parameters[0] > 0:
+            boxes.append(geometry.inertia_box(parameters))
+        box = geometry.join(boxes) if boxes else (np.full(3, -0.05), np.full(3, 0.05))
+        size = max(float(np.linalg.norm(box[1] - box[0])), 1e-3)
+        if not inertia.is_consistent(parameters, size):
+            if repair:
+                fixed = inertia.nearest_consistent(parameters, size)
+                notices.append(f"body {name}: {_unphysical(parameters, size)}; repaired to {_brief(fixed)}")
+                parameters = fixed
+            else:
+                line = description.links[name].line
+                findings.append(
+                    Finding(
+                        f"{description.path.name}:{line} body {name!r} ({', '.join(links)})",
+                        _unphysical(parameters, size),
+                        "Correct the inertial values, or let --repair-prior take the nearest physical ones",
+                    )
+                )
+        bodies.append(Body(name, tuple(links), index, parameters, box, size))
+    if findings:
+        raise DescriptionError(findings)
+    if not bodies:
+        raise DescriptionError(
+            Finding(
+                str(description.path), f"has no moving body on a {base} base", "Check the joints, or --base floating"
+            )
+        )
+    return tuple(bodies)
+
+
+def _link_parameters(description: Description, link: str) -> Array:
+    part = description.links[link]
+    return inertia.pack(part.mass, part.com, part.inertia)
+
+
+def _unphysical(parameters: Array, size: float) -> str:
+    mass, _, I = inertia.unpack(parameters)
+    if mass <= 0:
+        return f"its mass is {mass:g} kg, and a body that moves needs a positive one"
+    a, b, c = np.linalg.eigvalsh(I)
+    if a <= 0:
+        return f"its inertia is not positive definite (principal moments {a:.4g}, {b:.4g}, {c:.4g} kg·m²)"
+    if a + b < c:
+        return f"its principal moments {a:.4g}, {b:.4g}, {c:.4g} kg·m² break the triangle inequality"
+    return f"its mass has no extent in some direction (body size {size:.3g} m)"
+
+
+def _brief(parameters: Array) -> str:
+    mass, _, I = inertia.unpack(parameters)
+    return f"{mass:.4g} kg with principal moments {', '.join(f'{w:.4g}' for w in np.linalg.eigvalsh(I))} kg·m²"
+
+
+def _joint_model(joint: Joint) -> Any:
+    import pinocchio as pin
+
+    prismatic = joint.kind == "prismatic"
+    aligned = (pin.JointModelPX, pin.JointModelPY, pin.JointModelPZ) if prismatic else (
+        pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ)  # fmt: skip
+    for k in range(3):
+        if joint.axis[k] == 1.0:
+            return aligned[k]()
+    unaligned = pin.JointModelPrismaticUnaligned if prismatic else pin.JointModelRevoluteUnaligned
+    return unaligned(np.asarray(joint.axis, float))
+
+
+def _displacement(joint: Joint, value: float) -> Array:
+    import pinocchio as pin
+
+    T = np.eye(4)
+    if joint.kind == "prismatic":
+        T[:3, 3] = value * joint.axis
+    elif joint.kind in ONE_DOF:
+        T[:3, :3] = pin.exp3(value * joint.axis)
+    return T
+
+
+def _coupling(
+    description: Description, model: Any, followers: Mapping[str, Joint], base: Base
+) -> tuple[tuple[str, ...], Array | None, Array]:
+    first = 2 if base == "floating" else 1
+    moving = [str(name) for name in list(model.names)[first:]]
+    offset = np.zeros(len(moving))
+    leaders = tuple(name for name in moving if name not in followers)
+    if not followers:
+        return leaders, None, offset
+    lead = 6 if base == "floating" else 0
+    S = np.zeros((lead + len(moving), lead + len(leaders)))
+    S[:lead, :lead] = np.eye(lead)
+    for row, name in enumerate(moving):
+        factor = 1.0
+        while (mimic := description.joints[name].mimic) is not None and name in followers:
+            offset[row] += factor * mimic.offset
+            factor *= mimic.multiplier
+            name = mimic.joint
+        S[lead + row, lead + leaders.index(name)] = factor
+    return leaders, S, offset
+
+
+def _names(title: str, names: Iterable[str], wanted: str) -> str:
+    listed = list(names)
+    near = difflib.get_close_matches(wanted, listed, n=3)
+    return f"Did you mean {' or '.join(near)}" if near else f"{title}: {', '.join(listed[:40])}"

@@ -1,0 +1,278 @@
+"""From a log with true, jittered stamps to evenly spaced, filtered, differentiated samples.
+
+The log is split at gaps (nothing is ever differentiated across one) and resampled to one rate. Kinematics pass a
+symmetric low-pass (zero phase, finite support), velocities and accelerations are derivatives of that filtered
+signal, and the samples at either end that the filter cannot fill are dropped: there are no edge transients.
+Torques and forces stay raw here; rows filter both sides of the equations alike (``regressor.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import make_interp_spline
+from scipy.signal import firwin
+
+from steelyard.errors import Finding, LogError
+from steelyard.log import QUATERNION, WRENCH, Log
+from steelyard.robot import GRAVITY, Robot
+
+Array = np.ndarray
+
+GAP = 4.0  # a step of more than this many median steps splits the log
+EDGE = 4  # samples dropped at either end, where derivatives of the spline are one-sided
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Cut-off frequencies in Hz (−6 dB, symmetric Hamming low-pass of three periods); None: from the rate."""
+
+    cutoff: float | None = None  # both sides of the equations; default min(10, rate/10)
+    kinematics: float | None = None  # positions and inertial sensors; default min(6·cutoff, rate/10)
+    rate: float | None = None  # resample to this many samples a second; default the log's own
+
+    def at(self, rate: float) -> Filter:
+        """The same with every default filled in for a log of this rate."""
+        rate = self.rate or rate
+        cutoff = self.cutoff or min(10.0, rate / 10)
+        return Filter(cutoff, self.kinematics or min(6 * cutoff, rate / 10), rate)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Evenly spaced samples without a gap; vectors of a floating base in base axes."""
+
+    time: Array  # (T,) s
+    rate: float  # Hz
+    q: Array  # (T, J) rad or m, filtered; joints in the robot's order
+    v: Array  # (T, J)
+    a: Array  # (T, J)
+    tau: Array | None  # (T, J) N·m or N, raw; 0 where only a current is known
+    current: Mapping[str, Array]  # joint → (T,) A, of joints whose drive gain is unknown
+    gyro: Array | None  # (T, 3) rad/s
+    alpha: Array | None  # (T, 3) rad/s², angular acceleration
+    acc: Array | None  # (T, 3) m/s², proper acceleration of the base origin
+    up: Array | None  # (T, 3) unit vector against gravity
+    wrench: Mapping[str, Array]  # frame → (T, 6) of the world on the robot, in the frame's axes
+
+    def part(self, keep: slice) -> Segment:
+        """Some of the samples."""
+        changed: dict[str, Any] = {k: x[keep] for k, x in vars(self).items() if isinstance(x, np.ndarray)}
+        changed["current"] = {j: c[keep] for j, c in self.current.items()}
+        changed["wrench"] = {f: w[keep] for f, w in self.wrench.items()}
+        return replace(self, **changed)
+
+
+def lowpass(rate: float, cutoff: float) -> Array:
+    """Symmetric taps of a zero-phase low-pass, sum one; a single tap where nothing is to be cut off."""
+    if cutoff >= 0.5 * rate:
+        return np.ones(1)
+    half = int(np.ceil(1.5 * rate / cutoff))
+    return np.asarray(firwin(2 * half + 1, cutoff, fs=rate, window="hamming"))
+
+
+def log_rate(log: Log) -> float:
+    """Samples a second, by the median step."""
+    return float(1 / np.median(np.diff(log.time)))
+
+
+def gaps(log: Log) -> Array:
+    """Rows after which the log has a hole."""
+    steps = np.diff(log.time)
+    return np.flatnonzero(steps > GAP * np.median(steps))
+
+
+def prepare(robot: Robot, log: Log, filter: Filter, *, torques: bool) -> tuple[list[Segment], list[str]]:
+    """Segments of a log for a robot, and notices about what was done to it.
+
+    ``filter`` has every value set (``Filter.at``). ``torques``: whether joint torques are needed.
+    """
+    assert filter.rate is not None and filter.kinematics is not None
+    holes = gaps(log)
+    edges = np.concatenate([[0], holes + 1, [len(log)]])
+    segments, short, notices = [], 0.0, []
+    for start, stop in pairwise(edges):
+        piece = log.cut(int(start), int(stop))
+        segment = _segment(robot, piece, filter, torques)
+        if segment is None:
+            short += float(piece.time[-1] - piece.time[0])
+        else:
+            segments.append(segment)
+    if holes.size:
+        widest = float(np.diff(log.time)[holes].max())
+        notices.append(f"{log.source}: split at {holes.size} gaps (the widest {widest:.3g} s)")
+    if short:
+        notices.append(f"{log.source}: {short:.3g} s in pieces too short for the filter were left out")
+    if not segments:
+        raise LogError(
+            Finding(
+                log.source,
+                f"has no piece longer than the filter ({_needed(filter) / filter.rate:.2g} s)",
+                "Record longer without gaps, or raise --cutoff",
+            )
+        )
+    return segments, notices
+
+
+def _needed(filter: Filter) -> int:
+    assert filter.rate is not None and filter.cutoff is not None and filter.kinematics is not None
+    both = len(lowpass(filter.rate, filter.cutoff)) + len(lowpass(filter.rate, filter.kinematics))
+    return both + 2 * EDGE + 8
+
+
+def _segment(robot: Robot, log: Log, filter: Filter, torques: bool) -> Segment | None:
+    assert filter.rate is not None and filter.kinematics is not None
+    rate = filter.rate
+    count = int(np.floor((log.time[-1] - log.time[0]) * rate * (1 + 1e-9))) + 1
+    if count < _needed(filter) or len(log) < 8:
+        return None
+    grid = log.time[0] + np.arange(count) / rate
+    even = len(log) == count and np.max(np.abs(log.time - grid)) < 1e-3 / rate
+    taps = lowpass(rate, filter.kinematics)
+    half = len(taps) // 2
+    inner = slice(half + EDGE, count - half - EDGE)
+
+    def raw(values: Array) -> Array:
+        """On the even grid, not filtered."""
+        return values if even else np.asarray(make_interp_spline(log.time, values, k=3)(grid))
+
+    def smooth(values: Array) -> Array:
+        """Filtered, on the part of the grid that the filter fills."""
+        return np.asarray(np.apply_along_axis(np.convolve, 0, raw(values), taps, "valid"))
+
+    def derivative(values: Array, order: int = 1) -> Array:
+        spline = make_interp_spline(grid[half : count - half], values, k=5)
+        return np.asarray(spline(grid[half : count - half], order))
+
+    cut = slice(EDGE, -EDGE)
+    J = len(robot.joints)
+    q, v, a = (np.zeros((count - 2 * half, J)) for _ in range(3))
+    for k, joint in enumerate(robot.joints):
+        q[:, k] = smooth(log.columns[f"q.{joint}"])
+        measured = log.columns.get(f"v.{joint}")
+        v[:, k] = smooth(measured) if measured is not None else derivative(q[:, k])
+        if (acceleration := log.columns.get(f"a.{joint}")) is not None:
+            a[:, k] = smooth(acceleration)
+        else:
+            a[:, k] = derivative(v[:, k]) if measured is not None else derivative(q[:, k], 2)
+    gains = log.metadata.get("gains", {})
+    tau, current = None, {}
+    if torques:
+        tau = np.zeros((count, J))
+        for k, joint in enumerate(robot.joints):
+            if log.has(f"tau.{joint}"):
+                tau[:, k] = raw(log.columns[f"tau.{joint}"])
+            elif joint in gains:
+                tau[:, k] = gains[joint] * raw(log.columns[f"current.{joint}"])
+            else:
+                current[joint] = raw(log.columns[f"current.{joint}"])[inner]
+        tau = tau[inner]
+    gyro = alpha = acc = up = None
+    if robot.floating:
+        gyro, alpha, acc, up = (x[cut] for x in _base_motion(robot, log, rate, smooth, derivative))
+    wrench = {}
+    for frame in log.names("wrench"):
+        values = log.vector(f"wrench.{frame}", WRENCH)
+        assert values is not None
+        wrench[frame] = raw(values)[inner]
+    return Segment(grid[inner], rate, q[cut], v[cut], a[cut], tau, current, gyro, alpha, acc, up, wrench)
+
+
+def _base_motion(robot: Robot, log: Log, rate: float, smooth, derivative):  # type: ignore[no-untyped-def]
+    """Angular velocity and acceleration, proper acceleration at the base origin, and up, all in base axes."""
+    R = _orientation(log, smooth)
+    imu_gyro, imu_acc = log.vector("imu.gyro"), log.vector("imu.acc")
+    mount = imu_mount(robot, log)
+    if imu_gyro is not None:
+        gyro = smooth(imu_gyro) @ mount[:3, :3].T
+    elif (angular := log.vector("base.angular_velocity")) is not None:
+        gyro = smooth(angular)
+    elif R is not None:
+        spin = np.stack([derivative(R[:, i, j]) for i in range(3) for j in range(3)], axis=1).reshape(R.shape)
+        W = np.einsum("tki,tkj->tij", R, spin)  # RᵀṘ = [ω]×
+        gyro = np.stack([W[:, 2, 1] - W[:, 1, 2], W[:, 0, 2] - W[:, 2, 0], W[:, 1, 0] - W[:, 0, 1]], axis=1) / 2
+    else:
+        raise _lacks(log, "how the base turns", "Add imu.gyro.x…z, base.angular_velocity.x…z or base.quaternion.x…w")
+    measured = log.vector("base.angular_acceleration")
+    alpha = smooth(measured) if measured is not None else np.column_stack([derivative(w) for w in gyro.T])
+    against_gravity = None if R is None else R[:, 2, :]  # Rᵀ e_z
+    if imu_acc is not None:
+        acc = smooth(imu_acc) @ mount[:3, :3].T
+        lever = np.broadcast_to(mount[:3, 3], acc.shape)
+        acc = acc - np.cross(alpha, lever) - np.cross(gyro, np.cross(gyro, lever))
+    elif against_gravity is not None and (linear := log.vector("base.acceleration")) is not None:
+        acc = smooth(linear) + GRAVITY * against_gravity
+    elif R is not None and (position := log.vector("base.position")) is not None:
+        world = np.column_stack([derivative(p, 2) for p in smooth(position).T])
+        acc = np.einsum("tki,tk->ti", R, world + GRAVITY * np.array([0.0, 0.0, 1.0]))
+    else:
+        raise _lacks(
+            log, "how the base accelerates",
+            "Add imu.acc.x…z, or base.quaternion.x…w with base.acceleration.x…z or base.position.x…z",
+        )  # fmt: skip
+    up = against_gravity if against_gravity is not None else _tilt(gyro, acc, rate)
+    return gyro, alpha, acc, up
+
+
+def imu_mount(robot: Robot, log: Log) -> Array:
+    """(4, 4) pose of the inertial sensor in the base frame."""
+    name = log.metadata.get("imu_frame")
+    if name is None:
+        return np.eye(4)
+    frame = robot.frame(str(name))
+    if frame.joint != 1:
+        raise LogError(
+            Finding(f"{log.source}, imu_frame", f"{name!r} is not on the base body", "Use the IMU on the base")
+        )
+    return frame.placement
+
+
+def _orientation(log: Log, smooth) -> Array | None:  # type: ignore[no-untyped-def]
+    """(T, 3, 3) filtered rotation of the base in the world."""
+    if not any(log.has(name) for name in QUATERNION):
+        return None
+    quaternion = log.vector("base.quaternion", "xyzw")
+    assert quaternion is not None
+    length = np.linalg.norm(quaternion, axis=1)
+    if np.any(np.abs(length - 1) > 0.05):
+        k = int(np.argmax(np.abs(length - 1)))
+        raise LogError(
+            Finding(f"{log.source}, base.quaternion, row {k}", f"has length {length[k]:.3g}", "Give unit quaternions")
+        )
+    sign = np.cumprod(np.where(np.sum(quaternion[1:] * quaternion[:-1], axis=1) < 0, -1.0, 1.0))
+    x, y, z, w = smooth(quaternion / length[:, None] * np.append(1.0, sign)[:, None]).T
+    x, y, z, w = np.array([x, y, z, w]) / np.sqrt(x * x + y * y + z * z + w * w)
+    return np.stack(
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w),
+         2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w),
+         2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)], axis=1,
+    ).reshape(-1, 3, 3)  # fmt: skip
+
+
+def _tilt(gyro: Array, acc: Array, rate: float, seconds: float = 2.0) -> Array:
+    """Up in base axes from gyro and accelerometer alone: a complementary filter run both ways."""
+    gain = 1 / (seconds * rate)
+    rotation = np.linalg.norm(gyro, axis=1)
+
+    def run(order: Sequence[int], sign: float) -> Array:
+        up = np.empty_like(acc)
+        u = np.mean(acc[list(order[: int(rate)])], axis=0)
+        u = u / np.linalg.norm(u)
+        for k in order:
+            if rotation[k] > 0:
+                u = u - sign * np.cross(gyro[k], u) / rate
+            u = u + gain * (acc[k] / GRAVITY - u)
+            u = u / np.linalg.norm(u)
+            up[k] = u
+        return up
+
+    both = run(range(len(acc)), 1.0) + run(range(len(acc) - 1, -1, -1), -1.0)
+    return np.asarray(both / np.linalg.norm(both, axis=1, keepdims=True))
+
+
+def _lacks(log: Log, what: str, fix: str) -> LogError:
+    return LogError(Finding(log.source, f"does not say {what}", fix))

@@ -1,0 +1,1 @@
+"""Robots with a known truth, and the logs they would write."""

@@ -1,0 +1,1 @@
+"""Information, composition and prior → parameters, with a proof."""

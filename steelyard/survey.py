@@ -1,0 +1,102 @@
+"""``steelyard check``: does this log fit this robot, and what does its motion excite? Nothing is fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard import noise
+from steelyard import prior as priors
+from steelyard.errors import Finding, SteelyardError
+from steelyard.identifiable import Subspace, structural
+from steelyard.identify import Options, Plan, make_plan
+from steelyard.log import Log
+from steelyard.read.description import read_description
+from steelyard.read.table import read_log
+from steelyard.regressor import Rows
+from steelyard.samples import gaps, log_rate, prepare
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What was found."""
+
+    findings: tuple[Finding, ...]
+    facts: dict[str, Any]  # rate, duration, gaps, equations, base parameters …
+    notices: tuple[str, ...]
+    sentence: str
+
+    def as_json(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {
+            "schema": 1,
+            "findings": [f._asdict() for f in self.findings],
+            "facts": self.facts,
+            "notices": list(self.notices),
+            "verdict": self.sentence,
+        }
+
+    def lines(self) -> list[str]:
+        """For people."""
+        shown = [f"{name}: {value}" for name, value in self.facts.items()]
+        shown += [f"to correct: {finding}" for finding in self.findings]
+        return [*shown, *(f"note: {n}" for n in self.notices), "", self.sentence]
+
+
+def survey(source: str | Path, path: Path, progress: Callable[[str], None] = lambda _: None) -> Survey:
+    """Look a log over."""
+    progress("reading")
+    try:
+        description, log = read_description(source), read_log(path)
+        plan = _plan(description, log)
+    except SteelyardError as error:
+        count = len(error.findings)
+        return Survey(error.findings, {}, (), f"Not usable yet: {count} thing{'s' if count > 1 else ''} to correct.")
+    facts: dict[str, Any] = {
+        "robot": f"{plan.robot.name}, {plan.robot.base} base, {len(plan.robot.bodies)} moving bodies",
+        "log": f"{len(log)} samples, {log.time[-1] - log.time[0]:.2f} s at {log_rate(log):.1f} Hz",
+        "jitter": f"{1e3 * np.std(np.diff(log.time)):.2g} ms",
+        "gaps": int(gaps(log).size),
+        "equations": plan.equations,
+    }
+    progress("looking at what the motion excites")
+    filter = Options().filter.at(log_rate(log))
+    segments, remarks = prepare(plan.robot, log, filter, torques=plan.equations != "base")
+    rows = Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter)
+    prior = priors.make(plan.robot, plan.columns)
+    scale = np.sqrt(np.mean(np.concatenate([b.target for b in rows]) ** 2, axis=0))
+    info = noise.information(rows, noise.Noise.unit(np.maximum(0.05 * scale, 1e-6)), plan.columns.names)
+    space = Subspace.of(info.R, prior.scale)
+    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale)
+    strong = int(np.sum(space.values > 10))
+    facts["base parameters"] = (
+        f"{possible.rank} possible, {space.rank} excited, {strong} strongly; condition {space.condition:.3g}"
+    )
+    quiet = _quiet(plan, segments)
+    if quiet:
+        facts["hardly moving"] = ", ".join(quiet)
+    sentence = f"Usable: the motion excites {strong} of {possible.rank} base parameters strongly"
+    sentence += f"; to learn more, move {', '.join(quiet[:3])}." if quiet else "."
+    return Survey((), facts, (*plan.notices, *remarks), sentence)
+
+
+def _plan(description: Any, log: Log) -> Plan:
+    try:
+        return make_plan(description, [log], Options())
+    except SteelyardError as error:
+        if not any("--repair-prior" in f.fix for f in error.findings):
+            raise
+        return make_plan(description, [log], Options(repair_prior=True))
+
+
+def _quiet(plan: Plan, segments: list[Any]) -> list[str]:
+    """Joints that hardly move: less than 0.1 rad (or m) and never faster than 0.05 rad/s (or m/s)."""
+    q, v = np.vstack([s.q for s in segments]), np.vstack([s.v for s in segments])
+    still = (np.ptp(q, axis=0) < 0.1) | (np.abs(v).max(axis=0) < 0.05)
+    return [j for j, s in zip(plan.robot.joints, still, strict=True) if s]

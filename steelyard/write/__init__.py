@@ -1,0 +1,1 @@
+"""Results → files: whole or not at all, inputs never overwritten."""

@@ -1,0 +1,123 @@
+"""Files that are there whole or not at all, whatever stops the writer.
+
+Files are staged in a hidden folder inside the target folder and moved when the last one is safe on disk; if
+anything stops that, even in the middle of moving, every file that was there before is back and nothing else
+is left.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from types import TracebackType
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write UTF-8 text atomically; an existing file stays as it was if anything fails."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write bytes atomically; an existing file stays as it was if anything fails."""
+    with Staging(path.parent) as staging:
+        staging.write_bytes(path.name, data)
+
+
+class Staging:
+    """``with Staging(folder) as out: out.write_text("a.json", …)``: all files appear together, or none."""
+
+    def __init__(self, folder: str | Path):
+        self.folder = Path(folder)
+        self._made: list[Path] = []  # folders made here, outermost first
+        self._names: list[str] = []
+        self._hidden = Path()
+
+    def __enter__(self) -> Staging:
+        try:
+            for parent in reversed([self.folder, *self.folder.parents]):
+                if not parent.exists():
+                    parent.mkdir()
+                    self._made.append(parent)
+            self._hidden = Path(tempfile.mkdtemp(prefix=".steelyard-", dir=self.folder))
+            (self._hidden / "new").mkdir()
+            (self._hidden / "old").mkdir()
+        except BaseException:
+            self._clean()
+            raise
+        return self
+
+    def path(self, name: str) -> Path:
+        """Where to write the file ``name`` now, for writers that want a path."""
+        if Path(name).name != name:
+            raise ValueError(f"'{name}' must be a plain file name: everything is staged in one folder")
+        if name not in self._names:
+            self._names.append(name)
+        return self._hidden / "new" / name
+
+    def write_text(self, name: str, text: str) -> None:
+        """Stage UTF-8 text."""
+        self.write_bytes(name, text.encode())
+
+    def write_bytes(self, name: str, data: bytes) -> None:
+        """Stage bytes."""
+        self.path(name).write_bytes(data)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self._publish()
+                self._made.clear()
+        finally:
+            self._clean()
+
+    def _publish(self) -> None:
+        new, old = self._hidden / "new", self._hidden / "old"
+        staged = [name for name in self._names if (new / name).exists()]
+        for name in staged:
+            _sync(new / name)
+        try:
+            for name in staged:
+                target = self.folder / name
+                if target.exists():
+                    _keep(target, old / name)
+            for name in staged:
+                os.replace(new / name, self.folder / name)
+            _sync(self.folder)
+        except BaseException:
+            for name in staged:
+                if (old / name).exists():
+                    os.replace(old / name, self.folder / name)
+                elif not (new / name).exists():  # it had been moved, and nothing was there before
+                    (self.folder / name).unlink(missing_ok=True)
+            raise
+
+    def _clean(self) -> None:
+        if self._hidden != Path():
+            shutil.rmtree(self._hidden, ignore_errors=True)
+        for folder in reversed(self._made):
+            try:
+                folder.rmdir()
+            except OSError:  # someone else has put something there meanwhile
+                break
+
+
+def _keep(target: Path, copy: Path) -> None:
+    """A second name for a file; a copy where the disk has no hard links."""
+    if target.is_dir():
+        raise IsADirectoryError(f"{target} is a folder")
+    try:
+        os.link(target, copy)
+    except OSError:
+        shutil.copy2(target, copy)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
