@@ -16,18 +16,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from steelyard.errors import DescriptionError, Finding, LogError, SolveError, SteelyardError, UsageError
     from steelyard.estimate import Estimate
-    from steelyard.identify import Identification, Options, identify
+    from steelyard.identification import Identification, identify
     from steelyard.information import Information
     from steelyard.log import Log
+    from steelyard.plan import Options
     from steelyard.robot import Robot
     from steelyard.samples import Filter
 
 _ROOMS = {
     "errors": ("DescriptionError", "Finding", "LogError", "SolveError", "SteelyardError", "UsageError"),
     "estimate": ("Estimate",),
-    "identify": ("Identification", "Options", "identify"),
+    "identification": ("Identification", "identify"),
     "information": ("Information",),
     "log": ("Log",),
+    "plan": ("Options",),
     "robot": ("Robot",),
     "samples": ("Filter",),
 }

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 if TYPE_CHECKING:
-    from steelyard.identify import Identification, Options
+    from steelyard.identification import Identification
+    from steelyard.plan import Options
 
 app = typer.Typer(
     name="steelyard",
@@ -55,15 +56,11 @@ def identify(
     equations: Annotated[EquationKind, typer.Option(help="Which rows to use.")] = "auto",
     method: Annotated[MethodKind, typer.Option(help="What a link may be.")] = "lmi",
     prior: Annotated[PriorKind, typer.Option(help="What is believed beforehand.")] = "cad",
-    regularisation: Annotated[
-        RegularisationKind, typer.Option(help="How the prior pulls (method lmi).")
-    ] = "quadratic",
+    regularisation: Annotated[RegularisationKind, typer.Option(help="How the prior pulls (method lmi).")] = "quadratic",
     null_space: Annotated[
         NullSpaceKind, typer.Option(help="Where least-squares takes the unseen directions from.")
     ] = "structure",
-    friction: Annotated[
-        FrictionKind, typer.Option(help="Joint terms identified along with the links.")
-    ] = "none",
+    friction: Annotated[FrictionKind, typer.Option(help="Joint terms identified along with the links.")] = "none",
     feet: Annotated[
         list[str] | None, typer.Option(metavar="F,…", help="Frames that may touch; also F:point:RADIUS, F:surface.")
     ] = None,
@@ -79,7 +76,7 @@ def identify(
     as_json: JsonOption = False,
 ) -> None:
     """Identify a robot from logs of its motion: writes estimate.json, robot.urdf, report.html and more."""
-    from steelyard.identify import Options
+    from steelyard.plan import Options
     from steelyard.samples import Filter
     from steelyard.write.results import refuse_overwriting
 
@@ -207,9 +204,6 @@ def main() -> None:
     """Entry point: known errors become one message with every reason, and an exit code."""
     try:
         app()
-    except KeyboardInterrupt:
-        print("Stopped; nothing was written.", file=sys.stderr)
-        sys.exit(130)
     except OSError as error:
         print(f"steelyard: {error.strerror or error}: {error.filename or ''}".rstrip(": "), file=sys.stderr)
         sys.exit(1)
@@ -228,7 +222,7 @@ def main() -> None:
 def _run_identify(
     robot: str, logs: list[Path], options: Options, validate: list[Path], out: Path, as_json: bool
 ) -> None:
-    from steelyard.identify import identify as run
+    from steelyard.identification import identify as run
     from steelyard.write.results import write_results
 
     command = shlex.join(["steelyard", *sys.argv[1:]])
@@ -319,11 +313,15 @@ def _progress() -> Iterator[Callable[[str], None]]:
     from rich.console import Console
 
     console = Console(stderr=True, markup=False, highlight=False)
-    if not console.is_terminal:
-        yield lambda text: console.print(f"… {text}")
-        return
-    with console.status("starting") as status:
-        yield lambda text: status.update(text)
+    try:
+        if not console.is_terminal:
+            yield lambda text: console.print(f"… {text}")
+            return
+        with console.status("starting") as status:
+            yield lambda text: status.update(text)
+    except KeyboardInterrupt:
+        console.print("Stopped; no result was written.")
+        raise SystemExit(130) from None
 
 
 def _listed(values: list[str] | None) -> tuple[str, ...]:

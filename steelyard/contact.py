@@ -40,8 +40,8 @@ class Foot:
 def foot(robot: Robot, text: str) -> Foot:
     """``FRAME``, ``FRAME:point``, ``FRAME:point:RADIUS`` or ``FRAME:surface``.
 
-    Without a kind the link's geometry decides: one ball is a point foot of that radius, a frame
-    without geometry a point, anything else a surface.
+    Without a kind a single ball is a point foot of that radius; anything else is a surface on a leg of six
+    joints or more, and a point on a leg of fewer, which could not hold a surface still.
     """
     name, *options = text.split(":") if text not in robot.frames else [text]
     frame = robot.frame(name)
@@ -50,19 +50,26 @@ def foot(robot: Robot, text: str) -> Foot:
         raise UsageError(
             Finding(f"foot {text!r}", "is not understood", "Write FRAME, FRAME:point:RADIUS or FRAME:surface")
         )
-    try:
-        radius = float(options[1]) if len(options) > 1 else None
-    except ValueError:
-        raise UsageError(Finding(f"foot {text!r}", f"{options[1]!r} is no radius", "Give metres")) from None
+    radius = _radius(text, options[1]) if len(options) > 1 else None
     link = robot.description.links[frame.link]
     shapes = link.collision or link.visual
     ball = shapes[0] if len(shapes) == 1 and shapes[0].kind == "sphere" else None
     place = robot.frames[frame.link].placement
-    if kind == "surface" or (kind is None and shapes and ball is None):
+    if kind == "surface" or (kind is None and ball is None and robot.joints_above(frame.joint) >= 6):
         return Foot(frame, True, 0.0, frame.placement[:3, 3])
     if radius is not None or ball is None:
         return Foot(frame, False, radius or 0.0, frame.placement[:3, 3])
     return Foot(frame, False, ball.size[0], (place @ ball.placement)[:3, 3])
+
+
+def _radius(text: str, given: str) -> float:
+    try:
+        radius = float(given)
+    except ValueError:
+        radius = np.nan
+    if not 0 <= radius < np.inf:
+        raise UsageError(Finding(f"foot {text!r}", f"{given!r} is no radius", "Give metres, 0 or more"))
+    return radius
 
 
 def jacobian(robot: Robot, data: object, feet: Sequence[Foot], up: Array | None) -> Array:
@@ -101,24 +108,28 @@ class FreeRows:
         for _ in range(n - rank):  # pivoted Cholesky of the mean projector
             left = np.diag(P).copy()
             left[chosen] = -1
-            base = [i for i in range(min(6, n)) if left[i] > 0.01]
+            base = [i for i in range(min(6, n)) if left[i] > REGULAR**2]
             pivot = base[0] if base else int(np.argmax(left))
             chosen.append(pivot)
             P = P - np.outer(P[:, pivot], P[pivot]) / P[pivot, pivot]
         return cls(rank, tuple(sorted(chosen)))
 
-    def basis(self, J: Array) -> Array:
+    def basis(self, J: Array, before: Array | None = None) -> tuple[Array, int]:
         """(T, n − rank, n) rows N for the Jacobians (T, c, n): N Jᵀ = 0, N Nᵀ = 1, smooth in time.
 
-        Where a posture makes the fixed coordinates singular (a straight knee) each basis is turned towards that of
-        the sample before instead.
+        From the first posture on that makes the fixed coordinates singular (a straight knee) each basis is turned
+        towards that of the sample before instead; the second value is that sample's index, T if there is none.
+        ``before``: basis of the sample before these, where that was turned already.
         """
         B = np.linalg.svd(J)[2][:, self.rank :]
         U, s, Vt = np.linalg.svd(B[:, :, self.coordinates])
         N = np.asarray(np.einsum("tji,tkj,tkl->til", Vt, U, B))
-        if s.min() > REGULAR:
-            return N
-        for t in range(1, len(N)):
-            U, _, Vt = np.linalg.svd(N[t] @ N[t - 1].T)
-            N[t] = (U @ Vt).T @ N[t]
-        return N
+        singular = np.flatnonzero(s.min(axis=1, initial=1.0) <= REGULAR)
+        turned = 0 if before is not None else int(singular[0]) if singular.size else len(N)
+        last = before if turned == 0 else N[turned - 1]
+        for t in range(turned, len(N)):
+            if last is not None:
+                U, _, Vt = np.linalg.svd(N[t] @ last.T)
+                N[t] = (U @ Vt).T @ N[t]
+            last = N[t]
+        return N, turned

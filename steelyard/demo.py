@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.identifiable import Subspace, structural
-from steelyard.identify import Identification, Options, identify
+from steelyard.identification import Identification, identify
+from steelyard.plan import Options
 from steelyard.prior import make
 from steelyard.read.table import write_log
 from steelyard.regressor import Columns

@@ -79,13 +79,15 @@ class Subspace:
         Z[np.abs(Z) < 1e-12] = 0.0
         return pivot[:r], Z
 
+    def size(self, gradient: Array) -> float:
+        """Natural size of a combination of parameters: root of the sum of its terms' squares."""
+        return float(np.linalg.norm(gradient * self.scale))
+
     def outside(self, gradient: Array) -> float:
         """Share of a direction that lies outside the row space, 0 to 1, in scaled coordinates."""
         g = gradient * self.scale
-        length = float(np.linalg.norm(g))
-        if length == 0:
-            return 1.0
-        return float(np.linalg.norm(g - self.V @ (self.V.T @ g)) / length)
+        length = self.size(gradient)
+        return float(np.linalg.norm(g - self.V @ (self.V.T @ g)) / length) if length > 0 else 1.0
 
 
 def structural(robot: Robot, columns: Columns, equations: Equations, scale: Array, seed: int = 0) -> Subspace:
@@ -94,7 +96,8 @@ def structural(robot: Robot, columns: Columns, equations: Equations, scale: Arra
     Feet are left out: contact forces can only hide, and ``contact-free`` rows see what base rows see.
     """
     rng = np.random.default_rng(seed)
-    rows = max(2, int(2 * np.ceil(columns.n / (6 if equations in ("base", "contact-free") else len(robot.joints)))))
+    each = 6 if equations in ("base", "contact-free") else max(len(robot.joints), 1)  # equations a sample, at least
+    rows = max(2, int(2 * np.ceil(columns.n / each)))
     J = len(robot.joints)
     segment = Segment(
         time=np.arange(rows, dtype=float),
@@ -173,7 +176,7 @@ class BaseParameter:
     terms: dict[str, float]  # parameter → factor; the leader's is 1
     value: float  # SI, unit of the leader
     std: float  # by the data alone
-    identified: bool  # std below 10 % of the leader's natural size
+    identified: bool  # std below 10 % of the combination's natural size
 
 
 def base_parameters(space: Subspace, unc: Uncertainty, theta: Array, names: Sequence[str]) -> tuple[BaseParameter, ...]:
@@ -184,7 +187,7 @@ def base_parameters(space: Subspace, unc: Uncertainty, theta: Array, names: Sequ
         std = float(np.linalg.norm(Z[k] @ unc.data_root))
         terms = {names[int(i)]: float(Z[k, i]) for i in np.flatnonzero(Z[k])}
         leader = int(pivots[k])
-        certain = bool(std < CERTAIN * space.scale[leader])
+        certain = std < CERTAIN * space.size(Z[k])
         found.append(BaseParameter(names[leader], terms, float(Z[k] @ theta), std, certain))
     return tuple(found)
 

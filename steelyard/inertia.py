@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import rq
 
 Array = np.ndarray
 
@@ -146,41 +147,53 @@ def from_log_cholesky(coordinates: ArrayLike) -> Array:
 
 
 def _upper_factor(A: Array) -> Array:
-    """Upper triangular V with V Vᵀ = A for a positive semidefinite A, singular ones included."""
-    V = np.zeros((3, 3))
+    """Upper triangular V with V Vᵀ = A for a positive semidefinite A, singular ones included.
+
+    Through eigenvalues: Cholesky would divide by the small pivots of a tilted plate.
+    """
+    w, Q = np.linalg.eigh(A)
     tolerance = 1e-15 * max(np.trace(A), 0.0)
-    for j in (2, 1, 0):
-        pivot = A[j, j] - V[j, j + 1 :] @ V[j, j + 1 :]
-        if pivot < -16 * tolerance:
-            raise ValueError("the density covariance is not positive semidefinite: the body is not physical")
-        V[j, j] = np.sqrt(pivot) if pivot > tolerance else 0.0
-        if V[j, j] > 0:
-            V[:j, j] = (A[:j, j] - V[:j, j + 1 :] @ V[j, j + 1 :]) / V[j, j]
-    return V
+    if w[0] < -16 * tolerance:
+        raise ValueError("the density covariance is not positive semidefinite: the body is not physical")
+    V = rq(Q * np.sqrt(np.where(w > tolerance, w, 0.0)), mode="r")
+    return np.asarray(V * np.where(np.diag(V) < 0, -1.0, 1.0))
 
 
-def geometric_mean(A: Array, B: Array) -> Array:
-    """A # B, the positive definite X with X A⁻¹ X = B."""
-    w, V = np.linalg.eigh(A)
-    root, inverse = (V * np.sqrt(w)) @ V.T, (V / np.sqrt(w)) @ V.T
-    u, W = np.linalg.eigh(inverse @ B @ inverse)
-    return np.asarray(root @ (W * np.sqrt(u)) @ W.T @ root)
+def inverse_mean(A: Array, B: Array) -> Array:
+    """A⁻¹ # B (geometric mean), the positive definite X with X A X = B.
+
+    With A = LLᵀ, B = KKᵀ and KᵀL = U s Vᵀ it is L⁻ᵀ V s Vᵀ L⁻¹: neither A⁻¹ nor a product of both is formed.
+    """
+    L, K = np.linalg.cholesky(A), np.linalg.cholesky(B)
+    _, s, Vt = np.linalg.svd(K.T @ L)
+    right = Vt @ np.linalg.inv(L)
+    return np.asarray((right.T * s) @ right)
 
 
 def split(total: Array, parts: list[Array]) -> list[Array]:
     """Share a new total (10,) among welded parts (10,), all in one frame.
 
     With pseudo-inertias Σᵢ and T = Σ⁻¹ # Σ′ (Σ the parts' sum, Σ′ the new total) the parts become TΣᵢTᵀ: they
-    add up to Σ′ and every part that was positive stays so. A total that is no physical body cannot
-    be shared that way: what it changes is then added to the heaviest part.
+    add up to Σ′ and every part that was positive stays so; one that was not is made so first. A total that is
+    no physical body cannot be shared that way: what it changes is then added to the heaviest part.
     """
-    before, after = np.sum([pseudo(p) for p in parts], axis=0), pseudo(total)
+    physical = [_semidefinite(p) for p in parts]
+    before, after = np.sum([pseudo(p) for p in physical], axis=0), pseudo(total)
     heaviest = int(np.argmax([p[0] for p in parts]))
     shares = [np.array(p, float) for p in parts]
-    scale = np.diag(1 / np.sqrt(np.maximum(np.diag(before), 1e-300)))  # metres and kilograms on one footing
-    before_s, after_s = scale @ before @ scale, scale @ after @ scale
-    if min(np.linalg.eigvalsh(before_s)[0], np.linalg.eigvalsh(after_s)[0]) > 1e-14:
-        T = np.linalg.solve(scale, geometric_mean(np.linalg.inv(before_s), after_s) @ scale)
-        shares = [from_pseudo(T @ pseudo(p) @ T.T) for p in parts]
+    unit = 1 / np.sqrt(np.maximum(np.diag(before), 1e-300))  # metres and kilograms on one footing
+    if min(np.linalg.eigvalsh(J * np.outer(unit, unit))[0] for J in (before, after)) > 1e-13:
+        T = inverse_mean(before, after)
+        shares = [from_pseudo(T @ pseudo(p) @ T.T) for p in physical]
     shares[heaviest] = shares[heaviest] + (np.asarray(total) - np.sum(shares, axis=0))  # rounding, or all of it
     return shares
+
+
+def _semidefinite(parameters: Array) -> Array:
+    """The nearest body of this mass and centre whose pseudo-inertia has no negative eigenvalue."""
+    mass, com, I = unpack(parameters)
+    w, V = np.linalg.eigh(0.5 * np.trace(I) * np.eye(3) - I)
+    if w[0] >= 0:
+        return np.asarray(parameters, float)
+    S = (V * np.maximum(w, 0)) @ V.T
+    return pack(mass, com, np.trace(S) * np.eye(3) - S)

@@ -26,13 +26,16 @@ BASE_VECTORS = (
 QUATERNION = tuple(f"base.quaternion.{c}" for c in "xyzw")
 
 _FIXED = {f"{vector}.{c}" for vector in BASE_VECTORS for c in XYZ} | set(QUATERNION)
-_JOINT = re.compile(r"(q|v|a|tau|current)\.(.+)")
-_FRAME = re.compile(r"(wrench|sensor|plate)\.(.+)\.(fx|fy|fz|mx|my|mz)|contact\.(.+)")
+_WHOLE = (*((vector, XYZ) for vector in BASE_VECTORS), ("base.quaternion", tuple("xyzw")))  # all components or none
+_NAMED = (
+    re.compile(r"(?:q|v|a|tau|current|contact)\.(?P<name>.+)"),
+    re.compile(rf"(?:wrench|sensor|plate)\.(?P<name>.+)\.(?:{'|'.join(WRENCH)})"),
+)
 
 
 @dataclass(frozen=True)
 class Log:
-    """Samples of one run; row k of every column was measured at ``time[k]``."""
+    """Samples of one run; row k of every column was measured at ``time[k]``. Messages count rows from 0."""
 
     time: Array  # (T,) s, strictly increasing
     columns: Mapping[str, Array]  # contract name → (T,), SI
@@ -45,7 +48,7 @@ class Log:
         cls, columns: Mapping[str, Array], metadata: Mapping[str, Any] | None = None, source: str = "log"
     ) -> Log:
         """Check a table whose columns follow the log contract, or raise LogError with every reason."""
-        if findings := list(_findings(columns, source)):
+        if findings := [*_findings(columns, source), *_metadata_findings(metadata or {}, source)]:
             raise LogError(findings)
         known = {name: np.asarray(values, float) for name, values in columns.items() if is_column(name)}
         ignored = tuple(name for name in columns if not is_column(name))
@@ -56,12 +59,8 @@ class Log:
 
     def names(self, kind: str) -> list[str]:
         """Joints, frames or sensors that have a column of this kind (``q``, ``tau``, ``wrench``…)."""
-        found: dict[str, None] = {}
-        for column in self.columns:
-            match = _JOINT.fullmatch(column) or _FRAME.fullmatch(column)
-            if match and column.startswith(kind + "."):
-                found[next(g for g in match.groups()[1:] if g and g not in WRENCH)] = None
-        return list(found)
+        named = (_named(column) for column in self.columns if column.startswith(f"{kind}."))
+        return list(dict.fromkeys(name for name in named if name is not None))
 
     def has(self, *columns: str) -> bool:
         """Whether every one of these columns is there."""
@@ -74,9 +73,7 @@ class Log:
         if len(missing) == len(wanted):
             return None
         if missing:
-            raise LogError(
-                Finding(f"{self.source}, {name}", f"lacks {', '.join(missing)}", "Give all components or none")
-            )
+            raise LogError(_partial(self.source, name, missing))
         return np.column_stack([self.columns[w] for w in wanted])
 
     def cut(self, start: int, stop: int) -> Log:
@@ -88,47 +85,83 @@ class Log:
 
 def is_column(name: str) -> bool:
     """Whether the log contract has a column of this name."""
-    return name == "time" or name in _FIXED or bool(_JOINT.fullmatch(name) or _FRAME.fullmatch(name))
+    return name == "time" or name in _FIXED or _named(name) is not None
+
+
+def _named(column: str) -> str | None:
+    """The joint, frame or sensor in the name of a column."""
+    return next((found["name"] for pattern in _NAMED if (found := pattern.fullmatch(column))), None)
 
 
 def _findings(columns: Mapping[str, Array], source: str) -> Iterator[Finding]:
     if "time" not in columns:
-        near = difflib.get_close_matches("time", columns, n=1) or [c for c in columns if c.lower() in ("t", "stamp")]
-        hint = f"Rename {near[0]!r} to 'time'" if near else "Add a column 'time' in seconds"
+        near = difflib.get_close_matches("time", columns, n=1)
+        near = near or [c for c in columns if c.lower() in ("t", "stamp", "seconds", "sec")]
+        hint = f"Rename {near[0]!r} to 'time', in seconds" if near else "Add a column 'time' in seconds"
         yield Finding(f"{source}, time", f"is missing; the log has: {_shown(columns)}", hint)
-    rows = len(columns["time"]) if "time" in columns else None
+    rows = np.size(columns["time"]) if "time" in columns else None
     if rows is not None and rows < 2:
-        yield Finding(f"{source}, time", f"has {rows} rows", "Record a motion of several seconds")
+        what = f"has {rows or 'no'} row{'s' if rows != 1 else ''}"
+        yield Finding(f"{source}, time", what, "Record a motion of several seconds")
     for name, raw in columns.items():
-        if not is_column(name):
-            continue
-        try:
-            values = np.asarray(raw, float)
-        except (TypeError, ValueError):
-            yield Finding(f"{source}, {name}", "holds text where numbers are expected", "Correct the file")
-            continue
-        if values.ndim != 1:
-            yield Finding(f"{source}, {name}", f"has shape {values.shape}", "Give one column per component")
-            continue
-        if rows is not None and len(values) != rows:
-            yield Finding(
-                f"{source}, {name}", f"has {len(values)} rows, time has {rows}", "Resample it to the rows of time"
-            )
-        if (bad := np.flatnonzero(~np.isfinite(values))).size:
-            yield Finding(
-                f"{source}, {name}, row {bad[0]}",
-                f"{bad.size} of {len(values)} values are not finite",
-                "Drop those rows (a hole in time is handled), or the column",
-            )
-        elif name == "time" and (back := np.flatnonzero(np.diff(values) <= 0)).size:
-            k = back[0]
-            yield Finding(
-                f"{source}, time, row {k + 1}",
-                f"does not increase ({values[k]:.9g} then {values[k + 1]:.9g}; {back.size} such rows)",
-                "Sort by time and drop repeated stamps",
-            )
+        if is_column(name):
+            yield from _column_findings(f"{source}, {name}", np.asarray(raw), rows, name == "time")
+    for vector, components in _WHOLE:
+        missing = [f"{vector}.{c}" for c in components if f"{vector}.{c}" not in columns]
+        if 0 < len(missing) < len(components):
+            yield _partial(source, vector, missing)
+
+
+def _column_findings(where: str, raw: Array, rows: int | None, is_time: bool) -> Iterator[Finding]:
+    if raw.dtype.kind not in "biuf" and raw.size:
+        kind = {"U": "text", "S": "text", "O": "objects", "c": "complex numbers", "M": "dates"}.get(raw.dtype.kind)
+        yield Finding(where, f"holds {kind or raw.dtype} where numbers are expected", "Give plain numbers in SI units")
+        return
+    if raw.ndim != 1:
+        yield Finding(where, f"has shape {raw.shape}, not one value a row", "Give one column per component")
+        return
+    values = raw.astype(float)
+    if rows is not None and len(values) != rows:
+        yield Finding(where, f"has {len(values)} rows, time has {rows}", "Resample it to the rows of time")
+    if (bad := np.flatnonzero(~np.isfinite(values))).size:
+        yield Finding(
+            f"{where}, row {bad[0]}",
+            f"{bad.size} of {len(values)} values are not finite (the first is {values[bad[0]]})",
+            "Drop those rows (a hole in time is handled), or the column",
+        )
+    elif is_time and (back := np.flatnonzero(np.diff(values) <= 0)).size:
+        k = back[0]
+        yield Finding(
+            f"{where}, row {k + 1}",
+            f"does not increase ({values[k]:.9g} then {values[k + 1]:.9g}; {_rows(back.size)} in all)",
+            "Sort by time and drop repeated stamps",
+        )
+
+
+def _metadata_findings(metadata: Mapping[str, Any], source: str) -> Iterator[Finding]:
+    frame = metadata.get("imu_frame")
+    if frame is not None and not isinstance(frame, str):
+        yield Finding(f"{source}, metadata, imu_frame", f"is {frame!r}, not a name", "Name a frame of the robot")
+    gains = metadata.get("gains", {})
+    if not isinstance(gains, Mapping):
+        yield Finding(f"{source}, metadata, gains", f"is {gains!r}, not a table", "Give joint names with N·m/A each")
+        return
+    for joint, gain in gains.items():
+        number = isinstance(gain, int | float) and not isinstance(gain, bool)
+        if not number or not np.isfinite(gain) or gain == 0:
+            yield Finding(f"{source}, metadata, gains, {joint}", f"is {gain!r}", "Give a number other than 0, N·m/A")
+
+
+def _partial(source: str, vector: str, missing: Iterable[str]) -> Finding:
+    return Finding(f"{source}, {vector}", f"lacks {', '.join(missing)}", "Give all components or none")
+
+
+def _rows(count: int) -> str:
+    return f"{count} such row{'s' if count != 1 else ''}"
 
 
 def _shown(columns: Iterable[str], most: int = 12) -> str:
     names = list(columns)
+    if not names:
+        return "nothing"
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

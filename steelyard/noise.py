@@ -8,7 +8,7 @@ of the estimate (``identifiable.covariance``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,7 @@ Array = np.ndarray
 
 FLOOR = 1e-6  # of a channel's rms: noise is never taken to be less
 LAGS = 24  # at four samples a period of the cut-off frequency: six periods
+SETTLED = 0.01  # change of the weights at which iteration stops
 HUBER = 1.345  # residuals beyond this many σ count linearly under the robust loss
 
 
@@ -66,13 +67,13 @@ def information(
 def estimate(
     blocks: Iterable[Block],
     names: tuple[str, ...],
-    solve: Callable[[Information], Array],
+    prior: Information,
     *,
     full: bool = False,
     robust: bool = False,
-    passes: int = 4,
+    passes: int = 10,
 ) -> tuple[Noise, Information]:
-    """Noise and information, iterated: fit, look at the residuals, weigh anew.
+    """Noise and information, iterated: fit (with the prior), look at the residuals, weigh anew.
 
     ``full``: channels correlate with each other (contact-free rows); else each has its own σ alone.
     """
@@ -80,49 +81,59 @@ def estimate(
     scale = np.where(scale > 0, scale, 1.0)
     noise = Noise.unit(scale)
     info = information(blocks, noise, names)
+    theta, root = info.solve(), np.zeros_like(info.R)  # the first weights are a guess: the prior must not pull yet
     for _ in range(passes):
-        theta = solve(info)
-        noise = _from_residuals(blocks, theta, FLOOR * scale, full, robust, info)
+        before, noise = noise, _from_residuals(blocks, theta, root, FLOOR * scale, full, robust)
         info = information(blocks, noise, names, theta if robust else None)
+        total = info + prior
+        theta, root = total.solve(), np.linalg.pinv(total.R)
+        if np.allclose(noise.whitener, before.whitener, rtol=SETTLED, atol=SETTLED * np.abs(noise.whitener).max()):
+            break
     return noise, info
 
 
 def _mean_square(parts: Iterable[Array]) -> Array:
-    total, count = 0.0, 0
+    total, count = np.zeros(1), 0
     for part in parts:
         total, count = total + np.sum(part**2, axis=0), count + len(part)
     return np.asarray(total / max(count, 1))
 
 
 def _from_residuals(
-    blocks: Iterable[Block], theta: Array, floor: Array, full: bool, robust: bool, info: Information
+    blocks: Iterable[Block], theta: Array, root: Array, floor: Array, full: bool, robust: bool
 ) -> Noise:
-    runs: list[list[Array]] = []
-    for block in blocks:
-        if block.first or not runs:
-            runs.append([])
-        runs[-1].append(block.target - block.Y @ theta)
-    segments = [np.concatenate(run) for run in runs]
-    e = np.concatenate(segments)
+    """Noise that explains the residuals of θ, whose covariance is root·rootᵀ.
+
+    A fit bends towards the noise, and what it took away is missing from the residuals: at every lag about
+    y M yᵀ, M = root·rootᵀ. It is added back; without that short logs promise too narrow intervals.
+    """
+    errors = _runs((b.first, b.target - b.Y @ theta) for b in blocks)
+    taken = _runs((b.first, b.Y @ root) for b in blocks)
+    count = sum(len(e) for e in errors)
     if robust:  # σ from the middle of the distribution
-        sigma = 1.4826 * np.median(np.abs(e - np.median(e, axis=0)), axis=0)
-        covariance = np.diag(sigma**2)
+        e = np.concatenate(errors)
+        covariance = np.diag((1.4826 * np.median(np.abs(e - np.median(e, axis=0)), axis=0)) ** 2)
     else:
-        share = max(1 - info.rank() / e.size, 0.1)  # what the fit took out of the residuals
-        covariance = e.T @ e / (len(e) * share) if full else np.diag(np.mean(e**2, axis=0) / share)
-    covariance = covariance + np.diag(floor**2)
-    root = np.linalg.inv(np.linalg.cholesky(covariance))
-    return Noise(root, _autocorrelation([s @ root.T for s in segments]))
+        covariance = sum(e.T @ e for e in errors) + sum(np.einsum("tin,tjn->ij", Q, Q) for Q in taken)
+        covariance = covariance / count if full else np.diag(np.diag(covariance)) / count
+    W = np.linalg.inv(np.linalg.cholesky(covariance + np.diag(floor**2)))
+    longest = max(len(e) for e in errors)
+    lags = int(min(LAGS, max(longest // 32, 4), longest - 1))  # few where a log is short: each costs certainty
+    sums = np.zeros((lags + 1, len(W)))
+    for e, Q in zip(errors, taken, strict=True):
+        white, lost = e @ W.T, np.einsum("ij,tjn->tin", W, Q)
+        for lag in range(min(lags, len(e) - 1) + 1):
+            end = len(e) - lag
+            sums[lag] += np.sum(white[:end] * white[lag:], axis=0) + np.einsum("tin,tin->i", lost[:end], lost[lag:])
+    taper = np.clip(2 * (1 - np.arange(lags + 1) / (lags + 1)), 0, 1)  # flat top: full weight on half of the lags
+    return Noise(W, np.asarray(sums / np.maximum(sums[0], 1e-300) * taper[:, None]))
 
 
-def _autocorrelation(segments: list[Array]) -> Array:
-    """(L+1, C), with a flat-top taper: full weight on the first half of the lags, then falling to none."""
-    longest = max(len(s) for s in segments)
-    lags = int(min(LAGS, longest // 4))
-    sums = np.zeros((lags + 1, segments[0].shape[1]))
-    for s in segments:
-        for lag in range(min(lags, len(s) - 1) + 1):
-            sums[lag] += np.sum(s[: len(s) - lag] * s[lag:], axis=0)
-    correlation = sums / np.maximum(sums[0], 1e-300)
-    taper = np.clip(2 * (1 - np.arange(lags + 1) / (lags + 1)), 0, 1)
-    return np.asarray(correlation * taper[:, None])
+def _runs(parts: Iterable[tuple[bool, Array]]) -> list[Array]:
+    """Blocks of one segment joined."""
+    runs: list[list[Array]] = []
+    for first, values in parts:
+        if first or not runs:
+            runs.append([])
+        runs[-1].append(values)
+    return [np.concatenate(run) for run in runs]

@@ -62,7 +62,8 @@ def make(robot: Robot, columns: Columns, kind: Kind = "cad", relative: float = R
     for k, (joint, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies)):
         scale[k] = _joint_scale(robot, joint, term)
         K[k, k] = 1 / (FLAT * scale[k])
-    return Prior(kind, mean, NEGLIGIBLE * K if kind == "none" else K, scale)
+    K = NEGLIGIBLE * K if kind == "none" else K
+    return Prior(kind, mean, K, scale)
 
 
 def _joint_scale(robot: Robot, joint: str, term: str) -> float:

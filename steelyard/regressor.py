@@ -19,6 +19,7 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.contact import Foot, FreeRows, jacobian
+from steelyard.errors import Finding, UsageError
 from steelyard.robot import Robot
 from steelyard.samples import Filter, Segment, lowpass
 
@@ -102,6 +103,12 @@ class Rows:
             case "contact-free":
                 self.free = free or FreeRows.choose(self._some_jacobians())
                 self._take = self.free.coordinates
+                if not self._take:
+                    held = ", ".join(f.frame.name for f in self.feet)
+                    what = f"leave no equation free of contact forces ({self.free.rank} of {len(everything)} taken)"
+                    raise UsageError(
+                        Finding(f"feet {held}", what, "Name fewer feet, or say FRAME:point where one is a ball")
+                    )
         self.names = tuple(everything[i] for i in self._take)
 
     def __iter__(self) -> Iterator[Block]:
@@ -118,10 +125,12 @@ class Rows:
         centres = np.arange(half, T - half, step)
         width = (6 + len(self.robot.joints)) * (self.columns.n + 10 * self.robot.model.njoints)
         chunk = max(1, int((CHUNK_BYTES / (8 * width) - 2 * half) / step))
+        before = None  # basis of contact-free rows, where the next chunk has to go on from it
         for k in range(0, len(centres), chunk):
             mine = centres[k : k + chunk]
             start = int(mine[0]) - half
-            Y, target = self._raw(segment.part(slice(start, int(mine[-1]) + half + 1)))
+            Y, target, turned = self._raw(segment.part(slice(start, int(mine[-1]) + half + 1)), before)
+            before = turned.get(int(mine[-1]) + step - half - start - 1)
             if len(taps) > 1:
                 window = np.zeros((len(mine), len(Y)))
                 for row, centre in enumerate(mine):
@@ -130,8 +139,8 @@ class Rows:
                 target = window @ target
             yield Block(segment.time[mine], Y, target, first=k == 0)
 
-    def _raw(self, segment: Segment) -> tuple[Array, Array]:
-        """Unfiltered rows at every sample of a segment."""
+    def _raw(self, segment: Segment, before: Array | None) -> tuple[Array, Array, dict[int, Array]]:
+        """Unfiltered rows at every sample of a segment, and the bases of those that are turned (``FreeRows.basis``)."""
         dynamics = Dynamics(self.robot, segment)
         Y = np.zeros((len(segment.time), dynamics.nv, self.columns.n))
         Y[:, :, : 10 * len(self.columns.bodies)] = dynamics.regressor(self.columns.bodies)
@@ -141,9 +150,9 @@ class Rows:
             Y[:, lead + j, k] = _joint_column(segment, joint, j, term)
         target = dynamics.applied()
         if self.free is None:
-            return Y[:, self._take], target[:, self._take]
-        N = self.free.basis(dynamics.contact_jacobian(self.feet))
-        return N @ Y, np.einsum("tkn,tn->tk", N, target)
+            return Y[:, self._take], target[:, self._take], {}
+        N, turned = self.free.basis(dynamics.contact_jacobian(self.feet), before)
+        return N @ Y, np.einsum("tkn,tn->tk", N, target), dict(enumerate(N[turned:], turned))
 
     def _some_jacobians(self, most: int = 200) -> Array:
         """Feet's Jacobians of samples spread over all segments, enough to choose coordinates by."""

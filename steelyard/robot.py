@@ -111,7 +111,7 @@ class Robot:
             Finding(
                 f"link {link!r}",
                 "belongs to the fixed base, which never moves" if fixed else f"is not in {self.name}",
-                _names("Bodies", [b.name for b in self.bodies], link),
+                _names("Bodies", [b.name for b in self.bodies], link, near=[k for b in self.bodies for k in b.links]),
             )
         )
 
@@ -120,6 +120,13 @@ class Robot:
         if name not in self.frames:
             raise UsageError(Finding(f"frame {name!r}", f"is not in {self.name}", _names("Frames", self.frames, name)))
         return self.frames[name]
+
+    def joints_above(self, joint: int) -> int:
+        """Moving joints between the base and a joint of the model, that one included."""
+        count, first = 0, 1 if self.floating else 0
+        while joint > first:
+            count, joint = count + 1, int(self.model.parents[joint])
+        return count
 
     def inertials(self, parameters: Mapping[str, Array]) -> dict[str, tuple[float, Array, Array]]:
         """Share new parameters of bodies (10,) over their links: link → mass, CoM, inertia about the CoM."""
@@ -215,8 +222,12 @@ def _locks(description: Description, lock: dict[str, float], notices: list[str])
     for joint in description.joints.values():
         if joint.kind not in ONE_DOF and joint.kind != "fixed":
             notices.append(f"joint {joint.name} ({joint.kind}) is locked at neutral: a log has one value a joint")
-        if joint.mimic is not None and joint.mimic.joint in lock and joint.name not in lock:
-            lock[joint.name] = joint.mimic.multiplier * lock[joint.mimic.joint] + joint.mimic.offset
+    still = {j.name: 0.0 for j in description.joints.values() if j.kind not in ONE_DOF} | lock
+    for _ in description.joints:  # a follower may itself be followed, in any order
+        for joint in description.joints.values():
+            if joint.mimic is not None and joint.mimic.joint in still and joint.name not in still:
+                lock[joint.name] = joint.mimic.multiplier * still[joint.mimic.joint] + joint.mimic.offset
+                still[joint.name] = lock[joint.name]
     return lock
 
 
@@ -335,7 +346,8 @@ def _coupling(
     return leaders, S, offset
 
 
-def _names(title: str, names: Iterable[str], wanted: str) -> str:
+def _names(title: str, names: Iterable[str], wanted: str, near: Iterable[str] = ()) -> str:
+    """Names that look like the wanted one, among ``near`` too; else all that there are."""
     listed = list(names)
-    near = difflib.get_close_matches(wanted, listed, n=3)
-    return f"Did you mean {' or '.join(near)}" if near else f"{title}: {', '.join(listed[:40])}"
+    close = difflib.get_close_matches(wanted, dict.fromkeys([*listed, *near]), n=3)
+    return f"Did you mean {' or '.join(close)}" if close else f"{title}: {', '.join(listed[:40])}"

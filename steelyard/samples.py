@@ -254,23 +254,26 @@ def _orientation(log: Log, smooth) -> Array | None:  # type: ignore[no-untyped-d
 
 
 def _tilt(gyro: Array, acc: Array, rate: float, seconds: float = 2.0) -> Array:
-    """Up in base axes from gyro and accelerometer alone: a complementary filter run both ways."""
-    gain = 1 / (seconds * rate)
-    rotation = np.linalg.norm(gyro, axis=1)
+    """Up in base axes from gyro and accelerometer alone: a complementary filter run both ways.
 
-    def run(order: Sequence[int], sign: float) -> Array:
+    Each way starts where the other ended: a mean over the first second would mix axes of a base that turns.
+    """
+    gain = 1 / (seconds * rate)
+    step = np.cross(gyro[:, None, :], np.eye(3)).transpose(0, 2, 1) / rate  # step[k] u = ω × u / rate
+    pull = gain * acc / GRAVITY
+
+    def run(order: Sequence[int], sign: float, u: Array) -> Array:
         up = np.empty_like(acc)
-        u = np.mean(acc[list(order[: int(rate)])], axis=0)
-        u = u / np.linalg.norm(u)
         for k in order:
-            if rotation[k] > 0:
-                u = u - sign * np.cross(gyro[k], u) / rate
-            u = u + gain * (acc[k] / GRAVITY - u)
-            u = u / np.linalg.norm(u)
+            u = (1 - gain) * (u - sign * step[k] @ u) + pull[k]
+            u = u / np.sqrt(u @ u)
             up[k] = u
         return up
 
-    both = run(range(len(acc)), 1.0) + run(range(len(acc) - 1, -1, -1), -1.0)
+    onward, back = range(len(acc)), range(len(acc) - 1, -1, -1)
+    backward = run(back, -1.0, np.mean(acc[-int(rate) :], axis=0) / GRAVITY)
+    forward = run(onward, 1.0, backward[0])
+    both = forward + run(back, -1.0, forward[-1])
     return np.asarray(both / np.linalg.norm(both, axis=1, keepdims=True))
 
 

@@ -13,8 +13,8 @@ from steelyard import noise
 from steelyard import prior as priors
 from steelyard.errors import Finding, SteelyardError
 from steelyard.identifiable import Subspace, structural
-from steelyard.identify import Options, Plan, make_plan
 from steelyard.log import Log
+from steelyard.plan import Options, Plan, make_plan
 from steelyard.read.description import read_description
 from steelyard.read.table import read_log
 from steelyard.regressor import Rows

@@ -79,6 +79,10 @@ z1              arm        fixed      7  z1_description/urdf/z1.urdf
 """
 
 
+# kind, base, joints of the models in ``models/``
+_EMBEDDED: dict[str, tuple[str, str, int | None]] = {"demo_arm": ("arm", "fixed", 6)}
+
+
 class IndexEntry(NamedTuple):
     """A robot that can be named."""
 
@@ -100,7 +104,8 @@ def robots() -> list[IndexEntry]:
             path = data / file if data and (data / file).is_file() else None
             entries[name] = IndexEntry(name, path, kind, base, int(joints), "example-robot-data")
     for path in MODELS.glob("*.urdf"):
-        known = entries.get(path.stem, IndexEntry(path.stem, path, "other", "fixed", None, ""))
+        kind, base, count = _EMBEDDED.get(path.stem, ("other", "fixed", None))
+        known = entries.get(path.stem, IndexEntry(path.stem, path, kind, base, count, ""))
         entries[path.stem] = known._replace(path=path, source="steelyard")
     return sorted(entries.values())
 

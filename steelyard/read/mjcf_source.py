@@ -83,9 +83,7 @@ def _who(node: Node) -> str:
 def _paths(node: Node) -> Iterator[tuple[str, str]]:
     for attribute, value in node.attributes.items():
         folder = node.tag == "compiler" and attribute in _FOLDERS
-        if value and (
-            folder or attribute == "file" or (node.tag == "texture" and attribute.startswith("file"))
-        ):
+        if value and (folder or attribute == "file" or (node.tag == "texture" and attribute.startswith("file"))):
             yield attribute, value
 
 

@@ -1,23 +1,28 @@
 """Log files: Parquet, CSV (also .gz) and npz → a checked :class:`~steelyard.log.Log`, and back.
 
 Untrusted bytes: npz is read without pickle, a table without header is refused instead of guessed at, and
-what cannot be read as numbers is named by row and column.
+what cannot be read as numbers is named by row and column. Text is read in ``csv_text.py``.
 """
 
 from __future__ import annotations
 
+import codecs
+import difflib
 import gzip
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from steelyard.errors import Finding, LogError
-from steelyard.log import Log
+from steelyard.log import Log, is_column
+from steelyard.read.csv_text import Columns, cell_fix, number, quoted, read_csv, refuse_repeats, shown
 from steelyard.write.files import write_bytes
 
 METADATA_KEY = "steelyard"
@@ -29,7 +34,7 @@ def read_log(path: str | Path) -> Log:
     path = Path(path)
     kind = _suffix(path)
     if not path.is_file():
-        raise LogError(Finding(str(path), "is not a file", "Give the path of a log: " + ", ".join(SUFFIXES)))
+        raise _absent(path)
     columns, metadata = {".parquet": _parquet, ".npz": _npz}.get(kind, _csv)(path)
     return Log.from_columns(columns, metadata, str(path))
 
@@ -39,10 +44,14 @@ def write_log(path: str | Path, log: Log) -> None:
     path = Path(path)
     columns = {"time": log.time, **log.columns}
     kind = _suffix(path)
-    meta = json.dumps(dict(log.metadata))
+    try:
+        meta = json.dumps(dict(log.metadata), default=_plain)
+    except (TypeError, ValueError) as error:
+        raise LogError(Finding(f"{log.source}, metadata", str(error), "Keep plain values in it")) from None
     buffer = io.BytesIO()
     if kind == ".npz":
-        np.savez_compressed(buffer, allow_pickle=False, **{METADATA_KEY: np.array(meta)}, **columns)
+        arrays: dict[str, Any] = {METADATA_KEY: np.array(meta), **columns}
+        np.savez_compressed(buffer, **arrays)
     elif kind == ".parquet":
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -52,7 +61,7 @@ def write_log(path: str | Path, log: Log) -> None:
     else:
         if log.metadata:
             buffer.write(f"# {METADATA_KEY} {meta}\n".encode())
-        buffer.write((",".join(map(_quoted, columns)) + "\n").encode())
+        buffer.write((",".join(map(quoted, columns)) + "\n").encode())
         np.savetxt(buffer, np.column_stack(list(columns.values())), delimiter=",", fmt="%.17g")
         if kind == ".csv.gz":
             buffer = io.BytesIO(gzip.compress(buffer.getvalue(), mtime=0))
@@ -64,128 +73,137 @@ def _suffix(path: Path) -> str:
     for suffix in SUFFIXES:
         if name.endswith(suffix):
             return suffix
-    raise LogError(
-        Finding(str(path), "is no log that can be read", f"Convert it to one of {', '.join(SUFFIXES)}")
-    )
+    what = f"ends in {path.suffix!r}" if path.suffix else "has no suffix that names its format"
+    raise LogError(Finding(str(path), what, f"Convert it to one of {', '.join(SUFFIXES)}"))
 
 
-def _parquet(path: Path) -> tuple[dict[str, np.ndarray], Mapping[str, Any]]:
+def _absent(path: Path) -> LogError:
+    what = "is a folder" if path.is_dir() else "does not exist"
+    near: list[str] = []
+    with suppress(OSError):
+        near = difflib.get_close_matches(path.name, [p.name for p in path.parent.iterdir() if p.is_file()], n=3)
+    hint = f"Did you mean {' or '.join(near)}" if near else f"Give the path of a log: {', '.join(SUFFIXES)}"
+    return LogError(Finding(str(path), what, hint))
+
+
+def _parquet(path: Path) -> tuple[Columns, Mapping[str, Any]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path)
+        with pq.ParquetFile(path) as file:  # not read_table: that adds columns from folders called a=b
+            table = file.read()
     except (pa.ArrowException, OSError) as error:
         raise _unreadable(path, error) from None
     raw = (table.schema.metadata or {}).get(METADATA_KEY.encode(), b"{}")
-    return _arrow_columns(path, table), _metadata(path, raw.decode("utf-8", "replace"))
+    refuse_repeats(str(path), table.column_names)
+    columns: Columns = {}
+    findings = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if not is_column(name):
+            columns[name] = np.zeros(len(column))  # whatever it holds: it is listed as ignored
+            continue
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        kind = column.type
+        if pa.types.is_boolean(kind):
+            column = column.cast(pa.int8())
+        elif not (
+            pa.types.is_integer(kind)
+            or pa.types.is_floating(kind)
+            or pa.types.is_decimal(kind)
+            or pa.types.is_null(kind)
+        ):
+            findings.append(_not_numbers(path, name, column))
+            continue
+        # Not safe: nanoseconds since 1970 need more digits than a float has; their unit is judged later.
+        columns[name] = column.cast(pa.float64(), safe=False).to_numpy().astype(float)
+    if findings:
+        raise LogError(findings)
+    return columns, _metadata(path, raw.decode("utf-8", "replace"))
 
 
-def _npz(path: Path) -> tuple[dict[str, np.ndarray], Mapping[str, Any]]:
+def _not_numbers(path: Path, name: str, column: Any) -> Finding:
+    """What a column of a Parquet file holds instead of numbers."""
+    import pyarrow as pa
+
+    where = f"{path}, {name}"
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return Finding(where, f"holds {column.type}, not numbers", "Give one number a row, in SI units")
+    for row, cell in enumerate(column.to_pylist()):
+        if cell is not None and number(cell) is None:
+            return Finding(f"{where}, row {row}", f"{shown(cell)} is not a number", cell_fix(cell))
+    return Finding(where, "is stored as text", "Store it as numbers")
+
+
+_NPZ_ERRORS = (
+    *(ValueError, TypeError, OSError, EOFError, KeyError, RuntimeError, NotImplementedError, MemoryError),
+    *(OverflowError, zipfile.BadZipFile, zlib.error),
+)  # what np.load is known to raise on damaged archives
+
+
+def _npz(path: Path) -> tuple[Columns, Mapping[str, Any]]:
+    if not zipfile.is_zipfile(path):
+        what = "is not a zip archive"
+        raise LogError(Finding(str(path), f"cannot be read ({what})", "Write it again with numpy.savez"))
+    columns: Columns = {}
+    findings = []
     try:
         with np.load(path, allow_pickle=False) as data:
-            columns = {name: data[name] for name in data.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, AttributeError) as error:
+            refuse_repeats(str(path), data.files)
+            for name in data.files:
+                try:
+                    columns[name] = data[name]
+                except ValueError as error:
+                    if "allow_pickle" not in str(error):
+                        raise
+                    what = "holds Python objects (pickle), which are never loaded"
+                    findings.append(Finding(f"{path}, {name}", what, "Save arrays of plain numbers"))
+    except _NPZ_ERRORS as error:
         raise _unreadable(path, error) from None
+    if findings:
+        raise LogError(findings)
     metadata = columns.pop(METADATA_KEY, np.array("{}"))
     return columns, _metadata(path, str(metadata))
 
 
-def _csv(path: Path) -> tuple[dict[str, np.ndarray], Mapping[str, Any]]:
-    import pyarrow as pa
-    import pyarrow.csv as pc
-
+def _csv(path: Path) -> tuple[Columns, Mapping[str, Any]]:
     try:
-        raw = path.read_bytes()
-        data = gzip.decompress(raw) if path.name.lower().endswith(".gz") else raw
-    except (OSError, EOFError) as error:
+        data = path.read_bytes()
+        if path.name.lower().endswith(".gz"):
+            data = gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
         raise _unreadable(path, error) from None
-    head, _, rest = data.partition(b"\n")
+    data = data.removeprefix(codecs.BOM_UTF8)
     metadata: Mapping[str, Any] = {}
-    skipped = 0
-    if head.startswith(f"# {METADATA_KEY} ".encode()):
-        metadata = _metadata(path, head.decode("utf-8", "replace").split(" ", 2)[2])
-        data, skipped = rest, 1
-        head = data.partition(b"\n")[0]
-    if not head.strip():
-        raise LogError(Finding(str(path), "is empty", "Give a table with a header line and samples"))
-    names = [cell.strip().strip('"') for cell in head.decode("utf-8", "replace").split(",")]
-    if all(_is_number(name) for name in names):
-        raise LogError(
-            Finding(
-                f"{path}, line {1 + skipped}",
-                f"is numbers: the table has no header for its {len(names)} columns",
-                "Add a header line with Steelyard's column names (time, q.JOINT, tau.JOINT, …)",
-            )
-        )
-    if repeated := sorted({name for name in names if names.count(name) > 1}):
-        raise LogError(
-            Finding(f"{path}, line {1 + skipped}", f"repeats {', '.join(repeated)}", "Rename the columns")
-        )
-    try:
-        table = pc.read_csv(io.BytesIO(data))
-    except pa.ArrowInvalid as error:
-        raise _unreadable(
-            path, error, "Correct or drop that line (a log cut off while writing ends in half a line)"
-        ) from None
-    table = table.rename_columns([name.strip() for name in table.column_names])
-    return _arrow_columns(path, table), metadata
+    first_line = 1
+    mark = f"# {METADATA_KEY} ".encode()
+    if data.startswith(mark):
+        head, _, data = data.partition(b"\n")
+        metadata = _metadata(path, head[len(mark) :].decode("utf-8", "replace"))
+        first_line = 2
+    return read_csv(data, str(path), first_line), metadata
 
 
-def _arrow_columns(path: Path, table: Any) -> dict[str, np.ndarray]:
-    """Columns as float arrays; nulls become NaN; text stays text and is named when a known column holds it."""
-    import pyarrow as pa
-
-    from steelyard.log import is_column
-
-    columns, findings = {}, []
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if pa.types.is_boolean(column.type):
-            column = column.cast(pa.int8())
-        if (
-            pa.types.is_integer(column.type)
-            or pa.types.is_floating(column.type)
-            or pa.types.is_null(column.type)
-        ):
-            columns[name] = column.cast(pa.float64()).to_numpy().astype(float)
-        elif is_column(name):
-            text = column.cast(pa.string()).to_pylist()
-            row = next((k for k, cell in enumerate(text) if cell is not None and not _is_number(cell)), 0)
-            findings.append(
-                Finding(f"{path}, {name}, row {row}", f"{text[row]!r} is not a number", "Correct the cell")
-            )
-        else:
-            columns[name] = np.zeros(len(column))  # some text column nobody asked for: listed as ignored
-    if findings:
-        raise LogError(findings)
-    return columns
-
-
-def _metadata(path: Path, text: str) -> Mapping[str, Any]:
+def _metadata(path: str | Path, text: str) -> Mapping[str, Any]:
+    fix = f"Correct or remove the entry '{METADATA_KEY}'"
     try:
         value = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise LogError(
-            Finding(f"{path}, metadata", f"is not JSON ({error})", "Correct or remove it")
-        ) from None
+    except (ValueError, RecursionError) as error:
+        raise LogError(Finding(f"{path}, metadata", f"is not JSON ({error})", fix)) from None
     if not isinstance(value, dict):
-        raise LogError(Finding(f"{path}, metadata", "is not a JSON object", "Correct or remove it"))
+        raise LogError(Finding(f"{path}, metadata", f"is {text[:40]}, not a JSON object", fix))
     return value
 
 
-def _unreadable(
-    path: Path, error: Exception, fix: str = "Write the file again; it is damaged or of another kind"
-) -> LogError:
-    return LogError(Finding(str(path), f"cannot be read ({str(error).splitlines()[0][:200]})", fix))
+def _plain(value: Any) -> Any:
+    """NumPy values as JSON has them."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"' if any(c in name for c in ',"\n') else name
+def _unreadable(path: Path, error: BaseException) -> LogError:
+    said = (str(error).splitlines() or [""])[0][:200] or type(error).__name__
+    fix = "Write the file again; it is damaged or of another kind"
+    return LogError(Finding(str(path), f"cannot be read ({said.rstrip('.')})", fix))

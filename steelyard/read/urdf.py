@@ -65,9 +65,7 @@ class _Reader:
             links.setdefault(name, Link(name, mass, com, inertia, given, False, node.line, *shapes))
         if not links:
             self.faults.add(root, "", "has no <link>", "Give a URDF with at least one link")
-        flat = sum(
-            s.kind != "mesh" and min(s.size) <= 0 for k in links.values() for s in k.collision + k.visual
-        )
+        flat = sum(s.kind != "mesh" and min(s.size) <= 0 for k in links.values() for s in k.collision + k.visual)
         if flat:
             self.notices.append(f"{flat} shapes without volume")
         return links
@@ -80,9 +78,7 @@ class _Reader:
         for joint in joints.values():
             self._check_mimic(joint, joints)
         loose = [
-            j.name
-            for j in joints.values()
-            if j.kind in MOVING[:1] + MOVING[2:3] and np.isinf([j.lower, j.upper]).any()
+            j.name for j in joints.values() if j.kind in MOVING[:1] + MOVING[2:3] and np.isinf([j.lower, j.upper]).any()
         ]
         if loose:
             self.notices.append(f"no position limits on {', '.join(loose)}")
@@ -102,9 +98,7 @@ class _Reader:
                 seen.append(joint.parent)
             if joint is not None and joint.parent == link and link == min(seen):
                 loop = " → ".join([*reversed(seen), seen[-1]])
-                self.faults.add(
-                    root, "", f"links form a cycle: {loop}", "Open the loop: remove one of its joints"
-                )
+                self.faults.add(root, "", f"links form a cycle: {loop}", "Open the loop: remove one of its joints")
         if len(tops) > 1:
             names = ", ".join(f"'{t}'" for t in tops)
             self.faults.add(root, "", f"has {len(tops)} root links: {names}", "Join all but one to a parent")
@@ -131,9 +125,7 @@ class _Reader:
         tensor = self._child_numbers(node, "inertia", _INERTIA, who)
         T = self._origin(node, who)
         if mass is not None and mass[0] < 0:
-            self.faults.add(
-                node.first("mass"), who, f"mass is {mass[0]:g} kg, negative", "Give a mass of 0 or more"
-            )
+            self.faults.add(node.first("mass"), who, f"mass is {mass[0]:g} kg, negative", "Give a mass of 0 or more")
         if tensor is not None and (negative := [i for i in (0, 3, 5) if tensor[i] < -_ROUNDING]):
             values = ", ".join(f"{_INERTIA[i]} = {tensor[i]:g}" for i in negative)
             fix = "Give moments of inertia of 0 or more"
@@ -147,9 +139,7 @@ class _Reader:
     def _child_numbers(self, node: Node, tag: str, attributes: Sequence[str], who: str) -> np.ndarray | None:
         child = node.first(tag)
         if child is None:
-            self.faults.add(
-                node, who, f"<{node.tag}> has no <{tag}>", f"Give <{tag}>, or remove the <{node.tag}>"
-            )
+            self.faults.add(node, who, f"<{node.tag}> has no <{tag}>", f"Give <{tag}>, or remove the <{node.tag}>")
             return None
         values = [self.faults.numbers(child, a, 1, who) for a in attributes]
         good = [v[0] for v in values if v is not None]
@@ -206,9 +196,7 @@ class _Reader:
 
     def _axis(self, node: Node, kind: str, who: str) -> np.ndarray:
         given = node.first("axis")
-        axis = (
-            self.faults.numbers(given, "xyz", 3, who) if given and kind not in ("fixed", "floating") else None
-        )
+        axis = self.faults.numbers(given, "xyz", 3, who) if given and kind not in ("fixed", "floating") else None
         if axis is None:
             return np.array([1.0, 0.0, 0.0])
         if not (length := np.linalg.norm(axis)) > 0:

@@ -90,9 +90,7 @@ class Findings:
             return None
         words = text.split()
         if bad := [w for w in words if not _NUMBER.fullmatch(w) and not _NOT_FINITE.fullmatch(w)]:
-            self.add(
-                node, who, f"{label} is '{text}': '{bad[0]}' is not a number", f"Write {_of(count)} like 0.25"
-            )
+            self.add(node, who, f"{label} is '{text}': '{bad[0]}' is not a number", f"Write {_of(count)} like 0.25")
             return None
         if len(words) != count:
             self.add(node, who, f"{label} is '{text}': {_of(len(words))}", f"Give {_of(count)}")
@@ -167,9 +165,7 @@ class _Builder:
 
     def _doctype(self, *_: object) -> None:
         line = self.parser.CurrentLineNumber
-        _refuse(
-            self.name, line, "has a document type declaration (DTD)", "Remove <!DOCTYPE …> and its entities"
-        )
+        _refuse(self.name, line, "has a document type declaration (DTD)", "Remove <!DOCTYPE …> and its entities")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         line = self.parser.CurrentLineNumber

@@ -34,9 +34,7 @@ def render(estimate: Mapping[str, Any], series: Sequence[Series], *, title: str 
     """
     if estimate.get("schema") != SCHEMA:
         what = f"has schema {estimate.get('schema')}, this version reads {SCHEMA}"
-        raise SteelyardError(
-            Finding("estimate", what, "Identify again, or report with the version that wrote it")
-        )
+        raise SteelyardError(Finding("estimate", what, "Identify again, or report with the version that wrote it"))
     environment, plotly = _environment(), _plotly()
     report = Report(estimate, tuple(series))
     sections = [section for make in SECTIONS if (section := make(report)) is not None]

@@ -86,12 +86,7 @@ def _merge(log: str, role: Role, entry: Mapping[str, Any], series: Sequence[Seri
     names = dict.fromkeys([*(row for s in series for row in s.rows), *(r for f in fields for r in given[f])])
     rows = {}
     for name in names:
-        parts = [
-            (s.measured[:, k], s.predicted[:, k])
-            for s in series
-            if name in s.rows
-            for k in [s.rows.index(name)]
-        ]
+        parts = [(s.measured[:, k], s.predicted[:, k]) for s in series if name in s.rows for k in [s.rows.index(name)]]
         seen = compare(*map(np.concatenate, zip(*parts, strict=True))) if parts else Score(*[None] * 4)
         stated = {f: number(given[f].get(name)) for f in fields}
         rows[name] = Score(**{f: getattr(seen, f) if stated[f] is None else stated[f] for f in fields})

@@ -106,9 +106,8 @@ def meaning(verdicts: Mapping[str, Any]) -> str:
     if of["partly"]:
         said.append(f"Partly the data, partly the description: {listed(of['partly'])}.")
     if names := of["prior"]:
-        whose = "is the description's value" if len(names) == 1 else "are the description's values"
-        subject = listed(names)
-        said.append(f"{subject[:1].upper()}{subject[1:]} {whose}: the data cannot tell.")
+        subject, verb = listed(names), "rests" if len(names) == 1 else "rest"
+        said.append(f"{subject[:1].upper()}{subject[1:]} {verb} on the prior: the data alone leave the value open.")
     return " ".join(said) or NOTHING
 
 

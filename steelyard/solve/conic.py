@@ -1,6 +1,7 @@
 """Clarabel, called directly: an interior-point method on the semidefinite cones.
 
-The residual is a variable of its own, y = Rθ − z with objective ½‖y‖², so that RᵀR is never formed.
+The problem is posed in coordinates x = R(θ − centre), where the objective is ½‖x‖² (``Problem.inverse``), and in units
+of ‖x‖ at the answer. That is known only afterwards: so it is solved again where the first guess was far off.
 """
 
 from __future__ import annotations
@@ -18,52 +19,52 @@ Array = np.ndarray
 
 def solve(problem: Problem, tolerance: float = 1e-10) -> Solution:
     """Solve with Clarabel; the status is its own word, to be checked by ``certify``."""
+    best, before = problem.start, np.inf
+    floor = 1e-6 * np.sqrt(problem.information.cost(problem.centre)) + 1e-12
+    for _ in range(4):
+        size = max(float(np.linalg.norm(problem.information.R @ (best - problem.centre))), floor)
+        if size > 0.03 * before:
+            break
+        solution = _solve(problem, size, tolerance)
+        best, before = solution.theta, size
+    return solution
+
+
+def _solve(problem: Problem, size: float, tolerance: float) -> Solution:
+    """θ = centre + size·W u, minimise ½‖u‖² + entropies/size²."""
     import clarabel
 
-    D, x0 = problem.scale, problem.start  # θ = x0 + D x
-    n = len(D)
-    R = problem.information.R * D
-    z = problem.information.z - problem.information.R @ x0
-    weight = 1.0 / max(float(np.linalg.norm(z)), 1e-12)  # objective of order one
-    logs = 4 * len(problem.entropies)
-    extra = logs + 10 * len(problem.entropies)  # t (logs), Z (10 lower-triangular entries) a body
-    total = 2 * n + extra
-    rows: list[Any] = [sparse.hstack([sparse.csc_matrix(R), -sparse.eye(n), sparse.csc_matrix((n, extra))])]
-    rhs: list[Array] = [z]
-    cones: list[Any] = [clarabel.ZeroConeT(n)]
-
+    n, W = len(problem.centre), size * problem.inverse
+    total = n + 14 * len(problem.entropies)  # u; for each entropy four logarithms and ten entries of Z
+    rows: list[Any] = []
+    rhs: list[Array] = []
+    cones: list[Any] = []
     if problem.lower:
         index = np.array(list(problem.lower))
-        G = sparse.csc_matrix((-D[index], (np.arange(len(index)), index)), shape=(len(index), total))
-        rows.append(G)
-        rhs.append(x0[index] - np.array(list(problem.lower.values())))
+        rows.append(_padded(-W[index], total))
+        rhs.append(problem.centre[index] - np.array(list(problem.lower.values())))
         cones.append(clarabel.NonnegativeConeT(len(index)))
     for cone in problem.cones:
         k, p = cone.F.shape[:2]
-        columns = np.column_stack([_svec(F) for F in cone.F]) * D[cone.at : cone.at + k]
-        block = sparse.lil_matrix((p * (p + 1) // 2, total))
-        block[:, cone.at : cone.at + k] = -columns
-        rows.append(block.tocsc())
-        rhs.append(_svec(cone.value(x0)))
+        rows.append(_padded(-np.column_stack([_svec(F) for F in cone.F]) @ W[cone.at : cone.at + k], total))
+        rhs.append(_svec(cone.value(problem.centre)))
         cones.append(clarabel.PSDTriangleConeT(p))
     q = np.zeros(total)
     for e in range(len(problem.entropies)):
-        blocks, sides, kinds, cost = _entropy(problem, e, total, n)
-        rows += blocks
-        rhs += sides
-        cones += kinds
-        q += cost * weight**2
+        blocks, sides, kinds, cost = _entropy(problem, e, W, total)
+        rows, rhs, cones = rows + blocks, rhs + sides, cones + kinds
+        q += cost / size**2
 
-    P = sparse.diags(np.concatenate([np.zeros(n), np.full(n, weight**2), np.zeros(extra)])).tocsc()
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
     settings.tol_ktratio = 1e-9
     settings.max_iter = 200
-    A = sparse.vstack(rows).tocsc()
-    answer = clarabel.DefaultSolver(P, q, A, np.concatenate(rhs), cones, settings).solve()
+    P = sparse.diags(np.append(np.ones(n), np.zeros(total - n))).tocsc()
+    A = sparse.vstack(rows).tocsc() if rows else sparse.csc_matrix((0, total))
+    answer = clarabel.DefaultSolver(P, q, A, np.concatenate(rhs) if rhs else np.zeros(0), cones, settings).solve()
 
-    x, dual = np.array(answer.x)[:n], np.array(answer.z)[n:] / weight**2
+    theta, dual = problem.centre + W @ np.array(answer.x)[:n], np.array(answer.z) * size**2
     count = len(problem.lower)
     bound_duals = {i: max(float(m), 0.0) for i, m in zip(problem.lower, dual[:count], strict=True)}
     duals, at = [], count
@@ -71,7 +72,12 @@ def solve(problem: Problem, tolerance: float = 1e-10) -> Solution:
         p = cone.F.shape[1]
         duals.append(_positive(_smat(dual[at : at + p * (p + 1) // 2], p)))
         at += p * (p + 1) // 2
-    return Solution(x0 + D * x, tuple(duals), bound_duals, "clarabel", str(answer.status))
+    return Solution(theta, tuple(duals), bound_duals, "clarabel", str(answer.status))
+
+
+def _padded(block: Array, total: int) -> Any:
+    """Columns for u, none for what follows."""
+    return sparse.hstack([sparse.csc_matrix(block), sparse.csc_matrix((len(block), total - block.shape[1]))]).tocsc()
 
 
 def _svec(M: Array) -> Array:
@@ -95,34 +101,33 @@ def _positive(M: Array) -> Array:
     return np.asarray((V * np.maximum(w, 0)) @ V.T)
 
 
-def _entropy(problem: Problem, e: int, total: int, n: int) -> tuple[list[Any], list[Array], list[Any], Array]:
+def _entropy(problem: Problem, e: int, W: Array, total: int) -> tuple[list[Any], list[Array], list[Any], Array]:
     """−γ log det via [X Z; Zᵀ diag Z] ⪰ 0 and tᵢ ≤ log Zᵢᵢ, X = C⁻¹J C⁻ᵀ with J₀ = CCᵀ; + γ tr X."""
     import clarabel
 
-    entropy = problem.entropies[e]
-    D, x0 = problem.scale, problem.start
+    entropy, n = problem.entropies[e], W.shape[1]
     here = slice(entropy.at, entropy.at + 10)
     C = np.linalg.inv(np.linalg.cholesky(entropy.reference))
     basis = C @ inertia.PSEUDO_BASIS @ C.T  # X = Σ θₖ basis[k]
-    X0 = np.tensordot(x0[here], basis, axes=1)
-    t_at = 2 * n + 14 * e
+    t_at = n + 14 * e
     z_at = t_at + 4
     lower = [(i, j) for j in range(4) for i in range(j, 4)]  # Z lower triangular
 
-    big = sparse.lil_matrix((36, total))
-    for k in range(10):
+    def embedded(X: Array) -> Array:
         M = np.zeros((8, 8))
-        M[:4, :4] = basis[k]
-        big[:, entropy.at + k] = -_svec(M)[:, None] * D[entropy.at + k]
+        M[:4, :4] = X
+        return _svec(M)
+
+    big = sparse.lil_matrix((36, total))
+    big[:, :n] = -np.column_stack([embedded(X) for X in basis]) @ W[here]
     for k, (i, j) in enumerate(lower):
         M = np.zeros((8, 8))
         M[i, 4 + j] = M[4 + j, i] = 1.0
         if i == j:
             M[4 + i, 4 + i] = 1.0
         big[:, z_at + k] = -_svec(M)[:, None]
-    M = np.zeros((8, 8))
-    M[:4, :4] = X0
-    blocks, sides, kinds = [big.tocsc()], [_svec(M)], [clarabel.PSDTriangleConeT(8)]
+    blocks, kinds = [big.tocsc()], [clarabel.PSDTriangleConeT(8)]
+    sides = [embedded(np.tensordot(problem.centre[here], basis, axes=1))]
     for i in range(4):  # (t, 1, Z_ii) in the exponential cone: Z_ii ≥ exp(t)
         block = sparse.lil_matrix((3, total))
         block[0, t_at + i] = -1.0
@@ -132,5 +137,5 @@ def _entropy(problem: Problem, e: int, total: int, n: int) -> tuple[list[Any], l
         kinds.append(clarabel.ExponentialConeT())
     cost = np.zeros(total)
     cost[t_at : t_at + 4] = -entropy.weight
-    cost[here] = entropy.weight * np.trace(basis, axis1=1, axis2=2) * D[here]
+    cost[:n] = entropy.weight * np.trace(basis, axis1=1, axis2=2) @ W[here]
     return blocks, sides, kinds, cost

@@ -10,9 +10,11 @@ pseudo-inertia J₀ and weight γ, γ·(tr(J₀⁻¹J) − log det(J₀⁻¹J) �
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from steelyard import inertia
 from steelyard.information import Information
@@ -74,17 +76,28 @@ class Problem:
     lower: dict[int, float] = field(default_factory=dict)  # index → bound
     entropies: tuple[Entropy, ...] = ()
 
+    @cached_property
+    def centre(self) -> Array:
+        """(n,) the minimum without constraints or entropies."""
+        return self.information.solve()
+
+    @cached_property
+    def inverse(self) -> Array:
+        """(n, n) W = R⁻¹, the pseudo-inverse where R is singular.
+
+        In coordinates x = R(θ − centre), θ = centre + W x, the quadratic part is ½‖x‖² and a constant, however much
+        better some directions are known than others: all backends and the certificate work there.
+        """
+        R, diagonal = self.information.R, np.abs(np.diag(self.information.R))
+        if diagonal.min() > 1e-12 * diagonal.max():
+            return np.asarray(solve_triangular(R, np.eye(len(R))))
+        scale = np.linalg.norm(R, axis=0)
+        scale[scale == 0] = 1.0
+        return np.asarray(np.linalg.pinv(R / scale, rcond=1e-13) / scale[:, None])
+
     def objective(self, theta: Array) -> float:
         """What is minimised."""
         return 0.5 * self.information.cost(theta) + sum(e.value(theta) for e in self.entropies)
-
-    def gradient(self, theta: Array) -> Array:
-        """(n,) of the objective."""
-        R, z = self.information.R, self.information.z
-        g = R.T @ (R @ theta - z)
-        for e in self.entropies:
-            g[e.at : e.at + 10] += e.gradient(theta)
-        return np.asarray(g)
 
     def save(self, path: Path) -> None:
         """Write the whole problem, for a report on a solver that failed."""
@@ -101,6 +114,20 @@ class Problem:
                 entropy_at=np.array([e.at for e in self.entropies], int),
                 entropy_reference=np.array([e.reference for e in self.entropies]),
                 entropy_weight=np.array([e.weight for e in self.entropies]),
+            )
+
+    @classmethod
+    def load(cls, path: Path) -> Problem:
+        """Read what ``save`` wrote."""
+        with np.load(path, allow_pickle=False) as data:
+            entropies = zip(data["entropy_at"], data["entropy_reference"], data["entropy_weight"], strict=True)
+            return cls(
+                Information(data["triangle"], 0),
+                data["scale"],
+                data["start"],
+                tuple(Cone(int(at), F) for at, F in zip(data["cone_at"], data["cone_F"], strict=True)),
+                {int(i): float(v) for i, v in zip(data["lower_index"], data["lower_value"], strict=True)},
+                tuple(Entropy(int(at), J, float(weight)) for at, J, weight in entropies),
             )
 
 

@@ -36,8 +36,7 @@ class _Writer:
         for joint in description.joints.values():
             self.children[joint.parent].append(joint)
         self.values: dict[str, _Values] = {
-            name: inertials.get(name, (link.mass, link.com, link.inertia))
-            for name, link in description.links.items()
+            name: inertials.get(name, (link.mass, link.com, link.inertia)) for name, link in description.links.items()
         }
         self.balance = False
         self._lend(description.root)
@@ -160,9 +159,7 @@ class _Writer:
         yield f'<joint name={quoteattr(name)} type="{_TYPES[joint.kind]}"{extra}/>'
 
     def _equality(self) -> Iterator[str]:
-        mimics = [
-            (j.name, j.mimic) for j in self.description.joints.values() if j.mimic and j.kind != "fixed"
-        ]
+        mimics = [(j.name, j.mimic) for j in self.description.joints.values() if j.mimic and j.kind != "fixed"]
         if not mimics:
             return
         yield "  <equality>"
@@ -204,9 +201,7 @@ def _size(shape: Shape) -> str:
     """MuJoCo's half lengths; empty for what is not drawn."""
     if shape.kind == "mesh" or min(shape.size) <= 0:
         return ""
-    halves = {"box": (0.5, 0.5, 0.5), "cylinder": (1, 0.5), "capsule": (1, 0.5)}.get(
-        shape.kind, (1,) * len(shape.size)
-    )
+    halves = {"box": (0.5, 0.5, 0.5), "cylinder": (1, 0.5), "capsule": (1, 0.5)}.get(shape.kind, (1,) * len(shape.size))
     return numbers(np.array(shape.size) * halves)
 
 

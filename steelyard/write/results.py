@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from steelyard.errors import Finding, SteelyardError, UsageError
-from steelyard.identify import Identification
+from steelyard.identification import Identification
 from steelyard.report.series import save_series
 from steelyard.write.files import Staging
 from steelyard.write.mjcf import to_mjcf

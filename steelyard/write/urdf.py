@@ -19,9 +19,7 @@ from steelyard.read.description import Description, Joint, Link, Shape
 from steelyard.read.meshes import package_root
 from steelyard.read.xml import Node, parse_xml
 
-Inertials = Mapping[
-    str, tuple[float, np.ndarray, np.ndarray]
-]  # link → mass, CoM (3,), inertia (3, 3) about the CoM
+Inertials = Mapping[str, tuple[float, np.ndarray, np.ndarray]]  # link → mass, CoM (3,), inertia (3, 3) about the CoM
 
 
 def to_urdf(description: Description, inertials: Inertials, comment: str) -> str:
@@ -68,9 +66,7 @@ def _edited(description: Description, inertials: Inertials, comment: str) -> str
     return source.decode()
 
 
-def _inertial_edit(
-    source: bytes, link: Node, values: tuple[float, np.ndarray, np.ndarray]
-) -> tuple[int, int, str]:
+def _inertial_edit(source: bytes, link: Node, values: tuple[float, np.ndarray, np.ndarray]) -> tuple[int, int, str]:
     given = link.first("inertial")
     at = (given or link).span.start
     margin = source[source.rfind(b"\n", 0, at) + 1 : at].decode()
@@ -186,9 +182,7 @@ def _joint_lines(joint: Joint, description: Description) -> list[str]:
     if joint.kind != "fixed":
         lines += (f'    <axis xyz="{numbers(joint.axis)}"/>', f"    {_limit(joint)}")
     if m := joint.mimic:
-        lines.append(
-            f'    <mimic joint={quoteattr(m.joint)} multiplier="{m.multiplier!r}" offset="{m.offset!r}"/>'
-        )
+        lines.append(f'    <mimic joint={quoteattr(m.joint)} multiplier="{m.multiplier!r}" offset="{m.offset!r}"/>')
     return [*lines, "  </joint>"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from steelyard.report.section import Make
+from steelyard.report.sections.base import base
 from steelyard.report.sections.headline import headline
 from steelyard.report.sections.parameters import parameters
 from steelyard.report.sections.prediction import prediction
@@ -10,4 +11,4 @@ from steelyard.report.sections.provenance import provenance
 from steelyard.report.sections.validation import validation
 from steelyard.report.sections.verdicts import verdicts
 
-SECTIONS: tuple[Make, ...] = (headline, verdicts, parameters, prediction, validation, provenance)
+SECTIONS: tuple[Make, ...] = (headline, verdicts, base, parameters, prediction, validation, provenance)

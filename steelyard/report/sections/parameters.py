@@ -55,9 +55,7 @@ def parameters(report: Report) -> Section | None:
         plots[f"forest-{k}"] = _forest(known)
         of = mapping(body.get("verdicts"))
         table = [_line(i, known, verdict(of.get(OF_QUANTITY[i]))) for i in range(10)]
-        bodies.append(
-            {"name": name, "plot": f"forest-{k}", "verdict": verdict(body.get("verdict")), "table": table}
-        )
+        bodies.append({"name": name, "plot": f"forest-{k}", "verdict": verdict(body.get("verdict")), "table": table})
     values = {
         "bodies": bodies,
         "has_prior": bool(prior),
@@ -123,10 +121,7 @@ def _forest(known: Mapping[str, Values]) -> Plot:
         ]
 
     def half(stds: Values) -> Values:
-        return [
-            None if d is None else round(100 * HALF_WIDTH * d / s, 4)
-            for d, s in zip(stds, scale, strict=True)
-        ]
+        return [None if d is None else round(100 * HALF_WIDTH * d / s, 4) for d, s in zip(stds, scale, strict=True)]
 
     centre, described = at(estimate), at(prior)
     posterior, data, before = half(known["std"]), half(known["std_data"]), half(known["std_prior"])
@@ -170,9 +165,7 @@ _FREE = {"color": "@data", "width": 1.5, "dash": "dot"}
 
 def _reach(shown: list[tuple[Values, Values]], data: tuple[Values, Values]) -> float:
     """Half the axis: all of what is shown, and the data-only intervals as far as they stay comparable."""
-    least = max(
-        [abs(c) + (h or 0.0) for cs, hs in shown for c, h in zip(cs, hs, strict=True) if c is not None] or [0]
-    )
+    least = max([abs(c) + (h or 0.0) for cs, hs in shown for c, h in zip(cs, hs, strict=True) if c is not None] or [0])
     ends = [abs(c) + h for c, h in zip(*data, strict=True) if c is not None and h is not None]
     return round(1.08 * max([least, *(e for e in ends if e <= 2 * least)]) or 1.0, 3)
 

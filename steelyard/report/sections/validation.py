@@ -14,18 +14,13 @@ def validation(report: Report) -> Section | None:
             "name": score.log,
             "role": score.role,
             "overall": _words(score.overall),
-            "rows": [
-                {"name": row, "unit": row_unit(row, report.series), **_words(s)}
-                for row, s in score.rows.items()
-            ],
+            "rows": [{"name": row, "unit": row_unit(row, report.series), **_words(s)} for row, s in score.rows.items()],
         }
         for score in log_scores(report)
     ]
     held_out = any(log["role"] == "validation" for log in logs)
     return (
-        Section("validation", "Validation", "validation.html", {"logs": logs, "held_out": held_out})
-        if logs
-        else None
+        Section("validation", "Validation", "validation.html", {"logs": logs, "held_out": held_out}) if logs else None
     )
 
 

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from steelyard import check, inertia, noise
+from steelyard import inertia, noise
 from steelyard import prior as priors
 from steelyard.certify import Certificate, certify
 from steelyard.compose import pseudo_inertia
-from steelyard.contact import Foot, foot
-from steelyard.errors import Finding, LogError, UsageError
+from steelyard.errors import Finding, UsageError
 from steelyard.estimate import BodyEstimate, Estimate, Total
+from steelyard.gains import drive_gains, with_gains
 from steelyard.identifiable import (
     CERTAIN,
     ROW_SPACE,
@@ -35,11 +35,12 @@ from steelyard.identifiable import (
 )
 from steelyard.information import Information
 from steelyard.log import Log
+from steelyard.plan import METHODS, Options, Plan, make_plan
 from steelyard.read.description import Description, read_description
 from steelyard.read.table import read_log
-from steelyard.regressor import FRICTION, Block, Columns, Equations, Rows
+from steelyard.regressor import Block, Columns, Rows
 from steelyard.report.series import Series
-from steelyard.robot import Base, Robot, build
+from steelyard.robot import Robot
 from steelyard.samples import Filter, log_rate, prepare
 from steelyard.solve.certified import certified, least_squares
 from steelyard.solve.problem import Cone, Entropy, Problem, Solution
@@ -47,30 +48,9 @@ from steelyard.validate import Score, score
 
 Array = np.ndarray
 Progress = Callable[[str], None]
-Method = Literal["lmi", "least-squares"]
 
-METHODS = ("lmi", "least-squares")
+UNEXPLAINED = 0.05  # filtered relative error beyond which friction is suspected
 CACHE_BYTES = 400e6  # rows are kept in memory up to this size, and made again at every pass beyond it
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to identify; the defaults suit most logs."""
-
-    base: Literal["auto", "fixed", "floating"] = "auto"
-    equations: Literal["auto", "joint", "base", "full", "contact-free"] = "auto"
-    method: Method = "lmi"
-    prior: priors.Kind = "cad"
-    regularisation: Literal["quadratic", "entropic"] = "quadratic"
-    null_space: Literal["structure", "data"] = "structure"  # where least-squares takes Z from
-    friction: Literal["none", "viscous", "coulomb", "all"] = "none"
-    links: tuple[str, ...] = ()  # free bodies; () means all
-    feet: tuple[str, ...] = ()
-    lock: Mapping[str, float] = field(default_factory=dict)
-    repair_prior: bool = False
-    robust: bool = False
-    filter: Filter = field(default_factory=Filter)
-    gravity: tuple[float, float, float] | None = None  # m/s², world axes, of a fixed base
 
 
 @dataclass(frozen=True)
@@ -83,17 +63,6 @@ class Identification:
     theta: Array  # (n,)
     information: Information
     series: tuple[Series, ...]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What the options' ``auto`` came to for these logs."""
-
-    robot: Robot
-    equations: Equations
-    feet: tuple[Foot, ...]
-    columns: Columns
-    notices: tuple[str, ...]
 
 
 def identify(
@@ -114,9 +83,17 @@ def identify(
     progress("reading")
     description = source if isinstance(source, Description) else read_description(source)
     fit_logs, held_out = [_log(x) for x in logs], [_log(x) for x in validate]
-    plan = make_plan(description, [*fit_logs, *held_out], options, fit=len(fit_logs))
+    plan = make_plan(description, [*fit_logs, *held_out], options)
     filter = options.filter.at(float(np.median([log_rate(log) for log in fit_logs])))
     notices = list(plan.notices)
+    gains: dict[str, float] = {}
+    if any(term == "gain" for _, term in plan.columns.joint_terms):
+        progress("finding drive gains")
+        gains = drive_gains(plan, fit_logs, filter, priors.make(plan.robot, plan.columns, options.prior))
+        fit_logs, held_out = [with_gains(log, gains) for log in fit_logs], [with_gains(log, gains) for log in held_out]
+        plan = make_plan(description, [*fit_logs, *held_out], options)
+        shown = ", ".join(f"{j} {k:.3g}" for j, k in gains.items())
+        notices.append(f"drive gains not given, taken as {shown} N·m/A; their overall scale is the description's")
 
     progress("filtering")
     rows_of = []
@@ -133,10 +110,8 @@ def identify(
     names = plan.columns.names
     prior = priors.make(plan.robot, plan.columns, options.prior)
     blocks = _cached(everything)
-    with_prior = prior.information
-    model, info = noise.estimate(
-        blocks, names, lambda i: (i + with_prior).solve(), full=plan.equations == "contact-free", robust=options.robust
-    )
+    contact_free = plan.equations == "contact-free"
+    model, info = noise.estimate(blocks, names, prior.information, full=contact_free, robust=options.robust)
 
     progress("solving")
     theta, proof, free = solve(plan, info, prior, options, save_problem)
@@ -161,7 +136,7 @@ def identify(
         method=options.method,
         equations=plan.equations,
         bodies=_bodies(plan, prior, theta, free, unc),
-        joints=_joints(plan.columns, theta),
+        joints=_joints(plan.columns, theta, gains),
         base=base_parameters(space, unc, theta[free], [names[i] for i in free]),
         base_condition=space.condition,
         rows=info.rows,
@@ -172,75 +147,11 @@ def identify(
         provenance=_provenance(description, [*fit_logs, *held_out], command, filter, options),
         notices=tuple(dict.fromkeys(notices)),
         hidden=_hidden(plan, prior),
-        advice=_advice(plan, unc, prior, free),
+        advice=_advice(plan, unc, prior, free, _pooled(scores[: len(fit_logs)])),
         total=_total(plan, theta, free, unc) if plan.robot.floating else None,
         truth=_truth(plan, fit_logs[0], truth),
     )
     return Identification(estimate, plan.robot, plan.columns, theta, info, tuple(series))
-
-
-def make_plan(description: Description, logs: Sequence[Log], options: Options, fit: int | None = None) -> Plan:
-    """Decide base, equations, locked joints, feet and columns for these logs; refuse what does not fit."""
-    base, equations = _base_and_equations(description, logs, options)
-    torques = equations != "base"
-    lock, notices = dict(options.lock), list[str]()
-    matches = [check.match(description, log, lock, torques=torques) for log in logs]
-    first = matches[0]
-    findings = [
-        Finding(log.source, f"measures other joints than {logs[0].source}", "Give logs of the same joints, or --lock")
-        for log, m in zip(logs, matches, strict=True)
-        if set(m.joints) != set(first.joints)
-    ]
-    if findings:
-        raise LogError(findings)
-    lock |= dict.fromkeys(first.locked, 0.0)
-    gravity = {"gravity": options.gravity} if options.gravity else {}
-    robot = build(description, base=base, lock=lock, repair=options.repair_prior, **gravity)
-    if bad := [f for log in logs for f in check.unit_findings(robot, log)]:
-        raise LogError(bad)
-    notices += [*robot.notices, *(n for m in matches for n in m.notices)]
-    feet = tuple(foot(robot, text) for text in options.feet)
-    if equations == "contact-free" and not feet:
-        feet = tuple(foot(robot, name) for name in logs[0].names("contact"))
-        notices.append("feet taken from the log's contact columns: " + ", ".join(f.frame.name for f in feet))
-    fitted = logs[:fit]
-    gains = [j for j in robot.joints if any(not log.has(f"tau.{j}") and j not in log.metadata.get("gains", {})
-                                            for log in fitted)] if torques else []  # fmt: skip
-    terms = [(j, term) for j in robot.joints for term in FRICTION[options.friction]] if torques else []
-    terms += [(j, "gain") for j in gains]
-    return Plan(robot, equations, feet, Columns(tuple(b.name for b in robot.bodies), tuple(terms)), tuple(notices))
-
-
-def _base_and_equations(description: Description, logs: Sequence[Log], options: Options) -> tuple[Base, Equations]:
-    log = logs[0]
-    inertial = any(c.startswith(("imu.", "base.")) for c in log.columns)
-    base: Base
-    if options.base != "auto":
-        base = options.base
-    elif description.root == "world":
-        base = "fixed"
-    else:
-        base = "floating" if inertial or options.equations in ("base", "contact-free") else "fixed"
-    if options.equations != "auto":
-        equations: Equations = options.equations
-        if base == "fixed" and equations != "joint":
-            raise UsageError(
-                Finding(f"--equations {equations}", "needs a floating base", "Use joint, or --base floating")
-            )
-        if equations == "contact-free" and not (options.feet or log.names("contact")):
-            raise UsageError(Finding("--equations contact-free", "needs to know the feet", "Name them: --feet F,…"))
-        return base, equations
-    if base == "fixed":
-        return base, "joint"
-    torques = bool(log.names("tau") or log.names("current"))
-    if log.names("wrench"):
-        return base, "full" if torques else "base"
-    if options.feet or log.names("contact"):
-        return base, "contact-free"
-    raise UsageError(
-        Finding(log.source, "has a floating base but neither contact wrenches nor feet",
-                "Name the feet (--feet F,…), or say --equations full if nothing touches the robot")
-    )  # fmt: skip
 
 
 def solve(
@@ -286,7 +197,7 @@ def solve(
     for k, (_, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies)):
         if term != "offset":
             lower[where[k]] = 0.0
-            start[where[k]] = 1e-3 * prior.scale[k]
+            start[where[k]] = max(prior.mean[k], 1e-3 * prior.scale[k])
     K = prior.K[np.ix_(free, free)]
     if options.regularisation == "entropic":
         K = K.copy()
@@ -341,11 +252,13 @@ def _bodies(plan: Plan, prior: priors.Prior, theta: Array, free: Array, unc: Unc
     return tuple(found)
 
 
-def _joints(columns: Columns, theta: Array) -> dict[str, dict[str, float | None]]:
+def _joints(columns: Columns, theta: Array, gains: Mapping[str, float]) -> dict[str, dict[str, float | None]]:
+    terms = {(j, term): float(theta[k]) for k, (j, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies))}
+    terms |= {(joint, "gain"): gain for joint, gain in gains.items()}
     joints: dict[str, dict[str, float | None]] = {}
-    for k, (joint, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies)):
+    for (joint, term), value in terms.items():
         entry = joints.setdefault(joint, dict.fromkeys(("viscous", "coulomb", "armature", "offset", "gain")))
-        entry[term] = float(theta[k])
+        entry[term] = value
     return joints
 
 
@@ -356,20 +269,24 @@ def _hidden(plan: Plan, prior: priors.Prior) -> tuple[str, ...]:
     return tuple(b for b in plan.columns.bodies if possible.outside(unit[plan.columns.body(b).start]) >= ROW_SPACE)
 
 
-def _advice(plan: Plan, unc: Uncertainty, prior: priors.Prior, free: Array) -> str:
-    """Which motion would tell more: what the structure lets be seen and this log left weak."""
+def _advice(plan: Plan, unc: Uncertainty, prior: priors.Prior, free: Array, fit: Score) -> str:
+    """What would tell more: joint friction that was left out, motion where the structure allows and the log is weak."""
+    unexplained = fit.relative_filtered or 0.0
+    said = ""
+    if unexplained > UNEXPLAINED and not plan.columns.joint_terms and plan.equations != "base":
+        said = f"{100 * unexplained:.2g} % of the torque is not explained: try --friction all. "
     if len(free) < plan.columns.n:
-        return ""
+        return said[:-2]
     possible = structural(plan.robot, plan.columns, plan.equations, prior.scale)
     pivots, Z = possible.composition
     weak: dict[str, int] = {}
     for p, z in zip(pivots, Z, strict=True):
         std = unc.std_data(z)
-        if std is None or std >= CERTAIN * possible.scale[p]:
+        if std is None or std >= CERTAIN * possible.size(z):
             owner = plan.columns.names[p].rsplit(".", 1)[0]
             weak[owner] = weak.get(owner, 0) + 1
     if not weak:
-        return ""
+        return said[:-2]
     movers = []
     for owner in sorted(weak, key=lambda name: -weak[name])[:3]:
         if owner in plan.columns.bodies:
@@ -377,7 +294,7 @@ def _advice(plan: Plan, unc: Uncertainty, prior: priors.Prior, free: Array) -> s
             movers.append("the base" if joint == "root_joint" else joint)
         else:
             movers.append(owner)
-    return f"To learn more, move {', '.join(dict.fromkeys(movers))} faster and further"
+    return f"{said}To learn more, move {', '.join(dict.fromkeys(movers))} faster and further"
 
 
 def _truth(plan: Plan, log: Log, given: Mapping[str, Array] | None) -> dict[str, Array]:

@@ -1,0 +1,84 @@
+"""Do 95 % intervals of base parameters hold the truth in 95 % of cases?
+
+Exact kinematics, white torque noise, the default filter; the demonstration arm on one Fourier motion. Every seed draws
+new noise, the whole noise model is estimated anew from its residuals, and each base parameter's interval
+(least squares, data alone) is asked whether it contains the true value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard import noise
+from steelyard import prior as priors
+from steelyard.identifiable import base_parameters, long_run_covariance, structural, uncertainty
+from steelyard.plan import Options, make_plan
+from steelyard.read.description import read_description
+from steelyard.regressor import Rows
+from steelyard.robot import Robot
+from steelyard.samples import log_rate, lowpass, prepare
+from steelyard.simulate.arm import Friction, fourier_motion, simulate_arm
+from steelyard.simulate.truth import perturbed
+from steelyard.solve.certified import least_squares
+
+
+@dataclass(frozen=True)
+class Coverage:
+    seeds: int
+    parameters: int
+    covered: float  # share of all intervals that hold the truth
+    worst: float  # least share over the parameters
+    naive: float  # share covered by σ²(YᵀY)⁻¹, which takes filtered rows for independent ones
+
+    def as_json(self) -> dict[str, float]:
+        return vars(self)
+
+
+def coverage(seeds: int = 500, seconds: float = 20.0, friction: str = "all") -> Coverage:
+    """Run the study; the truth and the motion are the same in every seed, the noise is not."""
+    robot = Robot.load("demo_arm")
+    rng = np.random.default_rng(3)
+    truth, joints = perturbed(robot, rng), Friction.random(robot, rng)
+    joints = replace(joints, coulomb=0 * joints.coulomb)  # sign(v) is not what the smooth column models
+    log = simulate_arm(robot, truth, seed=11, seconds=seconds, noise="none", friction=joints)
+    _, q, v, a = fourier_motion(robot, np.random.default_rng(11), seconds, log_rate(log))
+    exact = {f"{kind}.{j}": x[:, k] for kind, x in (("q", q), ("v", v), ("a", a)) for k, j in enumerate(robot.joints)}
+    log = replace(log, columns={**log.columns, **exact})
+    plan = make_plan(read_description("demo_arm"), [log], Options(friction=friction))
+    filter = Options().filter.at(log_rate(log))
+    (segment,), _ = prepare(plan.robot, log, filter, torques=True)
+    blocks = list(Rows(plan.robot, [segment], plan.columns, plan.equations, (), filter))
+    prior = priors.make(plan.robot, plan.columns)
+    space_of_structure = structural(plan.robot, plan.columns, plan.equations, prior.scale)
+    terms = [getattr(joints, term)[robot.joints.index(j)] for j, term in plan.columns.joint_terms]
+    theta = np.concatenate([*(truth[b] for b in plan.columns.bodies), terms])
+    sigma = 0.02 * np.sqrt(np.mean(segment.tau**2, axis=0))
+    taps = lowpass(segment.rate, filter.cutoff)
+    step = round((blocks[0].time[1] - blocks[0].time[0]) * segment.rate)
+
+    hits, naive_hits = [], []
+    for seed in range(seeds):
+        white = sigma * np.random.default_rng(1000 + seed).normal(size=segment.tau.shape)
+        filtered = np.apply_along_axis(np.convolve, 0, white, taps, "valid")[::step]
+        at, noisy = 0, []
+        for block in blocks:
+            noisy.append(replace(block, target=block.target + filtered[at : at + len(block.time)]))
+            at += len(block.time)
+        model, info = noise.estimate(noisy, plan.columns.names, prior.information)
+        estimate = least_squares(info, prior.mean, space_of_structure)
+        space = replace(space_of_structure, **vars(type(space_of_structure).of(info.R, prior.scale)))
+        unc = uncertainty(space, info, long_run_covariance(noisy, model, estimate, space), prior.K)
+        found = base_parameters(space, unc, estimate, plan.columns.names)
+        exactly = base_parameters(space, unc, theta, plan.columns.names)
+        error = np.array([f.value - e.value for f, e in zip(found, exactly, strict=True)])
+        hits.append(np.abs(error) < 1.96 * np.array([f.std for f in found]))
+        kappa = np.sqrt(np.mean(model.factor))
+        Z = space.composition[1]
+        half = space.scale[:, None] * (space.V / space.values)
+        naive_hits.append(np.abs(error) < 1.96 * np.linalg.norm(Z @ half, axis=1) / kappa)
+    table = np.array(hits)
+    return Coverage(
+        seeds, table.shape[1], float(table.mean()), float(table.mean(axis=0).min()), float(np.mean(naive_hits))
+    )

@@ -1,0 +1,114 @@
+"""What is to be done with these logs: every ``auto`` decided, and what does not fit together refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from steelyard import check
+from steelyard import prior as priors
+from steelyard.contact import Foot, foot
+from steelyard.errors import Finding, LogError, UsageError
+from steelyard.gains import needs_gain
+from steelyard.log import Log
+from steelyard.read.description import Description
+from steelyard.regressor import FRICTION, Columns, Equations
+from steelyard.robot import Base, Robot, build
+from steelyard.samples import Filter
+
+Method = Literal["lmi", "least-squares"]
+METHODS = ("lmi", "least-squares")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to identify; the defaults suit most logs."""
+
+    base: Literal["auto", "fixed", "floating"] = "auto"
+    equations: Literal["auto", "joint", "base", "full", "contact-free"] = "auto"
+    method: Method = "lmi"
+    prior: priors.Kind = "cad"
+    regularisation: Literal["quadratic", "entropic"] = "quadratic"
+    null_space: Literal["structure", "data"] = "structure"  # where least-squares takes Z from
+    friction: Literal["none", "viscous", "coulomb", "all"] = "none"
+    links: tuple[str, ...] = ()  # free bodies; () means all
+    feet: tuple[str, ...] = ()
+    lock: Mapping[str, float] = field(default_factory=dict)
+    repair_prior: bool = False
+    robust: bool = False
+    filter: Filter = field(default_factory=Filter)
+    gravity: tuple[float, float, float] | None = None  # m/s², world axes, of a fixed base
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the options' ``auto`` came to for these logs."""
+
+    robot: Robot
+    equations: Equations
+    feet: tuple[Foot, ...]
+    columns: Columns
+    notices: tuple[str, ...]
+
+
+def make_plan(description: Description, logs: Sequence[Log], options: Options) -> Plan:
+    """Decide base, equations, locked joints, feet and columns for these logs; refuse what does not fit."""
+    base, equations = _base_and_equations(description, logs, options)
+    torques = equations != "base"
+    lock, notices = dict(options.lock), list[str]()
+    matches = [check.match(description, log, lock, torques=torques) for log in logs]
+    first = matches[0]
+    findings = [
+        Finding(log.source, f"measures other joints than {logs[0].source}", "Give logs of the same joints, or --lock")
+        for log, m in zip(logs, matches, strict=True)
+        if set(m.joints) != set(first.joints)
+    ]
+    if findings:
+        raise LogError(findings)
+    lock |= dict.fromkeys(first.locked, 0.0)
+    gravity = {"gravity": options.gravity} if options.gravity else {}
+    robot = build(description, base=base, lock=lock, repair=options.repair_prior, **gravity)
+    if bad := [f for log in logs for f in check.unit_findings(robot, log)]:
+        raise LogError(bad)
+    notices += [*robot.notices, *(n for m in matches for n in m.notices)]
+    feet = tuple(foot(robot, text) for text in options.feet)
+    if equations == "contact-free" and not feet:
+        feet = tuple(foot(robot, name) for name in logs[0].names("contact"))
+        notices.append("feet taken from the log's contact columns: " + ", ".join(f.frame.name for f in feet))
+    gains = [j for j in robot.joints if any(needs_gain(log, j) for log in logs)] if torques else []
+    terms = [(j, term) for j in robot.joints for term in FRICTION[options.friction]] if torques else []
+    terms += [(j, "gain") for j in gains]
+    return Plan(robot, equations, feet, Columns(tuple(b.name for b in robot.bodies), tuple(terms)), tuple(notices))
+
+
+def _base_and_equations(description: Description, logs: Sequence[Log], options: Options) -> tuple[Base, Equations]:
+    log = logs[0]
+    inertial = any(c.startswith(("imu.", "base.")) for c in log.columns)
+    base: Base
+    if options.base != "auto":
+        base = options.base
+    elif description.root == "world":
+        base = "fixed"
+    else:
+        base = "floating" if inertial or options.equations in ("base", "contact-free") else "fixed"
+    if options.equations != "auto":
+        equations: Equations = options.equations
+        if base == "fixed" and equations != "joint":
+            raise UsageError(
+                Finding(f"--equations {equations}", "needs a floating base", "Use joint, or --base floating")
+            )
+        if equations == "contact-free" and not (options.feet or log.names("contact")):
+            raise UsageError(Finding("--equations contact-free", "needs to know the feet", "Name them: --feet F,…"))
+        return base, equations
+    if base == "fixed":
+        return base, "joint"
+    torques = bool(log.names("tau") or log.names("current"))
+    if log.names("wrench"):
+        return base, "full" if torques else "base"
+    if options.feet or log.names("contact"):
+        return base, "contact-free"
+    raise UsageError(
+        Finding(log.source, "has a floating base but neither contact wrenches nor feet",
+                "Name the feet (--feet F,…), or say --equations full if nothing touches the robot")
+    )  # fmt: skip

@@ -1,0 +1,146 @@
+"""A run on an arm like a UR10, as the identification would leave it: six bodies, one with a hostile name."""
+
+import math
+
+import numpy as np
+import pytest
+
+from steelyard.report.series import Series
+
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+BODIES = ("shoulder_link", "upper_arm_link", "forearm_link", "wrist_1_link", "wrist_2_link", HOSTILE)
+JOINTS = (
+    "shoulder_pan_joint",
+    "shoulder_lift_joint",
+    "elbow_joint",
+    "wrist_1_joint",
+    "wrist_2_joint",
+    HOSTILE,
+)
+MASSES = (7.778, 12.93, 3.87, 1.96, 1.96, 0.202)
+COMS = ((0, 0.03, 0), (0, 0, 0.306), (0, 0, 0.286), (0, 0.116, 0), (0, 0, 0.116), (0, 0.002, 0.09))
+VERDICTS = (
+    ("partly", "identified", "partly"),
+    ("partly", "identified", "identified"),
+    ("identified", "identified", "identified"),
+    ("partly", "identified", "partly"),
+    ("prior", "partly", "prior"),
+    ("prior", "prior", "prior"),
+)
+RANK = ("identified", "partly", "prior")
+
+
+def parameters(mass, com, radius):
+    c = np.array(com)
+    inertia = mass * (0.4 * radius**2 * np.eye(3) + c @ c * np.eye(3) - np.outer(c, c))
+    xx, xy, xz, yy, yz, zz = inertia[np.triu_indices(3)]
+    return [float(x) for x in (mass, *(mass * c), xx, xy, yy, xz, yz, zz)]
+
+
+def example_estimate():
+    rng = np.random.default_rng(7)
+    links, prior, truth = {}, {}, {}
+    for name, mass, com, of in zip(BODIES, MASSES, COMS, VERDICTS, strict=True):
+        radius = 0.06 + 0.1 * math.sqrt(mass / 13)
+        true = parameters(mass * 1.06, np.array(com) * 1.03 + 0.004, radius)
+        known = parameters(mass, com, radius)
+        scale = np.array([mass, *[mass * 0.2] * 3, *[mass * 0.04] * 6])
+        each = np.array([of[0], *[of[1]] * 3, *[of[2]] * 6])
+        std = scale * np.select([each == v for v in RANK], [0.004, 0.03, 0.1])
+        estimate = true + np.where(each == "prior", -1, 0) * (np.array(true) - known) + std * rng.normal(size=10) / 3
+        std_data = [
+            None if v == "prior" else float(1.4 * s if v == "identified" else 4 * s)
+            for v, s in zip(each, std, strict=True)
+        ]
+        m = float(estimate[0])
+        c = (estimate[1:4] / m).tolist()
+        moment = 0.4 * m * radius**2
+        links[name] = {
+            "mass": m,
+            "com": c,
+            "inertia": [moment, 1e-5, moment * 1.1, -2e-5, 0.0, moment * 0.9],
+            "parameters": estimate.tolist(),
+            "std": std.tolist(),
+            "std_data": std_data,
+            "verdict": max(of, key=RANK.index),
+            "verdicts": dict(zip(("mass", "com", "inertia"), of, strict=True)),
+            "consistent": True,
+            "min_eigenvalue": 0.19 * radius**2,
+        }
+        prior[name] = {"parameters": known, "std": (0.1 * scale).tolist()}
+        truth[name] = {"parameters": true}
+    joint = {"viscous": 3.21, "coulomb": 5.43, "armature": 0.312, "offset": -0.043, "gain": None}
+    rmse = dict(zip(JOINTS, (2.83, 3.61, 1.92, 0.62, 0.55, 0.41), strict=True))
+    return {
+        "schema": 1,
+        "robot": "ur10",
+        "method": "lmi",
+        "equations": "joint",
+        "bodies_welded": {BODIES[0]: [BODIES[0]], HOSTILE: [HOSTILE, "ee_link", "tool0"]},
+        "links": links,
+        "joints": dict.fromkeys(JOINTS, joint),
+        "sensors": {},
+        "base_parameters": {"count": 36, "condition": 142.7},
+        "fit": {
+            "rows": 90000,
+            "objective": 88123.4,
+            "rmse": rmse,
+            "relative": 0.0391,
+            "relative_filtered": 0.021,
+        },
+        "validation": {
+            "logs/40sec_12harm.csv": {
+                "rmse": {j: 1.08 * x for j, x in rmse.items()},
+                "correlation": dict.fromkeys(JOINTS, 0.9971),
+                "relative": 0.0432,
+                "relative_filtered": 0.0243,
+            }
+        },
+        "certificate": {"kkt": 2.1e-9, "gap": 4.7e-10},
+        "information": "information.npz",
+        "prior": prior,
+        "truth": truth,
+        "total": {"mass": 30.42, "std": 0.11, "verdict": "partly"},
+        "verdict": {
+            "sentence": "Trusted: every body is consistent and held-out torques are predicted to 4.3 %; "
+            "swing the wrists faster to weigh wrist_2_link.",
+            "trusted": True,
+        },
+        "notices": ["tool0 and ee_link are welded to the last body: weighed together."],
+        "provenance": {
+            "inputs": {"robots/ur10.urdf": "3f" * 32, "logs/30sec_12harm.csv": "a1" * 32},
+            "versions": {"steelyard": "0.1.0", "numpy": "2.4.0", "pin": "3.8.0"},
+            "command": "steelyard identify ur10 logs/30sec_12harm.csv --friction all "
+            "--validate logs/40sec_12harm.csv -o run",
+            "seed": 0,
+            "filter": {"kind": "butterworth, zero phase", "order": 4, "cutoff_hz": 10.0},
+        },
+    }
+
+
+def example_series():
+    found = []
+    for log, role, seconds, seed in (
+        ("logs/30sec_12harm.csv", "fit", 30, 1),
+        ("logs/40sec_12harm.csv", "validation", 40, 2),
+    ):
+        rng = np.random.default_rng(seed)
+        time = np.arange(0, seconds, 0.004)
+        size = np.array([60, 80, 45, 8, 7, 3.0])
+        waves = sum(np.sin(2 * np.pi * k * 0.1 * time[:, None] + rng.uniform(0, 6, 6)) / k for k in range(1, 6))
+        predicted = size * waves
+        measured = predicted + 0.03 * size * (rng.normal(size=predicted.shape) + np.sin(3 * time)[:, None])
+        measured[2500:2800] = np.nan
+        predicted[2500:2800] = np.nan
+        found.append(Series(log, role, JOINTS, ("N·m",) * 6, time, measured, predicted))
+    return found
+
+
+@pytest.fixture
+def estimate():
+    return example_estimate()
+
+
+@pytest.fixture(scope="session")
+def series():
+    return example_series()

@@ -1,0 +1,315 @@
+"""The page says everything it must, in words, and whatever names it is given it stays one harmless file."""
+
+import builtins
+import json
+import re
+import runpy
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from steelyard.errors import SteelyardError
+from steelyard.report.decimate import break_at_gaps, keep
+from steelyard.report.page import render
+from steelyard.report.scores import compare, row_unit
+from steelyard.report.series import Series
+from steelyard.report.words import figure, meaning, measure, percent
+
+EXAMPLE = runpy.run_path(str(Path(__file__).with_name("conftest.py")))
+BODIES, HOSTILE, JOINTS = (EXAMPLE[name] for name in ("BODIES", "HOSTILE", "JOINTS"))
+VOID = {"meta", "link", "br", "img", "input", "hr", "rect", "circle", "path"}
+
+
+class Page(HTMLParser):
+    """Elements, visible text and the data of the plots."""
+
+    def __init__(self, html):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.scripts, self.text, self.open = [], [], [], []
+        self.feed(html)
+        self.close()
+        self.words = " ".join(" ".join(self.text).split())
+        self.figures = json.loads(self.scripts[0][1], parse_constant=pytest.fail)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag == "script":
+            self.scripts.append([dict(attrs), ""])
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open[-1:] == ["script"]:
+            self.scripts[-1][1] += data
+        elif self.open[-1:] != ["style"]:
+            self.text.append(data)
+
+    def values(self, attribute):
+        return [attrs[attribute] for _, attrs in self.elements if attribute in attrs]
+
+
+@pytest.fixture
+def page(estimate, series):
+    return Page(render(estimate, series))
+
+
+def test_every_section_is_there_in_order(page):
+    keys = [attrs["id"] for tag, attrs in page.elements if tag == "section"]
+    assert keys == ["summary", "verdicts", "parameters", "prediction", "validation", "provenance"]
+    assert page.open == []
+
+
+def test_headline_carries_the_verdict_the_counts_and_the_notices(page):
+    assert "Trusted: every body is consistent" in page.words
+    assert "Trusted. Trusted" not in page.words
+    for words in (
+        "1 identified",
+        "3 partly",
+        "2 prior",
+        "of 6 moving bodies",
+        "6 of 6",
+        "condition number 143",
+    ):
+        assert words in page.words
+    assert "4.32 %" in page.words
+    assert "2.1×10⁻⁹" in page.words
+    assert "4.7×10⁻¹⁰" in page.words
+    assert "30.42 ± 0.22 kg" in page.words
+    assert "welded to the last body" in page.words
+
+
+def test_every_body_has_its_mass_with_interval_and_source_and_a_plain_sentence(page, estimate):
+    table = page.words[page.words.index("What it means") :]
+    for name, body in estimate["links"].items():
+        source = {"identified": "data", "partly": "partly", "prior": "prior"}[body["verdicts"]["mass"]]
+        mass = measure(body["mass"], body["std"][0])
+        assert re.search(rf"{re.escape(name)} .*?{body['verdict']} {re.escape(mass)} {source}", table)
+    assert "The data decide the mass, the centre of mass and the inertia." in table
+    assert (
+        "The mass, the centre of mass and the inertia rest on the prior: the data alone leave the value open." in table
+    )
+    assert "Partly the data, partly the description: the mass and the inertia." in table
+    assert "with ee_link, tool0" in table
+
+
+def test_verdicts_have_a_word_and_an_icon_beside_their_colour(page):
+    for k, (tag, attrs) in enumerate(page.elements):
+        if tag == "span" and "chip" in attrs.get("class", "").split():
+            assert page.elements[k + 1][0] == "svg"
+    assert {"chip identified", "chip partly", "chip prior"} <= set(page.values("class"))
+
+
+def test_parameters_come_with_both_intervals_the_description_and_the_truth(page):
+    for words in ("Estimate 95 %", "Data only 95 %", "Description", "Truth", "— unbounded", "kg·m²", "kg·m"):
+        assert words in page.words
+    assert len([name for name in page.figures if name.startswith("forest-")]) == len(BODIES)
+    bands = [len(trace["x"]) for trace in page.figures["forest-2"]["data"]]
+    assert bands == [30, 0, 30, 30, 10, 10, 10]  # prior, unbounded, data, posterior; prior, estimate, truth
+    assert len(page.figures["forest-5"]["data"][1]["x"]) == 30  # all unbounded
+
+
+def test_joints_show_only_columns_that_hold_something(page):
+    assert "viscous N·m·s/rad coulomb N·m armature kg·m² offset N·m shoulder_pan_joint 3.210" in page.words
+    assert "N·m/A" not in page.words
+
+
+def test_validation_lists_every_log_and_row_held_out_first(page):
+    table = page.words[page.words.index("Log and row") :]
+    for words in ("40sec_12harm.csv held out, all rows — 4.32 % 2.43 %", "30sec_12harm.csv fitted, all rows"):
+        assert words in table
+    assert table.index("held out") < table.index("fitted")
+    assert re.search(r"shoulder_pan_joint 3\.06 N·m [\d.]+ % — 0\.9971", table)
+
+
+def test_provenance_names_command_versions_inputs_filter_seed_and_schema(page):
+    words = page.words[page.words.index("How to read this") :]
+    for expected in (
+        "3f" * 32,
+        "a1" * 32,
+        "numpy 2.4.0",
+        "cutoff_hz 10.0",
+        "Seed 0",
+        "Schema 1",
+        "--friction all",
+    ):
+        assert expected in words
+    assert "‖τ̂ − τ‖ / ‖τ‖" in words
+
+
+def test_hostile_names_stay_text(estimate, series):
+    estimate |= {"robot": HOSTILE, "method": HOSTILE, "notices": [HOSTILE], "information": HOSTILE}
+    estimate["verdict"] = {"sentence": HOSTILE, "trusted": False}
+    estimate["sensors"] = {HOSTILE: {"offset": [1.0, None, 0.0, 0.0, 0.0, 0.0]}}
+    estimate["validation"] = {HOSTILE: estimate["validation"].popitem()[1]}
+    estimate["links"][BODIES[0]] |= {"verdict": HOSTILE, "mass": HOSTILE}
+    estimate["provenance"] |= {
+        "command": [HOSTILE],
+        "inputs": {HOSTILE: HOSTILE},
+        "versions": {HOSTILE: HOSTILE},
+    }
+    s = series[0]
+    series = [Series(HOSTILE, "validation", s.rows, (HOSTILE,) * 6, s.time, s.measured, s.predicted)]
+    html = render(estimate, series)
+    page = Page(html)
+    assert not [attrs for tag, attrs in page.elements if tag in ("img", "iframe", "object", "embed")]
+    assert not [name for _, attrs in page.elements for name in attrs if name.startswith("on")]
+    assert [s[0].get("type") for s in page.scripts] == ["application/json", None, None]
+    assert page.words.count(HOSTILE) > 20
+    assert "<img src=x" not in html.replace(page.scripts[1][1], "")
+    assert "<" not in page.figures["row-0-0"]["layout"]["yaxis"]["title"]["text"]
+
+
+def test_only_the_scripts_of_the_page_may_run_and_nothing_is_fetched(page):
+    (policy,) = [c for c in page.values("content") if "default-src" in c]
+    assert policy.startswith("default-src 'none'; script-src 'nonce-")
+    assert "unsafe-inline" not in policy.split("style-src")[0]
+    assert page.values("src") == []
+    assert all(href.startswith(("#", "data:")) for href in page.values("href"))
+
+
+def test_nothing_is_a_dash_and_never_nan(estimate):
+    body = {
+        "mass": None,
+        "com": None,
+        "inertia": [None] * 6,
+        "parameters": [None] * 10,
+        "std": [None] * 10,
+        "std_data": [None] * 10,
+        "verdict": None,
+        "verdicts": None,
+        "consistent": None,
+        "min_eigenvalue": None,
+    }
+    nothing = dict.fromkeys(estimate) | {"schema": 1, "links": {"arm": body, "hand": None}}
+    page = Page(render(nothing, []))
+    assert "arm — — — — — — — — —" in page.words
+    assert not re.search(r"\bnan\b|\bnone\b|\binf\b|\bnull\b", page.words, re.IGNORECASE)
+    page = Page(render(estimate | {"fit": {"relative": float("nan"), "rmse": {"j": float("inf")}}}, []))
+    assert not re.search(r"\bnan\b|\binf\b", page.words, re.IGNORECASE)
+
+
+def test_an_empty_estimate_still_makes_a_page():
+    page = Page(render({"schema": 1}, [], title="Nothing"))
+    assert [attrs["id"] for tag, attrs in page.elements if tag == "section"] == ["summary", "provenance"]
+    assert page.figures == {}
+
+
+def test_without_a_held_out_log_the_page_says_so(estimate, series):
+    page = Page(render(estimate | {"validation": {}}, series[:1]))
+    assert "no held-out log; fit 3.91 %" in page.words
+    assert "No log was held out" in page.words
+
+
+def test_an_inconsistent_body_and_a_distrusted_result_are_said_in_words(estimate, series):
+    estimate["links"]["forearm_link"]["consistent"] = False
+    estimate["verdict"] = {"sentence": "The certificate failed.", "trusted": False}
+    page = Page(render(estimate, series))
+    assert "Not trusted. The certificate failed." in page.words
+    assert "5 of 6" in page.words
+    assert "card alarm" in page.values("class")
+
+
+def test_without_a_given_sentence_the_counts_make_one(estimate):
+    del estimate["verdict"]
+    words = Page(render(estimate, [])).words
+    assert "1 of 6 bodies identified from the data, 3 partly, 2 resting on the description; every body is" in words
+
+
+def test_same_input_gives_the_same_bytes(estimate, series):
+    assert render(estimate, series) == render(estimate, series)
+
+
+def test_the_file_stays_below_six_megabytes_however_many_logs(estimate, series):
+    assert len(render(estimate, series).encode()) < 6e6
+    s = series[1]
+    wide = Series("wide", "fit", tuple(f"j{k}" for k in range(48)), ("N",) * 48, s.time, *[np.tile(s.measured, 8)] * 2)
+    html = render(estimate, [*series, wide, wide, wide, wide])
+    assert len(html.encode()) < 6e6
+    assert "more logs are not drawn" in html
+
+
+def test_a_name_that_utf8_cannot_hold_does_not_stop_the_report(estimate):
+    assert render(estimate | {"robot": "arm \ud800"}, []).encode()
+
+
+def test_an_unknown_schema_is_refused(estimate):
+    with pytest.raises(SteelyardError, match="has schema 2, this version reads 1"):
+        render(estimate | {"schema": 2}, [])
+
+
+@pytest.mark.parametrize("name", ["plotly", "jinja2"])
+def test_a_missing_extra_is_named_with_its_fix(estimate, monkeypatch, name):
+    real = builtins.__import__
+
+    def without(module, *rest):
+        if module.split(".")[0] == name:
+            raise ImportError(module)
+        return real(module, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(SteelyardError, match=rf'{name} is not installed. Install .*pip install "steelyard\[report\]"'):
+        render(estimate, [])
+
+
+def test_decimation_keeps_every_peak_and_breaks_at_gaps(page):
+    rng = np.random.default_rng(0)
+    channels = rng.normal(size=(100_000, 3))
+    channels[54_321, 1] = 99.0
+    channels[70_000, 2] = -99.0
+    channels[20_000:20_003] = np.nan
+    kept = keep(channels, 3000)
+    assert len(kept) <= 3000
+    assert {0, 54_321, 70_000, 99_999} <= set(kept)
+    assert np.isnan(channels[kept]).all(axis=1).any()
+    drawn = int(re.search(r"Drawn with at most (\d+) points a trace", page.words)[1])
+    assert 2000 < drawn <= 3000
+    assert all(len(plot["arrays"]["time"]) <= 16 * drawn / 3 + 4 for k, plot in page.figures.items() if k[:3] == "row")
+
+
+@pytest.mark.parametrize("samples", [0, 1, 2, 2999, 3000, 3001, 3002, 6001])
+def test_decimation_holds_its_limit_at_every_length(samples):
+    kept = keep(np.zeros((samples, 3)), 3000)
+    assert len(kept) <= 3000
+    assert set(kept) >= ({0, samples - 1} if samples else set())
+
+
+def test_a_step_in_time_gets_one_missing_sample():
+    time, channels = break_at_gaps(np.array([0.0, 0.1, 0.2, 5.0, 5.1]), np.ones((5, 2)))
+    assert time.tolist() == pytest.approx([0.0, 0.1, 0.2, 2.6, 5.0, 5.1])
+    assert np.isnan(channels).all(axis=1).tolist() == [False, False, False, True, False, False]
+
+
+def test_scores_follow_the_definition_and_skip_what_is_missing():
+    score = compare(np.array([3.0, 4.0, np.nan]), np.array([3.0, 3.0, 1.0]))
+    assert score.relative == pytest.approx(1 / 5)
+    assert score.rmse == pytest.approx(0.5**0.5)
+    assert score.correlation is None  # a constant has none
+    assert compare(np.array([np.nan]), np.array([1.0])).rmse is None
+    assert compare(np.zeros(3), np.ones(3)).relative is None
+
+
+def test_units_of_rows_come_from_the_samples_or_the_name(series):
+    rows = (JOINTS[0], "base.fx", "base.mz", "slide")
+    assert [row_unit(r, series) for r in rows] == ["N·m", "N", "N·m", "N·m or N"]
+
+
+def test_numbers_are_written_to_the_digit_that_counts():
+    assert measure(3.81234, 0.0107) == "3.812 ± 0.021"
+    assert measure(1.2345e-5, 2e-7) == "(1.234 ± 0.039)×10⁻⁵"
+    assert measure(2.0, 0.0) == measure(2.0, None) == "2.000"
+    assert measure(-1.0, 100.0) == "−1 ± 196"
+    assert measure(None, 1.0) == figure(float("nan")) == figure("3") == figure(True) == percent(None) == "—"
+    assert [figure(x) for x in (36, 0.0, -0.5, 1.5e-9, 1234567.0)] == [
+        "36",
+        "0",
+        "−0.5000",
+        "1.500×10⁻⁹",
+        "1.235×10⁶",
+    ]
+    assert meaning({}) == "—"

@@ -1,0 +1,439 @@
+"""A log that does not go with the robot, or not with SI units, is told; a good one never is."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from steelyard import units
+from steelyard.check import match, unit_findings
+from steelyard.errors import LogError
+from steelyard.log import Log
+from steelyard.read import index
+from steelyard.read.description import read_description
+from steelyard.robot import GRAVITY, build
+
+installed = pytest.mark.skipif(not index._example_robot_data(), reason="example-robot-data is not installed")
+DEGREES = 180 / np.pi
+FLOATING = {"a1", "solo12"}
+FEET = {"a1": ["FL_foot", "FR_foot", "RL_foot", "RR_foot"], "solo12": ["FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT"]}
+
+ROBOTS: dict = {}
+
+
+def robot_called(name):
+    if name not in ROBOTS:
+        ROBOTS[name] = build(read_description(name), base="floating" if name in FLOATING else "fixed")
+    return ROBOTS[name]
+
+
+def fourier(time, rng, amplitude, harmonics=5, base=0.1):
+    """A smooth periodic signal of this amplitude with its first two derivatives."""
+    w = 2 * np.pi * base * np.arange(1, harmonics + 1)
+    c, s = rng.normal(size=(2, harmonics)) / np.arange(1, harmonics + 1)
+    value = np.cos(np.outer(time, w)) @ c + np.sin(np.outer(time, w)) @ s
+    rate = -np.sin(np.outer(time, w)) @ (c * w) + np.cos(np.outer(time, w)) @ (s * w)
+    second = -np.cos(np.outer(time, w)) @ (c * w**2) - np.sin(np.outer(time, w)) @ (s * w**2)
+    return np.array([value, rate, second]) * amplitude / np.abs(value).max()
+
+
+def good(name, seed=0, rate=200.0, duration=10.0, amplitude=0.6, noise=True):
+    """A log of a smooth motion with the torques that it needs; of a floating robot, on its feet and with its IMU."""
+    robot, rng = robot_called(name), np.random.default_rng(seed)
+    model, data = robot.model, robot.model.createData()
+    time = np.arange(int(duration * rate)) / rate
+    q, v, a = (np.zeros((len(time), len(robot.joints))) for _ in range(3))
+    for k, joint in enumerate(robot.description.joints[j] for j in robot.joints):
+        low, high = np.clip([joint.lower, joint.upper], -np.pi, np.pi)
+        swing = fourier(time, rng, amplitude * (high - low) / 2)
+        q[:, k], v[:, k], a[:, k] = swing + np.array([[(low + high) / 2], [0], [0]])
+    S = np.eye(len(robot.joints)) if robot.coupling is None else robot.coupling[-model.njoints + 1 :]
+    columns = {"time": time}
+    tau = np.zeros_like(q)
+    if robot.floating:
+        turn = np.array([fourier(time, rng, 0.2) for _ in range(3)])  # roll, pitch, yaw and their rates
+        move = np.array([fourier(time, rng, 0.1) for _ in range(3)])
+        place = [pin.SE3(pin.rpy.rpyToMatrix(turn[:, 0, t]), move[:, 0, t]) for t in range(len(time))]
+        orientation = np.array([pin.SE3ToXYZQUAT(M)[3:] for M in place])
+        spin = np.array([pin.rpy.rpyToMatrix(r).T @ pin.rpy.computeRpyJacobian(r, pin.WORLD) @ w
+                         for r, w in zip(turn[:, 0].T, turn[:, 1].T, strict=True)])  # fmt: skip
+        angular = np.gradient(spin, time, axis=0)
+        proper = np.array(
+            [M.rotation.T @ (x + GRAVITY * np.eye(3)[2]) for M, x in zip(place, move[:, 2].T, strict=True)]
+        )
+        columns |= {f"imu.gyro.{c}": spin[:, i] for i, c in enumerate("xyz")}
+        columns |= {f"imu.acc.{c}": proper[:, i] for i, c in enumerate("xyz")}
+        columns |= {f"base.quaternion.{c}": orientation[:, i] for i, c in enumerate("xyzw")}
+        weight = sum(body.parameters[0] for body in robot.bodies) * GRAVITY
+        for t, M in enumerate(place):
+            state = np.concatenate([pin.SE3ToXYZQUAT(M), q[t]])
+            linear = M.rotation.T @ move[:, 1, t]
+            rate_t = np.concatenate([linear, spin[t], v[t]])
+            change = np.concatenate([M.rotation.T @ move[:, 2, t] - np.cross(spin[t], linear), angular[t], a[t]])
+            tau[t] = pin.rnea(model, data, state, rate_t, change)[6:]
+            pin.computeJointJacobians(model, data, state)
+            for foot in FEET[name]:
+                frame = robot.frame(foot)
+                J = pin.getJointJacobian(model, data, frame.joint, pin.LOCAL_WORLD_ALIGNED)
+                arm = data.oMi[frame.joint].rotation @ frame.placement[:3, 3]
+                J = J[:3] - pin.skew(arm) @ J[3:]
+                tau[t] -= (J.T @ [0, 0, weight / 4])[6:]
+    else:
+        for t in range(len(time)):
+            state = S @ q[t] + robot.mimic_offset
+            tau[t] = S.T @ pin.rnea(model, data, state, S @ v[t], S @ a[t])
+    if noise:
+        q = q + rng.normal(scale=1e-4, size=q.shape)
+        v = v + rng.normal(scale=0.02, size=v.shape)
+        tau = tau * (1 + 0.05 * rng.normal(size=tau.shape)) + 0.3 * np.sign(v)
+    for k, joint in enumerate(robot.joints):
+        columns |= {f"q.{joint}": q[:, k], f"v.{joint}": v[:, k], f"a.{joint}": a[:, k], f"tau.{joint}": tau[:, k]}
+    return columns
+
+
+def log_of(columns):
+    return Log.from_columns(columns, source="run.csv")
+
+
+def told(name, columns):
+    """where → the finding, without the source."""
+    found = unit_findings(robot_called(name), log_of(columns))
+    for finding in found:
+        assert finding.where.startswith("run.csv, ")
+        assert finding.fix[0].isupper()
+        assert finding.fix[-1] != "."
+    return {finding.where.removeprefix("run.csv, "): finding for finding in found}
+
+
+def scaled(columns, factors):
+    """``factors``: the beginning of a column's name → what it is multiplied with."""
+    return {c: x * next((f for p, f in factors.items() if c.startswith(p)), 1.0) for c, x in columns.items()}
+
+
+def without(columns, *beginnings):
+    return {c: x for c, x in columns.items() if not c.startswith(beginnings)}
+
+
+@installed
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", ["ur10", "panda", "z1", "a1", "solo12"])
+def test_a_good_log_raises_no_alarm(name, seed):
+    columns = good(name, seed)
+    assert told(name, columns) == {}
+    assert told(name, without(columns, "v.", "a.", "base.")) == {}
+
+
+@installed
+@pytest.mark.parametrize("name", ["ur10", "a1"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"rate": 50.0},
+        {"rate": 1000.0, "duration": 3.0},
+        {"amplitude": 0.02},
+        {"amplitude": 1.0},
+        {"noise": False},
+    ],
+    ids=str,
+)
+def test_slow_fast_small_large_and_clean_logs_raise_no_alarm(name, options):
+    assert told(name, good(name, 7, **options)) == {}
+
+
+@installed
+@pytest.mark.parametrize("name", ["ur10", "a1"])
+def test_a_log_of_standing_still_raises_no_alarm(name):
+    columns = {c: np.linspace(0, 5, 500) if c == "time" else np.full(500, x[0]) for c, x in good(name).items()}
+    assert told(name, columns) == {}
+
+
+@installed
+def test_jitter_gaps_and_a_late_start_raise_no_alarm():
+    columns = good("ur10", rate=500.0)
+    rng = np.random.default_rng(1)
+    keep = np.flatnonzero((rng.random(5000) > 0.02) & (np.abs(columns["time"] - 4) > 0.7))
+    columns = {c: x[keep] for c, x in columns.items()}
+    columns["time"] = columns["time"] + 1.7e9 + rng.uniform(0, 5e-4, keep.size)
+    assert told("ur10", columns) == {}
+
+
+@installed
+def test_wheels_may_turn_as_far_as_they_like(tmp_path):
+    robot = _slider(tmp_path, "continuous", "")
+    time = np.linspace(0, 10, 1000)
+    log = log_of({"time": time, "q.j": 200 * time + np.sin(time), "v.j": 200 + np.cos(time)})
+    assert unit_findings(robot, log) == []
+
+
+UR = ["shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint", "wrist_1_joint", "wrist_2_joint", "wrist_3_joint"]
+
+
+@installed
+def test_positions_in_degrees_are_told_by_the_velocities():
+    found = told("ur10", scaled(good("ur10", amplitude=0.02, noise=False), {"q.": DEGREES}))
+    assert set(found) == {f"q.{j}" for j in UR}
+    finding = found["q.elbow_joint"]
+    assert finding.what == "changes 57.3 times as fast as v.elbow_joint says: degrees"
+    assert finding.fix == "Give rad: divide by 57.2958"
+
+
+@installed
+def test_velocities_in_degrees_are_told_by_the_positions():
+    found = told("ur10", scaled(good("ur10"), {"v.": DEGREES}))
+    assert set(found) == {f"v.{j}" for j in UR}
+    assert found["v.elbow_joint"].what == "is 57.3 times the rate of q.elbow_joint: degrees/s"
+    assert found["v.elbow_joint"].fix == "Give rad/s: divide by 57.2958"
+
+
+@installed
+def test_accelerations_in_degrees_are_told_by_the_velocities():
+    found = told("ur10", scaled(good("ur10", noise=False), {"a.": DEGREES}))
+    assert set(found) == {f"a.{j}" for j in UR}
+    assert found["a.elbow_joint"].what == "is 57.3 times the rate of v.elbow_joint: degrees/s²"
+
+
+@installed
+def test_velocities_and_accelerations_in_degrees_are_told_together():
+    found = told("ur10", scaled(good("ur10", noise=False), {"v.": DEGREES, "a.": DEGREES}))
+    assert set(found) == {f"{k}.{j}" for k in "va" for j in UR}
+    assert found["a.elbow_joint"].what == "goes with v.elbow_joint: degrees/s²"
+
+
+@installed
+def test_positions_in_degrees_are_told_by_the_limits():
+    found = told("ur10", scaled(without(good("ur10"), "v.", "a."), {"q.": DEGREES}))
+    assert set(found) == {f"q.{j}" for j in UR}
+    finding = found["q.shoulder_pan_joint"]
+    assert "its limit is 6.28 rad" in finding.what
+    assert finding.what.endswith("° would be inside")
+    assert finding.fix == "Give rad: divide by 57.2958"
+
+
+@installed
+def test_a_log_in_degrees_throughout_is_told_in_every_column():
+    found = told("ur10", scaled(good("ur10", noise=False), {"q.": DEGREES, "v.": DEGREES, "a.": DEGREES}))
+    assert set(found) == {f"{k}.{j}" for k in "qva" for j in UR}
+    assert found["v.elbow_joint"].what == "goes with q.elbow_joint: degrees/s"
+
+
+@installed
+def test_a_joint_that_hardly_moves_has_the_unit_of_the_others():
+    columns = scaled(without(good("ur10"), "v.", "a."), {"q.": DEGREES})
+    columns["q.elbow_joint"] = columns["q.elbow_joint"] / 100
+    assert told("ur10", columns)["q.elbow_joint"].what == "has the unit of the other joints: degrees"
+
+
+@installed
+def test_velocities_in_thousandths_are_told():
+    found = told("ur10", scaled(good("ur10"), {"v.": 1000.0}))
+    assert found["v.elbow_joint"].what == "is 1e+03 times the rate of q.elbow_joint: mrad/s"
+
+
+def _slider(folder, kind="prismatic", limit='<limit lower="0" upper="0.5" effort="100" velocity="1"/>'):
+    inertial = '<inertial><mass value="2"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+    (folder / "s.urdf").write_text(
+        f'<robot name="s"><link name="world"/><link name="b">{inertial}</link><joint name="j" type="{kind}">'
+        f'<parent link="world"/><child link="b"/><axis xyz="0 0 1"/>{limit}</joint></robot>'
+    )
+    return build(read_description(folder / "s.urdf"), base="fixed")
+
+
+def _slide(scale_q=1.0, scale_v=1.0, velocity=True):
+    time = np.linspace(0, 5, 1000)
+    q, v = 0.25 + 0.1 * np.sin(time), 0.1 * np.cos(time)
+    columns = {"time": time, "q.j": scale_q * q, "tau.j": np.full(1000, 2 * GRAVITY)}
+    return log_of(columns | ({"v.j": scale_v * v} if velocity else {}))
+
+
+def test_a_slide_in_millimetres_is_told(tmp_path):
+    robot = _slider(tmp_path)
+    assert unit_findings(robot, _slide()) == []
+    (by_limit,) = unit_findings(robot, _slide(scale_q=1000, velocity=False))
+    assert by_limit.where == "run.csv, q.j"
+    assert by_limit.what == "reaches 350, its limit is 0.5 m; 350 mm would be inside"
+    assert by_limit.fix == "Give m: divide by 1000"
+    (by_rate,) = unit_findings(robot, _slide(scale_v=1000))
+    assert by_rate.what == "is 1e+03 times the rate of q.j: mm/s"
+    assert len(unit_findings(robot, _slide(scale_q=1000, scale_v=1000))) == 2
+
+
+@installed
+@pytest.mark.parametrize(
+    ("factor", "unit", "fix"), [(1e3, "milli", "1000"), (1e6, "micro", "1000000"), (1e9, "nano", "1000000000")]
+)
+@pytest.mark.parametrize("rate", [20.0, 500.0, 2000.0])
+def test_time_in_fractions_of_a_second_is_told_and_nothing_else(factor, unit, fix, rate):
+    columns = good("ur10", rate=rate, duration=2000 / rate)
+    columns["time"] = columns["time"] * factor
+    (finding,) = told("ur10", columns).values()
+    assert finding.where == "run.csv, time"
+    assert f"; {unit}seconds would be {rate:.4g} Hz" in finding.what
+    assert finding.fix == f"Give seconds: divide by {fix}"
+
+
+@installed
+def test_time_in_some_larger_unit_is_told():
+    columns = good("ur10")
+    columns["time"] = columns["time"] / 3600
+    (finding,) = told("ur10", columns).values()
+    assert finding.what == "has steps of 1.39e-06 s, 7.2e+05 samples a second"
+    assert finding.fix == "Give seconds"
+
+
+@installed
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", ["ur10", "panda", "z1"])
+def test_torques_in_newton_millimetres_are_told_on_a_fixed_base(name, seed):
+    (finding,) = told(name, scaled(good(name, seed), {"tau.": 1000.0})).values()
+    assert finding.where == "run.csv, tau"
+    assert finding.what.endswith("times what gravity asks for: N·mm or mN·m")
+    assert finding.fix == "Give N·m: divide by 1000"
+
+
+@installed
+@pytest.mark.parametrize("name", ["a1", "solo12"])
+def test_torques_in_newton_millimetres_are_told_on_a_floating_base(name):
+    (finding,) = told(name, scaled(good(name), {"tau.": 1000.0})).values()
+    assert finding.where == "run.csv, tau"
+    assert finding.what.endswith("times the robot's weight at its full reach: N·mm or mN·m")
+
+
+@installed
+def test_torques_without_gravity_or_on_the_motor_side_are_told():
+    (finding,) = told("ur10", scaled(good("ur10", noise=False), {"tau.": 1e-3})).values()
+    assert finding.what.endswith("times what gravity asks for: kN·m, motor side, or gravity taken out")
+    assert finding.fix == "Give the whole torque at the joint in N·m"
+
+
+@installed
+@pytest.mark.parametrize(
+    ("factor", "what", "fix"),
+    [
+        (1 / GRAVITY, ": g", "Give m/s²: multiply by 9.81"),
+        (1000 / GRAVITY, ": milli-g", "Give m/s²: multiply by 0.00981"),
+        (1000.0, ": mm/s²", "Give m/s²: divide by 1000"),
+        (16384.0, "times gravity", "Give m/s², about 9.81 at rest"),
+    ],
+)
+def test_an_accelerometer_in_another_unit_is_told(factor, what, fix):
+    (finding,) = told("a1", scaled(good("a1"), {"imu.acc": factor})).values()
+    assert finding.where == "run.csv, imu.acc"
+    assert finding.what.endswith(what)
+    assert finding.fix == fix
+
+
+@installed
+@pytest.mark.parametrize("median", [0.1, 1.0, 3.0])
+def test_an_accelerometer_without_gravity_is_told_and_not_taken_for_units_of_g(median):
+    columns = good("a1")
+    shaking = np.gradient([columns[f"imu.acc.{c}"] for c in "xyz"], axis=1)
+    shaking *= median / np.median(np.linalg.norm(shaking, axis=0))
+    columns |= {f"imu.acc.{c}": x for c, x in zip("xyz", shaking, strict=True)}
+    (finding,) = told("a1", columns).values()
+    assert finding.where == "run.csv, imu.acc"
+    assert finding.what.endswith("m/s²: gravity was taken out")
+    assert finding.fix == "Give the proper acceleration, about 9.81 upwards at rest"
+
+
+@installed
+@pytest.mark.parametrize(("factor", "unit"), [(DEGREES, "°/s"), (1000.0, "mrad/s")])
+def test_a_gyro_in_another_unit_is_told_by_the_orientation(factor, unit):
+    (finding,) = told("a1", scaled(good("a1"), {"imu.gyro": factor})).values()
+    assert finding.where == "run.csv, imu.gyro"
+    assert finding.what.endswith(f"times as fast as base.quaternion: {unit}")
+    assert finding.fix == f"Give rad/s: divide by {factor:.6g}"
+
+
+@installed
+def test_a_gyro_without_orientation_is_told_only_when_no_robot_could_spin_so():
+    columns = without(good("a1"), "base.")
+    size = np.sqrt(np.mean(sum(columns[f"imu.gyro.{c}"] ** 2 for c in "xyz")))
+    assert told("a1", scaled(columns, {"imu.gyro": 0.9 * units.SPINNING / size})) == {}
+    (finding,) = told("a1", scaled(columns, {"imu.gyro": 1.1 * units.SPINNING / size})).values()
+    assert finding.what == "turns at 22 rad/s (rms); 22 °/s would be 0.384"
+
+
+@installed
+def test_several_wrong_units_are_told_at_once():
+    columns = scaled(good("a1"), {"imu.gyro": DEGREES, "imu.acc": 1 / GRAVITY, "time": 1e3, "tau.": 1e3, "v.": DEGREES})
+    found = told("a1", columns)
+    assert {"time", "tau", "imu.acc", "imu.gyro"} <= set(found)
+    assert sum(where.startswith("v.") for where in found) == 12
+    assert len(found) == 16, "the accelerations are right"
+
+
+def matched(columns, name="ur10", lock=None, torques=True):
+    return match(robot_called(name).description, log_of(columns), lock or {}, torques=torques)
+
+
+def refused(*args, **options):
+    with pytest.raises(LogError) as error:
+        matched(*args, **options)
+    return [tuple(finding) for finding in error.value.findings]
+
+
+TINY = {"time": np.arange(3.0)}
+ZERO = np.zeros(3)
+
+
+@installed
+def test_joints_are_matched_by_name_and_those_without_columns_are_locked():
+    columns = TINY | {f"{k}.{j}": ZERO for j in reversed(UR[:4]) for k in ("tau", "q")}
+    found = matched(columns)
+    assert found.joints == tuple(UR[:4])
+    assert found.locked == tuple(UR[4:])
+    assert found.notices == ("run.csv: no columns for wrist_2_joint, wrist_3_joint: locked at neutral",)
+
+
+@installed
+def test_a_joint_with_some_but_not_all_columns_is_refused_with_every_reason():
+    columns = TINY | {"q.elbow_joint": ZERO, "tau.wrist_1_joint": ZERO, "v.wrist_2_joint": ZERO}
+    add = "Add the position, or drop all columns of the joint to lock it"
+    torque = "Add tau or current, lock the joint (--lock), or use --equations base"
+    v = "is missing, though the log has v.wrist_2_joint"
+    assert refused(columns) == [
+        ("run.csv, tau.elbow_joint", "is missing, though the log has q.elbow_joint", torque),
+        ("run.csv, q.wrist_1_joint", "is missing, though the log has tau.wrist_1_joint", add),
+        ("run.csv, q.wrist_2_joint", v, add),
+        ("run.csv, tau.wrist_2_joint", v, torque),
+    ]
+    assert len(refused(columns, torques=False)) == 2
+    assert len(refused(columns, lock={"wrist_2_joint": 0.0})) == 2
+
+
+@installed
+def test_a_current_stands_for_a_torque():
+    assert matched(TINY | {"q.elbow_joint": ZERO, "current.elbow_joint": ZERO}).joints == ("elbow_joint",)
+
+
+@installed
+def test_a_log_of_another_robot_is_refused():
+    (found,) = refused(TINY | {"q.hip": ZERO, "tau.hip": ZERO})
+    assert found == (
+        "run.csv",
+        "measures no joint of ur10: the log speaks of hip",
+        f"Name the columns after the joints: {', '.join(UR)}",
+    )
+
+
+@installed
+def test_a_log_without_joints_is_refused():
+    (found,) = refused(TINY | {"elbow_joint": ZERO, "note": ZERO})
+    assert found[1] == "measures no joint of ur10: the log has no joint columns, only elbow_joint, note"
+    (found,) = refused(TINY)
+    assert found[1] == "measures no joint of ur10: the log has no joint columns"
+
+
+@installed
+def test_a_log_of_a_robot_whose_joints_are_all_locked_matches():
+    assert matched(TINY, lock=dict.fromkeys(UR, 0.0)).joints == ()
+
+
+@installed
+def test_what_is_not_used_is_told_and_never_fatal():
+    columns = TINY | {"q.panda_joint1": ZERO, "tau.panda_joint1": ZERO, "q.panda_joint22": ZERO}
+    columns |= {"q.panda_finger_joint2": ZERO, "sensor.wrist.fx": ZERO, "battery": ZERO}
+    notices = matched(columns, "panda").notices
+    assert any("no joint 'panda_joint22', its columns are ignored (did you mean panda_joint2?)" in n for n in notices)
+    assert "run.csv: 1 columns ignored: battery" in notices
+    assert "run.csv: 1 columns of sensors and plates are not used: sensor.wrist.fx" in notices
+    assert any(n.endswith("follow others or have no single value: panda_finger_joint2") for n in notices)

@@ -1,0 +1,273 @@
+"""The command line as a user meets it: results, exit codes, messages, nothing half-written."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from steelyard.read.description import read_description
+from steelyard.read.table import read_log, write_log
+from steelyard.robot import Robot, build
+
+
+@pytest.fixture(scope="module")
+def identified(arm, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run") / "deep" / "result"
+    command = [sys.executable, "-m", "steelyard.cli", "identify", "demo_arm", arm.train, "-o", folder]
+    command += ["--friction", "all", "--validate", arm.test]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder, done
+
+
+def test_identify_writes_what_the_contract_promises(identified, arm):
+    folder, _ = identified
+    assert {p.name for p in folder.iterdir()} >= {"estimate.json", "robot.urdf", "report.html", "information.npz"}
+    estimate = json.loads((folder / "estimate.json").read_text(), parse_constant=pytest.fail)
+    assert estimate["schema"] == 1
+    assert estimate["method"] == "lmi"
+    assert estimate["equations"] == "joint"
+    assert set(estimate["links"]) == {b.name for b in arm.robot.bodies}
+    for link in estimate["links"].values():
+        assert set(link) >= {"mass", "com", "inertia", "parameters", "std", "std_data", "verdict", "verdicts"}
+        assert link["consistent"] is True
+        assert link["verdict"] in ("identified", "partly", "prior")
+    assert set(estimate["joints"]["elbow_joint"]) == {"viscous", "coulomb", "armature", "offset", "gain"}
+    assert estimate["validation"][str(arm.test)]["relative"] < 0.03
+    assert set(estimate["fit"]) == {"rows", "objective", "rmse", "relative", "relative_filtered"}
+    assert estimate["certificate"]["gap"] < 1e-6
+    assert str(arm.train) in estimate["provenance"]["inputs"]
+    assert estimate["bodies_welded"]["wrist_3_link"] == ["wrist_3_link", "tool0"]
+
+
+def test_results_go_to_stdout_and_progress_to_stderr(identified):
+    _, done = identified
+    assert "solving" in done.stderr
+    assert "solving" not in done.stdout
+    assert done.stdout.strip().splitlines()[-1].startswith("Trusted: every body is physical")
+
+
+def test_the_exported_robot_has_the_estimated_bodies(identified):
+    folder, _ = identified
+    estimate = json.loads((folder / "estimate.json").read_text())
+    for file in ("robot.urdf", "robot.xml"):
+        if file.endswith("xml"):
+            pytest.importorskip("mujoco")
+        robot = build(read_description(folder / file), base="fixed")
+        for body in robot.bodies:
+            np.testing.assert_allclose(body.parameters, estimate["links"][body.name]["parameters"], atol=1e-11)
+
+
+def test_the_identified_arm_is_nearer_to_the_truth_than_its_description(identified, arm):
+    from steelyard.demo import reference_motion
+    from steelyard.regressor import Columns
+    from steelyard.validate import base_error
+
+    folder, _ = identified
+    estimate = json.loads((folder / "estimate.json").read_text())
+    names = [b.name for b in arm.robot.bodies]
+    yardstick = reference_motion(arm.robot, Columns(tuple(names)))
+    truth = np.concatenate([arm.truth[name] for name in names])
+    found = np.concatenate([estimate["links"][name]["parameters"] for name in names])
+    assert base_error(yardstick, found, truth) < 0.2 * base_error(yardstick, arm.robot.prior, truth)
+
+
+def test_json_on_stdout_is_the_estimate(steelyard, arm, tmp_path):
+    done = steelyard("identify", "demo_arm", arm.train, "-o", tmp_path / "out", "--json", "--friction", "all")
+    assert done.code == 0
+    assert json.loads(done.out) == json.loads((tmp_path / "out" / "estimate.json").read_text())
+
+
+def test_least_squares_that_leaves_physics_exits_with_4_but_writes_its_files(steelyard, arm, tmp_path):
+    done = steelyard(
+        "identify", "demo_arm", arm.train, "-o", tmp_path / "out", "--method", "least-squares", "--friction", "all"
+    )
+    estimate = json.loads((tmp_path / "out" / "estimate.json").read_text())
+    assert not all(link["consistent"] for link in estimate["links"].values())
+    assert done.code == 4
+    assert "not physical" in done.out.splitlines()[-1]
+
+
+def test_a_robot_that_stands_still_is_not_trusted(steelyard, arm, tmp_path):
+    log = read_log(arm.train)
+    rng = np.random.default_rng(0)
+    columns = {c: np.full(len(log), x[0]) + 1e-3 * rng.normal(size=len(log)) for c, x in log.columns.items()}
+    write_log(tmp_path / "still.parquet", type(log)(log.time, columns))
+    done = steelyard("identify", "demo_arm", tmp_path / "still.parquet", "-o", tmp_path / "out")
+    estimate = json.loads((tmp_path / "out" / "estimate.json").read_text())
+    assert {link["verdict"] for link in estimate["links"].values()} == {"prior"}
+    assert "move" in done.out.splitlines()[-1]
+
+
+def test_links_left_out_stay_exactly_at_the_description(steelyard, arm, tmp_path):
+    done = steelyard(
+        "identify", "demo_arm", arm.train, "-o", tmp_path / "out", "--links", "tool0,forearm_link", "--friction", "all"
+    )
+    assert done.code == 0
+    links = json.loads((tmp_path / "out" / "estimate.json").read_text())["links"]
+    for body in arm.robot.bodies:
+        same = links[body.name]["parameters"] == pytest.approx(body.parameters.tolist(), abs=0)
+        assert same == (body.name not in ("wrist_3_link", "forearm_link"))
+
+
+def test_bad_calls_exit_with_2_and_name_what_there_is(steelyard, arm, tmp_path):
+    out = tmp_path / "out"
+    for arguments, message in [
+        (["--links", "forearm"], "forearm_link"),
+        (["--lock", "elbow_joint"], "JOINT=VALUE"),
+        (["--lock", "elbow=0"], "elbow_joint"),
+        (["--feet", "tool0:sole"], "FRAME:surface"),
+        (["--equations", "base"], "needs a floating base"),
+        (["--equations", "contact-free", "--base", "floating"], "needs to know the feet"),
+        (["--base", "floating"], "neither contact wrenches nor feet"),
+        (["--friction", "sticky"], "sticky"),
+        (["--cutoff", "-1"], "positive frequency"),
+    ]:
+        done = steelyard("identify", "demo_arm", arm.train, "-o", out, *arguments)
+        assert done.code == 2, done.err
+        assert message in done.err
+        assert "Traceback" not in done.err
+        assert not out.exists()
+
+
+def test_bad_data_exits_with_3_and_every_reason(steelyard, arm, tmp_path):
+    log = read_log(arm.train)
+    columns = {k: v for k, v in log.columns.items() if k not in ("q.elbow_joint", "tau.wrist_1_joint")}
+    write_log(tmp_path / "bad.csv", type(log)(log.time, columns))
+    done = steelyard("identify", "demo_arm", tmp_path / "bad.csv", "-o", tmp_path / "out")
+    assert done.code == 3
+    assert "2 things to correct" in done.err
+    assert "q.elbow_joint" in done.err
+    assert "tau.wrist_1_joint" in done.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_joint_without_columns_is_locked_with_a_notice(steelyard, arm, tmp_path):
+    log = read_log(arm.train)
+    columns = {k: v for k, v in log.columns.items() if "wrist_3" not in k}
+    write_log(tmp_path / "five.npz", type(log)(log.time, columns))
+    done = steelyard("identify", "demo_arm", tmp_path / "five.npz", "-o", tmp_path / "out", "--friction", "all")
+    assert "no columns for wrist_3_joint: locked at neutral" in done.out
+    welded = json.loads((tmp_path / "out" / "estimate.json").read_text())["bodies_welded"]
+    assert welded["wrist_2_link"] == ["wrist_2_link", "wrist_3_link", "tool0"]
+
+
+def test_an_input_is_never_overwritten(steelyard, arm, tmp_path):
+    source = tmp_path / "robot.urdf"
+    source.write_text(read_description("demo_arm").text)
+    done = steelyard("identify", source, arm.train, "-o", tmp_path)
+    assert done.code == 2
+    assert "would be overwritten" in done.err
+    assert source.read_text() == read_description("demo_arm").text
+
+
+def test_interrupting_leaves_nothing_behind(arm, tmp_path):
+    folder = tmp_path / "out"
+    command = [sys.executable, "-m", "steelyard.cli", "identify", "demo_arm", str(arm.train), "-o", str(folder)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+    for line in process.stderr:
+        if "weighing" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    rest = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert "Stopped; no result was written" in rest
+    assert not folder.exists()
+
+
+def test_a_full_disk_leaves_no_half_written_file(arm, tmp_path):
+    folder = tmp_path / "out"
+
+    def small_disk():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))  # the report is larger
+
+    command = [sys.executable, "-m", "steelyard.cli", "identify", "demo_arm", str(arm.train), "-o", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=small_disk)
+    assert done.returncode == 1
+    assert "File too large" in done.stderr
+    assert not folder.exists()
+
+
+def test_check_says_what_the_motion_excites(steelyard, arm):
+    done = steelyard("check", "demo_arm", arm.train)
+    assert done.code == 0
+    assert done.out.splitlines()[-1].startswith("Usable: the motion excites")
+    facts = json.loads(steelyard("check", "demo_arm", arm.train, "--json").out)
+    assert facts["findings"] == []
+    assert "36 possible" in facts["facts"]["base parameters"]
+
+
+def test_check_lists_what_is_to_be_corrected(steelyard, arm, tmp_path):
+    log = read_log(arm.train)
+    columns = {k: (57.29578 * v if k == "q.elbow_joint" else v) for k, v in log.columns.items()}
+    write_log(tmp_path / "degrees.parquet", type(log)(log.time, columns))
+    done = steelyard("check", "demo_arm", tmp_path / "degrees.parquet")
+    assert done.code == 3
+    assert "q.elbow_joint" in done.out
+    assert "Give rad" in done.out
+
+
+def test_compare_tells_estimates_and_descriptions_apart(steelyard, identified, tmp_path):
+    folder, _ = identified
+    same = json.loads(steelyard("compare", folder, folder, "--json").out)
+    assert all(d["deviations"] == 0 for d in same)
+    other = json.loads(steelyard("compare", folder, read_description("demo_arm").path, "--json").out)
+    assert max(d["deviations"] for d in other) > 0.1
+    assert "bodies agree" in steelyard("compare", folder, folder).out
+    nothing = steelyard("compare", folder, tmp_path / "absent.json")
+    assert nothing.code == 3
+    assert "is not there" in nothing.err
+
+
+def test_report_can_be_written_again(steelyard, identified, tmp_path):
+    folder, _ = identified
+    done = steelyard("report", folder, "-o", tmp_path / "again.html")
+    assert done.code == 0
+    assert (tmp_path / "again.html").read_text() == (folder / "report.html").read_text()
+
+
+def test_robots_lists_names_and_where_they_come_from(steelyard):
+    entries = {e["name"]: e for e in json.loads(steelyard("robots", "--json").out)}
+    assert {"a1", "go2", "talos", "g1", "ur10", "panda", "demo_arm"} <= set(entries)
+    assert entries["demo_arm"]["source"] == "steelyard"
+    assert "demo_arm" in steelyard("robots").out
+
+
+def test_demo_ends_with_the_report_and_a_verdict(steelyard, tmp_path):
+    done = steelyard("demo", "--robot", "ur10", "-o", tmp_path / "demo")
+    assert done.code == 0
+    assert "Arm demonstration" in done.out
+    assert str(tmp_path / "demo" / "report.html") in done.out
+    assert done.out.splitlines()[-1].startswith("Trusted")
+    assert steelyard("demo", "--robot", "toaster", "-o", tmp_path / "x").code == 2
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys, steelyard.cli; print(*{'pinocchio', 'numpy', 'scipy', 'mujoco', 'rich.table'} & set(sys.modules))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert loaded.stdout.split() == []
+    shown = subprocess.run(
+        [sys.executable, "-m", "steelyard.cli", "--help"], capture_output=True, text=True, check=True
+    )
+    assert "identify" in shown.stdout
+
+
+def test_public_names_are_few_and_importable():
+    import steelyard
+
+    assert len(steelyard.__all__) <= 15
+    for name in steelyard.__all__:
+        assert getattr(steelyard, name) is not None
+    with pytest.raises(AttributeError, match="no attribute"):
+        _ = steelyard.nothing
+    assert steelyard.Robot is Robot

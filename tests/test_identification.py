@@ -1,0 +1,226 @@
+"""The whole path on logs with a known truth: arms, floating bases, every kind of row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from steelyard import Filter, Options, identify, inertia
+from steelyard.errors import LogError, UsageError
+from steelyard.read.description import read_description
+from steelyard.read.index import find
+from steelyard.read.table import read_log
+from steelyard.robot import Robot
+from steelyard.simulate.arm import simulate_arm
+from steelyard.simulate.truth import perturbed
+from tests.floating import floating_log
+
+FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
+
+
+@pytest.fixture(scope="module")
+def a1():
+    try:
+        find("a1")
+    except Exception as error:
+        pytest.skip(str(error))
+    robot = Robot.load("a1")
+    truth = {b.name: b.parameters for b in robot.bodies}
+    truth["base"] = perturbed(robot, np.random.default_rng(2))["base"]
+    return robot, truth
+
+
+def error_of(result, truth, body="base"):
+    """e_p: ‖Φ̂ − Φ‖ over the ten parameters, SI."""
+    return float(np.linalg.norm(result.estimate.body(body).parameters - truth[body]))
+
+
+def test_an_exact_walking_log_gives_the_base_link_without_force_sensors(a1):
+    robot, truth = a1
+    log = floating_log(robot, truth, FEET)
+    result = identify(robot.description, [log], Options(links=("trunk",), feet=FEET))
+    assert result.estimate.equations == "contact-free"
+    assert error_of(result, truth) < 1e-3
+    assert result.estimate.body("base").verdict.worst == "identified"
+    assert result.estimate.total.verdict == "identified"
+    assert set(result.estimate.fit.rmse) == {"base.fx", "base.fy", "base.fz", "base.mx", "base.my", "base.mz"}
+
+
+def test_a_noisy_walking_log_gives_mass_and_centre_of_mass(a1):
+    robot, truth = a1
+    log = floating_log(robot, truth, FEET, noise=(3e-4, 0.005, 0.05, 0.2), imu_frame="imu_link")
+    result = identify(robot.description, [log], Options(links=("base",), feet=FEET))
+    mass, com, _ = inertia.unpack(truth["base"])
+    found_mass, found_com, _ = inertia.unpack(result.estimate.body("base").parameters)
+    assert found_mass == pytest.approx(mass, rel=0.01)
+    assert np.linalg.norm(found_com - com) < 0.004
+    std = result.estimate.body("base").std
+    assert np.all(np.abs(result.estimate.body("base").parameters - truth["base"]) < 5 * std)
+
+
+def test_ignoring_where_the_ball_of_the_foot_touches_costs_accuracy(a1):
+    robot, truth = a1
+    log = floating_log(robot, truth, FEET)
+    centres = tuple(f"{f}:point:0" for f in FEET)
+    right = identify(robot.description, [log], Options(links=("base",), feet=FEET))
+    wrong = identify(robot.description, [log], Options(links=("base",), feet=centres))
+    assert error_of(wrong, truth) > 10 * error_of(right, truth)
+
+
+def test_base_rows_need_no_torque_and_full_rows_agree_with_them(a1):
+    robot, truth = a1
+    log = floating_log(robot, truth, FEET, wrenches=True)
+    bare = replace(log, columns={k: v for k, v in log.columns.items() if not k.startswith("tau.")})
+    base = identify(robot.description, [bare], Options(links=("base",)))
+    full = identify(robot.description, [log], Options(links=("base",)))
+    assert (base.estimate.equations, full.estimate.equations) == ("base", "full")
+    assert error_of(base, truth) < 1e-3
+    assert error_of(full, truth) < 1e-3
+
+
+def test_orientation_is_not_needed(a1):
+    robot, truth = a1
+    log = floating_log(robot, truth, FEET)
+    bare = replace(log, columns={k: v for k, v in log.columns.items() if not k.startswith("base.")})
+    result = identify(robot.description, [bare], Options(links=("base",), feet=FEET))
+    assert error_of(result, truth) < 0.05
+
+
+def test_feet_come_from_contact_columns_where_nobody_names_them(a1):
+    robot, truth = a1
+    log = floating_log(robot, truth, FEET, seconds=3)
+    flags = {f"contact.{f}": np.ones(len(log)) for f in FEET}
+    result = identify(robot.description, [replace(log, columns={**log.columns, **flags})], Options(links=("base",)))
+    assert result.estimate.equations == "contact-free"
+    assert any("contact columns" in n for n in result.estimate.notices)
+
+
+def test_all_bodies_of_a_floating_robot_have_the_right_number_of_base_parameters(a1):
+    robot, truth = a1
+    log = floating_log(robot, truth, FEET, wrenches=True, seconds=4, rate=200)
+    result = identify(robot.description, [log])
+    assert result.estimate.base_count == 10 + 7 * 12
+    assert result.estimate.consistent
+    assert result.estimate.total.mass == pytest.approx(sum(p[0] for p in truth.values()), abs=0.02)
+
+
+def test_two_logs_together_know_more_than_one(arm):
+    one = identify("demo_arm", [arm.train], Options(friction="all"))
+    both = identify("demo_arm", [arm.train, arm.test], Options(friction="all"))
+    seen = [x for b in one.estimate.bodies for x in b.std_data if x is not None]
+    more = [x for b in both.estimate.bodies for x in b.std_data if x is not None]
+    assert both.estimate.rows > 1.9 * one.estimate.rows
+    assert np.median(np.array(more) / np.array(seen)) < 0.9
+
+
+def test_a_log_cut_in_two_by_a_gap_is_still_used(arm):
+    log = read_log(arm.train)
+    keep = (log.time < 5) | (log.time > 5.5)
+    holed = replace(log, time=log.time[keep], columns={k: v[keep] for k, v in log.columns.items()})
+    result = identify("demo_arm", [holed], Options(friction="all"))
+    assert any("split at 1 gaps" in n for n in result.estimate.notices)
+    assert result.estimate.trusted
+
+
+def test_a_robust_loss_shrugs_off_torque_spikes(arm):
+    log = read_log(arm.train)
+    rng = np.random.default_rng(1)
+    spikes = {}
+    for name, values in log.columns.items():
+        if name.startswith("tau."):
+            values = values.copy()
+            hit = rng.choice(len(values), len(values) // 100, replace=False)
+            values[hit] += 30 * np.std(values) * rng.choice([-1, 1], len(hit))
+        spikes[name] = values
+    spiked = replace(log, columns=spikes)
+
+    def distance(robust):
+        result = identify("demo_arm", [spiked], Options(friction="all", robust=robust), validate=[arm.test])
+        return next(iter(result.estimate.validation.values())).relative
+
+    assert distance(True) < 0.8 * distance(False)
+
+
+@pytest.mark.parametrize("options", [
+    Options(prior="none", friction="all"),
+    Options(prior="box", friction="all"),
+    Options(regularisation="entropic", friction="all"),
+], ids=["no prior", "box prior", "entropic"])  # fmt: skip
+def test_every_prior_gives_physical_bodies_and_a_certificate(arm, options):
+    result = identify("demo_arm", [arm.train], options, validate=[arm.test])
+    assert result.estimate.consistent
+    assert result.estimate.certificate.holds
+    assert next(iter(result.estimate.validation.values())).relative < 0.03
+
+
+def test_friction_is_found_along_with_the_links(arm):
+    result = identify("demo_arm", [arm.train], Options(friction="all"))
+    for k, joint in enumerate(arm.robot.joints):
+        assert result.estimate.joints[joint]["viscous"] == pytest.approx(arm.friction.viscous[k], rel=0.25)
+        assert result.estimate.joints[joint]["coulomb"] == pytest.approx(arm.friction.coulomb[k], rel=0.25)
+        assert result.estimate.joints[joint]["armature"] >= 0
+
+
+def test_a_known_drive_gain_turns_current_into_torque_and_an_unknown_one_is_identified(arm):
+    gain = 9.0
+    exact = {b.name: b.parameters for b in arm.robot.bodies}  # a true description, so that it can anchor the gains
+    log = simulate_arm(arm.robot, exact, seed=3, seconds=10, noise="low")
+    amps = {k.replace("tau.", "current."): v / gain if k.startswith("tau.") else v for k, v in log.columns.items()}
+    current = replace(log, columns=amps)
+    known = replace(current, metadata={"gains": dict.fromkeys(arm.robot.joints, gain)})
+    with_torque, with_gain = identify("demo_arm", [log]), identify("demo_arm", [known])
+    np.testing.assert_allclose(with_torque.theta, with_gain.theta, rtol=1e-6, atol=1e-8)
+    free = identify("demo_arm", [current])
+    for joint in arm.robot.joints:
+        assert free.estimate.joints[joint]["gain"] == pytest.approx(gain, rel=0.03)
+    assert any("overall scale" in n for n in free.estimate.notices)
+
+
+def test_a_tilted_base_is_told_by_gravity(arm):
+    tilted = Robot.load("demo_arm", gravity=(3.0, 0.0, -9.3))
+    exact = {b.name: b.parameters for b in tilted.bodies}
+    log = simulate_arm(tilted, exact, seed=4, seconds=8, noise="none")
+    right = identify("demo_arm", [log], Options(gravity=(3.0, 0.0, -9.3)))
+    wrong = identify("demo_arm", [log])
+    assert right.estimate.fit.relative < 1e-3
+    assert wrong.estimate.fit.relative > 0.05
+
+
+def test_the_same_input_gives_the_same_output(arm):
+    a = identify("demo_arm", [arm.train], Options(friction="all"))
+    b = identify("demo_arm", [arm.train], Options(friction="all"))
+    assert a.estimate.to_json() == b.estimate.to_json()
+
+
+def test_rows_beyond_the_cache_give_the_same_answer(arm, monkeypatch):
+    kept = identify("demo_arm", [arm.train], Options(friction="all"))
+    monkeypatch.setattr("steelyard.identification.CACHE_BYTES", 0.0)
+    monkeypatch.setattr("steelyard.regressor.CHUNK_BYTES", 2e6)
+    streamed = identify("demo_arm", [arm.train], Options(friction="all"))
+    np.testing.assert_allclose(streamed.theta, kept.theta, rtol=1e-5, atol=1e-7)
+
+
+def test_logs_of_different_joints_are_not_mixed(arm):
+    log = read_log(arm.train)
+    five = replace(log, columns={k: v for k, v in log.columns.items() if "wrist_3" not in k}, source="five")
+    with pytest.raises(LogError, match="measures other joints"):
+        identify("demo_arm", [log, five])
+
+
+def test_an_unknown_method_is_refused_with_the_ones_there_are(arm):
+    with pytest.raises(UsageError, match="least-squares"):
+        identify("demo_arm", [arm.train], Options(method="magic"))
+
+
+def test_mjcf_and_urdf_of_one_robot_give_the_same_answer(arm, tmp_path):
+    pytest.importorskip("mujoco")
+    from steelyard.write.mjcf import to_mjcf
+
+    text = to_mjcf(read_description("demo_arm"), {}, base="fixed", comment="test")
+    (tmp_path / "arm.xml").write_text(text)
+    options = Options(friction="all", filter=Filter(8.0))
+    urdf, mjcf = identify("demo_arm", [arm.train], options), identify(tmp_path / "arm.xml", [arm.train], options)
+    for body in urdf.estimate.bodies:
+        np.testing.assert_allclose(mjcf.estimate.body(body.name).parameters, body.parameters, atol=2e-5)

@@ -1,0 +1,300 @@
+"""Two backends find the same optimum, and a certificate that neither of them writes tells right answers from wrong."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from steelyard import inertia
+from steelyard.certify import certify
+from steelyard.compose import pseudo_inertia
+from steelyard.errors import SolveError
+from steelyard.information import Information
+from steelyard.robot import Body
+from steelyard.solve import conic, newton
+from steelyard.solve.certified import certified
+from steelyard.solve.problem import Cone, Entropy, Problem, Solution
+from tests.motions import physical
+
+SIZE = 0.4
+
+
+def body(rng, name="b"):
+    parameters = physical(rng, 2.0, SIZE)
+    corner = np.full(3, SIZE / np.sqrt(12))
+    return Body(name, (name,), 1, parameters, (-corner, corner), SIZE)
+
+
+def problem(seed=0, bodies=2, joints=0, noise=0.3, rows=60, entropic=False, true=None):
+    """Noisy random equations about some bodies and some quantities that must not be negative, with a weak prior.
+
+    ``joints`` quantities have the true values ``true``; a negative one makes its bound active.
+    """
+    rng = np.random.default_rng(seed)
+    described = [body(rng) for _ in range(bodies)]
+    n = 10 * bodies + joints
+    truth = np.concatenate(
+        [physical(rng, 2.0, SIZE) for _ in described] + [np.asarray(true if true is not None else np.ones(joints))]
+    )
+    scale = np.concatenate([np.tile([1, *[SIZE / 2] * 3, *[SIZE**2 / 4] * 6], bodies), np.ones(joints)])
+    Y = rng.normal(size=(rows, n)) / scale
+    data = Information.of(Y, Y @ truth + noise * rng.normal(size=rows))
+    start = np.concatenate([*(b.parameters for b in described), np.full(joints, 1e-2)])
+    weight = (1e-4 if entropic else 0.3) / scale
+    prior = Information.of(np.diag(weight), weight * start)
+    cones = tuple(Cone(10 * k, pseudo_inertia.lmi(b)) for k, b in enumerate(described))
+    lower = {10 * k: pseudo_inertia.mass_floor(b) for k, b in enumerate(described)}
+    lower |= {10 * bodies + j: 0.0 for j in range(joints)}
+    entropies = (
+        tuple(Entropy(10 * k, inertia.pseudo(b.parameters), 2.0) for k, b in enumerate(described)) if entropic else ()
+    )
+    return Problem(data + prior, scale, start, cones, lower, entropies)
+
+
+CASES = {
+    "interior": problem(0, noise=0.01),
+    "at the cones": problem(1, noise=2.0, rows=25),
+    "few rows": problem(2, rows=5),
+    "friction": problem(3, joints=4, true=[0.5, 0.0, -0.5, -2.0]),
+    "entropic": problem(4, entropic=True),
+    "entropic, at the cones": problem(5, noise=2.0, rows=25, entropic=True),
+    "entropic with friction": problem(6, joints=2, true=[1.0, -1.0], entropic=True),
+    "many bodies": problem(7, bodies=8, rows=150, noise=1.0),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_both_backends_find_the_same_optimum_and_it_is_certified(case):
+    p = CASES[case]
+    one, other = conic.solve(p), newton.solve(p)
+    for solution in (one, other):
+        proof = certify(p, solution)
+        # Clarabel leaves entropic problems with a little slope, though it is worth nothing; Newton does not.
+        assert proof.holds or (p.entropies and solution is one and proof.kkt < 1e-5 and proof.gap < 1e-6), proof
+    f, g = p.objective(one.theta), p.objective(other.theta)
+    assert f == pytest.approx(g, rel=1e-5)
+    np.testing.assert_allclose(one.theta / p.scale, other.theta / p.scale, rtol=0, atol=2e-3)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_feasible_point_nearby_is_better(case):
+    """The optimum of a convex problem, without a word about duals."""
+    p = CASES[case]
+    solution, _ = certified(p)
+    best = p.objective(solution.theta)
+    rng = np.random.default_rng(0)
+    tried = 0
+    for size in (1e-3, 1e-2, 0.1, 0.5):
+        for _ in range(50):
+            towards = p.start + rng.uniform(0.1, 1) * (solution.theta - p.start)  # inside, where there is room
+            other = towards + size * p.scale * rng.normal(size=len(p.scale))
+            if all(np.linalg.eigvalsh(c.value(other))[0] >= 0 for c in p.cones) and all(
+                other[i] >= b for i, b in p.lower.items()
+            ):
+                tried += 1
+                assert p.objective(other) >= best * (1 - 1e-7)
+    assert tried > 20
+
+
+def test_without_constraints_the_answer_is_least_squares():
+    p = replace(CASES["interior"], cones=(), lower={})
+    expected = p.information.solve()
+    for backend in (conic.solve, newton.solve):
+        solution = backend(p)
+        assert certify(p, solution).holds
+        np.testing.assert_allclose(solution.theta / p.scale, expected / p.scale, rtol=0, atol=1e-6)
+
+
+def test_quantities_that_must_not_be_negative_stop_at_zero_and_pay_for_it():
+    p = CASES["friction"]
+    solution, proof = certified(p)
+    friction = solution.theta[20:]
+    np.testing.assert_allclose(friction[0], 0.5, atol=0.6)
+    assert np.all(friction >= -1e-9)
+    np.testing.assert_allclose(friction[2:], 0.0, atol=1e-5)
+    assert solution.bound_duals[22] > 0.1
+    assert solution.bound_duals[23] > 0.1
+    assert solution.bound_duals[20] < 1e-3
+    assert proof.least_eigenvalue > -1e-9
+    free = replace(p, lower={i: b for i, b in p.lower.items() if i < 20})
+    assert certified(free)[0].theta[23] < -1, "without the bound the data would have it negative"
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 10_000), st.floats(0.0, 10.0), st.integers(1, 40))
+def test_every_body_is_consistent_however_noisy_and_few_the_rows(seed, noise, rows):
+    p = problem(seed, bodies=2, noise=noise, rows=rows)
+    solution, _ = certified(p)
+    for k in range(2):
+        assert inertia.is_consistent(solution.theta[10 * k : 10 * k + 10], SIZE)
+
+
+WRONG = {
+    "a point beside the optimum": lambda s, p: replace(s, theta=s.theta + 1e-2 * p.scale),
+    "one parameter a little off": lambda s, p: replace(
+        s, theta=s.theta + 3e-3 * p.scale * (np.arange(len(p.scale)) == 3)
+    ),
+    "the starting point": lambda s, p: replace(s, theta=p.start),
+    "no multipliers": lambda s, p: replace(s, duals=tuple(0 * Z for Z in s.duals)),
+    "multipliers of the other sign": lambda s, p: replace(s, duals=tuple(-Z for Z in s.duals)),
+    "multipliers twice too big": lambda s, p: replace(s, duals=tuple(2 * Z for Z in s.duals)),
+    "a negative bound multiplier": lambda s, p: replace(s, bound_duals={i: m - 1.0 for i, m in s.bound_duals.items()}),
+    "a body of negative mass": lambda s, p: replace(s, theta=-s.theta),
+    "not a number": lambda s, p: replace(s, theta=np.full_like(s.theta, np.nan)),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_answer_has_no_certificate(what):
+    p = CASES["at the cones"]
+    right = conic.solve(p)
+    assert certify(p, right).holds
+    assert max(np.abs(Z).max() for Z in right.duals) > 1e-3, "a cone has to be active for its multipliers to matter"
+    assert not certify(p, WRONG[what](right, p)).holds
+
+
+@pytest.mark.parametrize("what", [w for w in WRONG if "multiplier" not in w or "bound" in w])
+def test_a_wrong_answer_to_an_entropic_problem_has_no_certificate(what):
+    p = CASES["entropic"]
+    right = newton.solve(p)
+    assert certify(p, right).holds
+    assert not certify(p, WRONG[what](right, p)).holds
+
+
+def test_the_least_squares_answer_is_no_answer_where_it_is_no_body():
+    p = CASES["at the cones"]
+    theta = p.information.solve()
+    free = Solution(theta, tuple(np.zeros((4, 4)) for _ in p.cones), dict.fromkeys(p.lower, 0.0), "test", "solved")
+    proof = certify(p, free)
+    assert proof.kkt < 1e-9, "stationary"
+    assert proof.least_eigenvalue < -1e-3, "but not feasible"
+    assert not proof.holds
+
+
+def test_the_gap_bounds_what_an_answer_is_off_by():
+    """Scaling f and moving along it: certified gap ≥ true gap, for points that are feasible but not optimal."""
+    p = CASES["at the cones"]
+    best = conic.solve(p)
+    f = p.objective(best.theta)
+    floor = 1e-6 * 0.5 * float(p.information.z @ p.information.z)
+    for share in (1e-3, 1e-2, 0.1):
+        theta = best.theta + share * (p.start - best.theta)
+        proof = certify(p, replace(best, theta=theta))
+        off = (p.objective(theta) - f) / (p.objective(theta) + floor)
+        assert proof.gap >= 0.99 * off > 0
+
+
+def test_a_second_backend_is_tried_when_the_first_is_wrong():
+    p = CASES["interior"]
+
+    def crashing(problem):
+        raise ArithmeticError("singular")
+
+    def lying(problem):
+        return Solution(
+            problem.start, tuple(np.eye(4) for _ in problem.cones), dict.fromkeys(problem.lower, 1.0), "liar", "solved"
+        )
+
+    solution, proof = certified(p, backends=(crashing, lying, newton.solve))
+    assert solution.backend == "newton"
+    assert proof.holds
+
+
+def test_when_every_backend_is_broken_the_problem_is_saved_and_can_be_solved_later(tmp_path):
+    p = CASES["entropic with friction"]
+
+    def crashing(problem):
+        raise ValueError("out of luck")
+
+    def lying(problem):
+        return Solution(
+            problem.start, tuple(np.eye(4) for _ in problem.cones), dict.fromkeys(problem.lower, 1.0), "liar", "solved"
+        )
+
+    path = tmp_path / "problem.npz"
+    with pytest.raises(SolveError, match=r"out of luck.*liar.*kkt") as error:
+        certified(p, backends=(crashing, lying), save=path)
+    assert str(path) in error.value.findings[0].where
+    again = Problem.load(path)
+    np.testing.assert_array_equal(again.information.triangle, p.information.triangle)
+    assert again.lower == p.lower
+    np.testing.assert_array_equal(certified(again)[0].theta, certified(p)[0].theta)
+
+
+def test_a_problem_without_cones_can_be_saved_too(tmp_path):
+    p = replace(CASES["interior"], cones=(), lower={})
+    p.save(tmp_path / "p.npz")
+    again = Problem.load(tmp_path / "p.npz")
+    assert (again.cones, again.lower, again.entropies) == ((), {}, ())
+
+
+def test_without_a_place_to_save_the_error_says_why_all_the_same():
+    with pytest.raises(SolveError, match="no backend's answer passes"):
+        certified(CASES["interior"], backends=())
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 1000))
+def test_entropy_has_the_gradient_and_hessian_of_finite_differences(seed):
+    rng = np.random.default_rng(seed)
+    entropy = Entropy(3, inertia.pseudo(physical(rng, 2.0, 0.4)), 1.7)
+    theta = rng.normal(size=15)
+    theta[3:13] = physical(rng, 2.0, 0.4)
+    scale = np.abs(theta[3:13]).max() * 1e-6 * np.array([1, *[0.1] * 3, *[0.01] * 6])
+    gradient, hessian = np.empty(10), np.empty((10, 10))
+    for k in range(10):
+        step = np.zeros(15)
+        step[3 + k] = scale[k]
+        gradient[k] = (entropy.value(theta + step) - entropy.value(theta - step)) / (2 * scale[k])
+        hessian[k] = (entropy.gradient(theta + step) - entropy.gradient(theta - step)) / (2 * scale[k])
+    d = 1 / np.sqrt(np.diag(entropy.hessian(theta)))
+    np.testing.assert_allclose(gradient * d, entropy.gradient(theta) * d, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(hessian * np.outer(d, d), entropy.hessian(theta) * np.outer(d, d), rtol=0, atol=1e-4)
+
+
+def test_entropy_is_zero_at_its_reference_positive_elsewhere_and_infinite_outside():
+    rng = np.random.default_rng(0)
+    p = physical(rng, 2.0, 0.4)
+    entropy = Entropy(0, inertia.pseudo(p), 3.0)
+    assert entropy.value(p) == pytest.approx(0, abs=1e-12)
+    np.testing.assert_allclose(entropy.gradient(p), 0, atol=1e-9)
+    for _ in range(20):
+        assert entropy.value(physical(rng, 2.0, 0.4)) > 0
+    outside = p.copy()
+    outside[0] = 0.5 * (p[1:4] @ np.linalg.solve(inertia.pseudo(p)[:3, :3], p[1:4]))  # beyond Schur's complement
+    assert entropy.value(outside) == np.inf
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 1000))
+def test_entropy_does_not_depend_on_the_frame(seed):
+    rng = np.random.default_rng(seed)
+    a, b = physical(rng, 2.0, 0.4), physical(rng, 2.0, 0.4)
+    T = np.eye(4)
+    T[:3, :3] = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    T[:3, 3] = rng.normal(size=3)
+    here = Entropy(0, inertia.pseudo(a), 1.0).value(b)
+    there = Entropy(0, inertia.pseudo(inertia.transform(a, T)), 1.0).value(inertia.transform(b, T))
+    assert here == pytest.approx(there, rel=1e-6)
+
+
+def test_the_cone_is_consistency_with_the_solvers_margin():
+    """M(θ) ⪰ 0 exactly where the density covariance is at least the margin: Schur's complement."""
+    rng = np.random.default_rng(1)
+    b = body(rng)
+    cone = Cone(0, pseudo_inertia.lmi(b))
+    margin = pseudo_inertia.SOLVER_MARGIN * SIZE**2
+    for factor, inside in ((0.5, False), (0.99, False), (1.01, True), (2.0, True)):
+        thin = np.log(np.sqrt(factor * margin))
+        p = inertia.from_log_cholesky([0.1, thin, -2, -2, 0.0, 0.0, 0.0, 0, 0, 0])
+        assert bool(np.linalg.eigvalsh(cone.value(p))[0] >= 0) is inside
+    assert pseudo_inertia.SOLVER_MARGIN > inertia.MARGIN
+
+
+def test_adjoint_is_the_transpose_of_value():
+    rng = np.random.default_rng(2)
+    cone = Cone(2, pseudo_inertia.lmi(body(rng)))
+    theta, Z = rng.normal(size=14), rng.normal(size=(4, 4))
+    assert theta[2:12] @ cone.adjoint(Z) == pytest.approx(np.sum(Z * cone.value(theta)), rel=1e-12)
