@@ -43,6 +43,8 @@ lint: $(STAMPS)/setup
 types: $(STAMPS)/setup
 	$(BIN)/mypy
 
+# One thread a process: two test processes share the cores.
+test: export OPENBLAS_NUM_THREADS = 1
 test: lint types
 	$(BIN)/python -m pytest -n 2
 

@@ -245,7 +245,7 @@ def _print_bodies(result: Identification, truth: bool = False) -> None:
     estimate = result.estimate
     header = ["body", "mass, kg", "who says so", "centre of mass, mm", "who says so", "inertia", "physical"]
     if truth:
-        header.insert(2, "true mass")
+        header[1:2] = ["described, kg", "identified, kg", "true, kg"]
     rows = []
     for b in estimate.bodies:
         com = 1e3 * b.parameters[1:4] / b.mass if b.mass else b.parameters[1:4]
@@ -259,7 +259,7 @@ def _print_bodies(result: Identification, truth: bool = False) -> None:
             "yes" if b.consistent else "NO",
         ]
         if truth:
-            row.insert(2, f"{estimate.truth[b.name][0]:.3f}")
+            row[1:2] = [f"{b.prior[0]:.3f}", row[1], f"{estimate.truth[b.name][0]:.3f}"]
         rows.append(row)
     _table(header, rows)
     fit = estimate.fit
