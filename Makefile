@@ -1,4 +1,4 @@
-# make demo: installs only what the demonstration needs. make test: everything but the peers of the benchmarks.
+# make demo installs only what the demonstration needs; make test installs every extra.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,8 +10,8 @@ STAMPS := $(VENV)/.stamps
 help:
 	@echo "make demo   weigh a simulated arm, write demo/report.html"
 	@echo "make test   lint, types, tests"
-	@echo "make setup  .venv with every extra but the benchmarks' peers"
-	@echo "make bench  speed against other packages"
+	@echo "make setup  .venv with every extra"
+	@echo "make bench  time of a whole identification"
 
 $(STAMPS)/venv:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else 0'
@@ -26,10 +26,6 @@ $(STAMPS)/demo: pyproject.toml $(STAMPS)/venv
 $(STAMPS)/setup: pyproject.toml $(STAMPS)/venv
 	$(BIN)/python -m pip install --quiet --editable ".[robots,sim,report,bags,qp,search,scale,dev]"
 	touch $@ $(STAMPS)/demo
-
-$(STAMPS)/bench: pyproject.toml $(STAMPS)/setup
-	$(BIN)/python -m pip install --quiet --editable ".[bench]"
-	touch $@
 
 setup: $(STAMPS)/setup
 
@@ -48,7 +44,7 @@ test: export OPENBLAS_NUM_THREADS = 1
 test: lint types
 	$(BIN)/python -m pytest -n 2
 
-bench: $(STAMPS)/bench
+bench: $(STAMPS)/setup
 	$(BIN)/python -m bench
 
 clean:
