@@ -84,10 +84,8 @@ class Rows:
         feet: Sequence[Foot] = (),
         filter: Filter | None = None,
         free: FreeRows | None = None,
-        decimate: bool = True,
     ):
-        """``filter=None`` gives unfiltered rows, ``decimate=False`` rows at every sample."""
-        self.decimate = decimate
+        """``filter=None`` gives unfiltered rows at every sample."""
         self.robot, self.segments, self.columns = robot, list(segments), columns
         self.equations, self.feet, self.filter = equations, tuple(feet), filter
         lead = 6 if robot.floating else 0
@@ -115,12 +113,22 @@ class Rows:
         for segment in self.segments:
             yield from self._blocks(segment)
 
+    def unfiltered(self, segment: Segment) -> Rows:
+        """The same rows of one segment at every sample, not filtered."""
+        return Rows(self.robot, [segment], self.columns, self.equations, self.feet, None, self.free)
+
+    def taps(self, segment: Segment) -> Array:
+        """The low-pass that both sides of the equations pass."""
+        if self.filter is None:
+            return np.ones(1)
+        assert self.filter.cutoff is not None
+        return lowpass(segment.rate, self.filter.cutoff)
+
     def _blocks(self, segment: Segment) -> Iterator[Block]:
-        taps, step = np.ones(1), 1
-        if self.filter is not None:
+        taps, step = self.taps(segment), 1
+        if self.filter is not None and len(taps) > 1:
             assert self.filter.cutoff is not None
-            taps = lowpass(segment.rate, self.filter.cutoff)
-            step = max(1, int(segment.rate / (4 * self.filter.cutoff))) if self.decimate and len(taps) > 1 else 1
+            step = max(1, int(segment.rate / (4 * self.filter.cutoff)))
         half, T = len(taps) // 2, len(segment.time)
         centres = np.arange(half, T - half, step)
         width = (6 + len(self.robot.joints)) * (self.columns.n + 10 * self.robot.model.njoints)

@@ -42,25 +42,34 @@ class Score:
 
 
 def score(rows: Rows, theta: Array, log: Log, role: Role) -> tuple[Score, Series]:
-    """Predict a log with θ; ``rows`` are its filtered rows."""
-    same = (rows.robot, rows.segments, rows.columns, rows.equations, rows.feet)
-    time, predicted, _ = _predict(Rows(*same, rows.filter, rows.free, decimate=False), theta)
-    if _torques_alone(rows):
-        time, predicted, measured = _at_true_stamps(rows, log, time, predicted)
-    else:
-        everywhere, _, raw = _predict(Rows(*same, None, rows.free), theta)
-        measured = raw[np.searchsorted(everywhere, time - 1e-9)]
-    e, tau = predicted - measured, measured
-    _, smooth_predicted, smooth_measured = _predict(rows, theta)
+    """Predict a log with θ; ``rows`` are its filtered rows.
+
+    Filtering is linear: raw rows are made once, multiplied with θ, and smoothed as the rows of the fit were.
+    """
+    times, predictions, measurements, smoothed = [], [], [], []
+    for segment in rows.segments:
+        time, predicted, measured = _predict(rows.unfiltered(segment), theta)
+        taps = rows.taps(segment)
+        predicted, smooth = (_smooth(x, taps) for x in (predicted, measured))
+        time, measured = (x[len(taps) // 2 : len(x) - len(taps) // 2] for x in (time, measured))
+        smoothed.append((predicted, smooth))
+        if _torques_alone(rows):
+            time, predicted, measured = _at_true_stamps(rows, log, time, predicted)
+        times.append(time)
+        predictions.append(predicted)
+        measurements.append(measured)
+    predicted, tau = np.concatenate(predictions), np.concatenate(measurements)
+    e = predicted - tau
+    both = [np.concatenate(x) for x in zip(*smoothed, strict=True)]
     result = Score(
         e.size,
         {name: float(np.sqrt(np.mean(e[:, k] ** 2))) for k, name in enumerate(rows.names)},
-        {name: _correlation(e[:, k] + tau[:, k], tau[:, k]) for k, name in enumerate(rows.names)},
+        {name: _correlation(predicted[:, k], tau[:, k]) for k, name in enumerate(rows.names)},
         _ratio(e, tau),
-        _ratio(smooth_predicted - smooth_measured, smooth_measured),
+        _ratio(both[0] - both[1], both[1]),
     )
     units = tuple(row_unit(rows, name) for name in rows.names)
-    return result, Series(log.source, role, rows.names, units, time, measured, predicted)
+    return result, Series(log.source, role, rows.names, units, np.concatenate(times), tau, predicted)
 
 
 def row_unit(rows: Rows, name: str) -> str:
@@ -77,36 +86,29 @@ def base_error(reference: Subspace, estimate: Array, truth: Array) -> float:
 
 
 def _predict(rows: Rows, theta: Array) -> tuple[Array, Array, Array]:
-    """Time, prediction and measurement of all rows; a drive gain belongs to the measurement."""
-    gain = np.array([name.endswith(".gain") for name in rows.columns.names])
-    time, predicted, measured = [], [], []
-    for block in rows:
-        time.append(block.time)
-        predicted.append(block.Y[:, :, ~gain] @ theta[~gain])
-        measured.append(block.target - block.Y[:, :, gain] @ theta[gain])
-    return np.concatenate(time), np.concatenate(predicted), np.concatenate(measured)
+    """Time, prediction and measurement of all rows."""
+    parts = [(block.time, block.Y @ theta, block.target) for block in rows]
+    time, predicted, measured = (np.concatenate(x) for x in zip(*parts, strict=True))
+    return time, predicted, measured
+
+
+def _smooth(values: Array, taps: Array) -> Array:
+    return np.asarray(np.apply_along_axis(np.convolve, 0, values, taps, "valid"))
 
 
 def _torques_alone(rows: Rows) -> bool:
     """Whether a row's measurement is one column of the log."""
-    return rows.equations == "joint" and not any(s.wrench or s.current for s in rows.segments)
+    return rows.equations == "joint" and not any(s.wrench for s in rows.segments)
 
 
 def _at_true_stamps(rows: Rows, log: Log, time: Array, predicted: Array) -> tuple[Array, Array, Array]:
     """Joint rows at the log's own stamps, where resampling has not touched the measurement."""
     gains = log.metadata.get("gains", {})
-    parts = []
-    for segment in rows.segments:
-        mine = (time >= segment.time[0]) & (time <= segment.time[-1])
-        inside = (log.time >= time[mine][0]) & (log.time <= time[mine][-1])
-        stamps = log.time[inside]
-        tau = np.column_stack(
-            [log.columns[f"tau.{j}"][inside] if log.has(f"tau.{j}") else gains[j] * log.columns[f"current.{j}"][inside]
-             for j in rows.names]
-        )  # fmt: skip
-        parts.append((stamps, make_interp_spline(time[mine], predicted[mine], k=3)(stamps), tau))
-    times, predictions, measurements = zip(*parts, strict=True)
-    return np.concatenate(times), np.concatenate(predictions), np.concatenate(measurements)
+    inside = (log.time >= time[0]) & (log.time <= time[-1])
+    columns = [(f"tau.{j}", 1.0) if log.has(f"tau.{j}") else (f"current.{j}", gains[j]) for j in rows.names]
+    tau = np.column_stack([factor * log.columns[name][inside] for name, factor in columns])
+    stamps = log.time[inside]
+    return stamps, make_interp_spline(time, predicted, k=3)(stamps), tau
 
 
 def _ratio(error: Array, measured: Array) -> float | None:
