@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,8 @@ class Log:
     metadata: Mapping[str, Any] = field(default_factory=dict)  # e.g. imu_frame; truth of a simulation
     source: str = "log"  # what messages and provenance call it
     ignored: tuple[str, ...] = ()  # columns of the table that are none of the contract's
+    notices: tuple[str, ...] = ()  # what was done to the table on its way in
+    files: tuple[str, ...] = ()  # read along with the source: a mapping, further tables
 
     @classmethod
     def from_columns(
@@ -80,7 +82,7 @@ class Log:
         """Rows start to stop (exclusive), counted from 0."""
         part = slice(start, stop)
         columns = {name: values[part] for name, values in self.columns.items()}
-        return Log(self.time[part], columns, self.metadata, self.source, self.ignored)
+        return replace(self, time=self.time[part], columns=columns)
 
 
 def is_column(name: str) -> bool:

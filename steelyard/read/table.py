@@ -13,7 +13,7 @@ import io
 import json
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,20 +23,65 @@ import numpy as np
 from steelyard.errors import Finding, LogError
 from steelyard.log import Log, is_column
 from steelyard.read.csv_text import Columns, cell_fix, number, quoted, read_csv, refuse_repeats, shown
+from steelyard.read.layout import Layout
+from steelyard.read.mapped import Raw, mapped_log
+from steelyard.read.mapping import ColumnMap, read_mapping
 from steelyard.write.files import write_bytes
 
 METADATA_KEY = "steelyard"
 SUFFIXES = (".parquet", ".csv", ".csv.gz", ".npz")
+BAGS = (".db3", ".mcap", ".bag")  # the last, of ROS 1, only to be refused with a way out
+FOREIGN = (".txt", ".txt.gz", ".tsv", ".tsv.gz", ".dat", ".dat.gz")  # read with a mapping only
 
 
-def read_log(path: str | Path) -> Log:
-    """Read a log; every reason against it is in the LogError."""
+def read_log(
+    path: str | Path,
+    mapping: str | Path | ColumnMap | None = None,
+    topics: Mapping[str, str] | None = None,
+) -> Log:
+    """Read a log; every reason against it is in the LogError.
+
+    A foreign table comes in through a mapping; ``topics`` chooses among those of a bag (``bag.py``).
+    """
     path = Path(path)
-    kind = _suffix(path)
+    if is_bag(path):
+        if mapping is not None:
+            fix = "Read it without the mapping, by the joint names in its messages"
+            raise LogError(Finding(str(path), "is a bag; a mapping tells how to read tables", fix))
+        from steelyard.read.bag import read_bag
+
+        return read_bag(path, topics)
+    if mapping is not None:
+        return mapped_log(path, mapping if isinstance(mapping, ColumnMap) else read_mapping(mapping), read_table)
+    raw = read_table(path)
+    return Log.from_columns(raw.columns, raw.metadata, str(path))
+
+
+def is_bag(path: Path) -> bool:
+    """Whether a path is a bag by its name, or a folder with one in it."""
+    if path.is_dir():
+        return any(file.name == "metadata.yaml" or file.suffix in BAGS for file in path.iterdir())
+    return path.suffix.lower() in BAGS
+
+
+def read_table(path: Path, layout: Layout | None = None, wanted: Callable[[str], bool] = is_column) -> Raw:
+    """The wanted columns of a file as they stand; ``layout`` (of text) comes with a mapping."""
+    kind = _kind(path, SUFFIXES if layout is None else (*SUFFIXES, *FOREIGN))
+    if kind == ".parquet":
+        return _parquet(path, wanted)
+    return _npz(path) if kind == ".npz" else _csv(path, layout, wanted)
+
+
+def is_text(path: Path) -> bool:
+    """Whether a table, perhaps a foreign one, is text; LogError where it is of no kind that can be read."""
+    return _kind(path, (*SUFFIXES, *FOREIGN)) not in (".parquet", ".npz")
+
+
+def _kind(path: Path, known: tuple[str, ...]) -> str:
+    kind = _suffix(path, known)
     if not path.is_file():
         raise _absent(path)
-    columns, metadata = {".parquet": _parquet, ".npz": _npz}.get(kind, _csv)(path)
-    return Log.from_columns(columns, metadata, str(path))
+    return kind
 
 
 def write_log(path: str | Path, log: Log) -> None:
@@ -68,13 +113,13 @@ def write_log(path: str | Path, log: Log) -> None:
     write_bytes(path, buffer.getvalue())
 
 
-def _suffix(path: Path) -> str:
+def _suffix(path: Path, known: tuple[str, ...] = SUFFIXES) -> str:
     name = path.name.lower()
-    for suffix in SUFFIXES:
+    for suffix in known:
         if name.endswith(suffix):
             return suffix
     what = f"ends in {path.suffix!r}" if path.suffix else "has no suffix that names its format"
-    raise LogError(Finding(str(path), what, f"Convert it to one of {', '.join(SUFFIXES)}"))
+    raise LogError(Finding(str(path), what, f"Convert it to one of {', '.join(known)}"))
 
 
 def _absent(path: Path) -> LogError:
@@ -86,7 +131,7 @@ def _absent(path: Path) -> LogError:
     return LogError(Finding(str(path), what, hint))
 
 
-def _parquet(path: Path) -> tuple[Columns, Mapping[str, Any]]:
+def _parquet(path: Path, wanted: Callable[[str], bool]) -> Raw:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -96,11 +141,11 @@ def _parquet(path: Path) -> tuple[Columns, Mapping[str, Any]]:
     except (pa.ArrowException, OSError) as error:
         raise _unreadable(path, error) from None
     raw = (table.schema.metadata or {}).get(METADATA_KEY.encode(), b"{}")
-    refuse_repeats(str(path), table.column_names)
+    refuse_repeats(str(path), table.column_names, wanted)
     columns: Columns = {}
     findings = []
     for name, column in zip(table.column_names, table.columns, strict=True):
-        if not is_column(name):
+        if not wanted(name):
             columns[name] = np.zeros(len(column))  # whatever it holds: it is listed as ignored
             continue
         if pa.types.is_dictionary(column.type):
@@ -120,7 +165,7 @@ def _parquet(path: Path) -> tuple[Columns, Mapping[str, Any]]:
         columns[name] = column.cast(pa.float64(), safe=False).to_numpy().astype(float)
     if findings:
         raise LogError(findings)
-    return columns, _metadata(path, raw.decode("utf-8", "replace"))
+    return Raw(columns, _metadata(path, raw.decode("utf-8", "replace")))
 
 
 def _not_numbers(path: Path, name: str, column: Any) -> Finding:
@@ -142,7 +187,7 @@ _NPZ_ERRORS = (
 )  # what np.load is known to raise on damaged archives
 
 
-def _npz(path: Path) -> tuple[Columns, Mapping[str, Any]]:
+def _npz(path: Path) -> Raw:
     if not zipfile.is_zipfile(path):
         what = "is not a zip archive"
         raise LogError(Finding(str(path), f"cannot be read ({what})", "Write it again with numpy.savez"))
@@ -164,17 +209,22 @@ def _npz(path: Path) -> tuple[Columns, Mapping[str, Any]]:
     if findings:
         raise LogError(findings)
     metadata = columns.pop(METADATA_KEY, np.array("{}"))
-    return columns, _metadata(path, str(metadata))
+    return Raw(columns, _metadata(path, str(metadata)))
 
 
-def _csv(path: Path) -> tuple[Columns, Mapping[str, Any]]:
+def text_bytes(path: Path) -> bytes:
+    """The bytes of a text file, unpacked, without a byte-order mark."""
     try:
         data = path.read_bytes()
         if path.name.lower().endswith(".gz"):
             data = gzip.decompress(data)
     except (OSError, EOFError, zlib.error) as error:
         raise _unreadable(path, error) from None
-    data = data.removeprefix(codecs.BOM_UTF8)
+    return data.removeprefix(codecs.BOM_UTF8)
+
+
+def _csv(path: Path, layout: Layout | None, wanted: Callable[[str], bool]) -> Raw:
+    data = text_bytes(path)
     metadata: Mapping[str, Any] = {}
     first_line = 1
     mark = f"# {METADATA_KEY} ".encode()
@@ -182,7 +232,8 @@ def _csv(path: Path) -> tuple[Columns, Mapping[str, Any]]:
         head, _, data = data.partition(b"\n")
         metadata = _metadata(path, head[len(mark) :].decode("utf-8", "replace"))
         first_line = 2
-    return read_csv(data, str(path), first_line), metadata
+    text = read_csv(data, str(path), first_line, layout, wanted)
+    return Raw(text.columns, metadata, text.cut)
 
 
 def _metadata(path: str | Path, text: str) -> Mapping[str, Any]:

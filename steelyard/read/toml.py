@@ -1,0 +1,82 @@
+"""A TOML file that a person wrote, taken apart key by key; all that is wrong with it is remembered."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import Finding, LogError
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The document, or a LogError that says where it is no TOML."""
+    try:
+        return tomllib.loads(path.read_bytes().decode())
+    except UnicodeDecodeError:
+        raise LogError(Finding(str(path), "is not UTF-8 text", "Save it as UTF-8")) from None
+    except (ValueError, RecursionError) as error:
+        said = (str(error).splitlines() or ["?"])[0][:200]
+        raise LogError(Finding(str(path), f"is not TOML ({said})", "Correct it; quote names and texts")) from None
+
+
+class Checker:
+    """Takes values out of tables and remembers all that is wrong with them."""
+
+    def __init__(self, source: str):
+        self.source = source
+        self.findings: list[Finding] = []
+
+    def wrong(self, where: str, what: str, fix: str) -> None:
+        """Note a finding."""
+        self.findings.append(Finding(f"{self.source}, {where}", what, fix))
+
+    def unknown(self, where: str, table: Mapping[str, Any], known: Iterable[str], kind: str) -> None:
+        """Note every name that is not known."""
+        for name in table:
+            if name not in known:
+                near = difflib.get_close_matches(name, list(known), n=1)
+                hint = f"Did you mean {near[0]!r}" if near else f"There are: {', '.join(known)}"
+                self.wrong(f"{where}, {name}" if where else name, f"is a {kind} that is not known", hint)
+
+    def take(
+        self,
+        where: str,
+        table: Mapping[str, Any],
+        key: str,
+        kind: Any,
+        good: Callable[[Any], bool],
+        what: str,
+        fix: str,
+    ) -> Any:
+        """A value of the type of ``kind`` that passes, or None: not there, or noted as wrong."""
+        value = table.get(key)
+        if value is None:
+            return None
+        fits = is_number(value) if isinstance(kind, float) else type(value) is type(kind)
+        if fits and good(value):
+            return float(value) if isinstance(kind, float) else value
+        self.wrong(f"{where}, {key}", f"is {shown(value)}, not {what}", fix)
+        return None
+
+    def number(self, where: str, value: Any, *, nonzero: bool) -> float:
+        """A finite number, or 1 where it is noted as wrong."""
+        if is_number(value) and (value != 0 or not nonzero):
+            return float(value)
+        self.wrong(where, f"is {shown(value)}", f"Give a number{' other than 0' if nonzero else ''}")
+        return 1.0
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a finite number, and no boolean."""
+    return type(value) in (int, float) and -1e300 < value < 1e300
+
+
+def shown(value: Any) -> str:
+    """A value as messages quote it."""
+    if value is None:
+        return "missing"
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    return text if len(text) <= 60 else text[:60] + "…"
