@@ -189,7 +189,7 @@ def test_a_file_that_is_not_there_is_refused_with_those_that_are_near(tmp_path):
 @pytest.mark.parametrize(
     ("name", "what"),
     [
-        ("log.bag", "ends in '.bag'"),
+        ("log.xlsx", "ends in '.xlsx'"),
         ("log.csv.zip", "ends in '.zip'"),
         ("log", "has no suffix that names its format"),
     ],
