@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,6 +17,7 @@ import typer
 
 if TYPE_CHECKING:
     from steelyard.identification import Identification
+    from steelyard.log import Log
     from steelyard.plan import Options
 
 app = typer.Typer(
@@ -33,6 +34,13 @@ RobotArgument = Annotated[
 ]
 OutOption = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder for the results.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
+MappingOption = Annotated[
+    Path | None, typer.Option("--mapping", metavar="F", help="TOML that tells how to read foreign logs.")
+]
+TopicOption = Annotated[
+    list[str] | None,
+    typer.Option("--topic", metavar="KIND=NAME", help="Topic of a bag for joints, imu, odometry or wrench; repeats."),
+]
 
 
 BaseKind = Literal["auto", "fixed", "floating"]
@@ -47,7 +55,7 @@ FrictionKind = Literal["none", "viscous", "coulomb", "all"]
 @app.command()
 def identify(
     robot: RobotArgument,
-    logs: Annotated[list[Path], typer.Argument(metavar="LOG…", help="Logs: .parquet, .csv, .csv.gz or .npz.")],
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG…", help="Logs: .parquet, .csv, .csv.gz, .npz, or a bag.")],
     out: OutOption,
     base: Annotated[BaseKind, typer.Option(help="Whether the base moves.")] = "auto",
     links: Annotated[
@@ -73,6 +81,8 @@ def identify(
         tuple[float, float, float] | None, typer.Option(metavar="X Y Z", help="m/s², of a tilted fixed base.")
     ] = None,
     validate: Annotated[list[Path] | None, typer.Option(metavar="LOG", help="Held-out log; may be repeated.")] = None,
+    mapping: MappingOption = None,
+    topic: TopicOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Identify a robot from logs of its motion: writes estimate.json, robot.urdf, report.html and more."""
@@ -87,19 +97,42 @@ def identify(
         filter=Filter(_positive("--cutoff", cutoff), _positive("--kinematics-cutoff", kinematics_cutoff)),
         gravity=gravity,
     )  # fmt: skip
-    refuse_overwriting(out, [*logs, *(validate or []), *([Path(robot)] if Path(robot).exists() else [])])
-    _run_identify(robot, logs, options, validate or [], out, as_json)
+    inputs = [*logs, *(validate or []), *([mapping] if mapping else [])]
+    refuse_overwriting(out, [*inputs, *([Path(robot)] if Path(robot).exists() else [])])
+    chosen = _topics(topic)
+    given, held_out = _bags(logs, chosen), _bags(validate or [], chosen)
+    _run_identify(robot, given, options, held_out, out, as_json, mapping)
 
 
 @app.command()
 def check(
-    robot: RobotArgument, log: Annotated[Path, typer.Argument(metavar="LOG")], as_json: JsonOption = False
+    robot: RobotArgument,
+    log: Annotated[Path, typer.Argument(metavar="LOG")],
+    base: Annotated[BaseKind, typer.Option(help="Whether the base moves.")] = "auto",
+    equations: Annotated[EquationKind, typer.Option(help="Which rows would be used.")] = "auto",
+    feet: Annotated[list[str] | None, typer.Option(metavar="F,…", help="Frames that may touch.")] = None,
+    lock: Annotated[list[str] | None, typer.Option(metavar="J=Q", help="Hold a joint at a value (rad or m).")] = None,
+    mapping: MappingOption = None,
+    write_mapping: Annotated[
+        Path | None, typer.Option(metavar="F", help="Draft a mapping from what the log looks like, and stop there.")
+    ] = None,
+    topic: TopicOption = None,
+    topics: Annotated[bool, typer.Option("--topics", help="List the topics of a bag, and stop there.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Say what is wrong with a log and what its motion excites; never fits anything."""
+    from steelyard.plan import Options
     from steelyard.survey import survey
 
+    if topics:
+        _list_topics(log, as_json)
+        return
+    if write_mapping is not None:
+        _draft(robot, log, write_mapping, as_json, mapping)
+        return
+    options = Options(base=base, equations=equations, feet=_listed(feet), lock=_locks(lock))
     with _progress() as progress:
-        found = survey(robot, log, progress)
+        found = survey(robot, log, progress, mapping, _topics(topic), options)
     if as_json:
         print(json.dumps(found.as_json(), indent=1, allow_nan=False, ensure_ascii=False))
     else:
@@ -220,16 +253,17 @@ def main() -> None:
 
 
 def _run_identify(
-    robot: str, logs: list[Path], options: Options, validate: list[Path], out: Path, as_json: bool
-) -> None:
+    robot: str, logs: Sequence[Path | Log], options: Options, validate: Sequence[Path | Log], out: Path,
+    as_json: bool, mapping: Path | None,
+) -> None:  # fmt: skip
     from steelyard.identification import identify as run
     from steelyard.write.results import write_results
 
     command = shlex.join(["steelyard", *sys.argv[1:]])
     with _progress() as progress:
         result = run(
-            robot, logs, options, validate=validate, command=command, progress=progress,
-            save_problem=out.with_name(out.name + ".problem.npz"),
+            robot, logs, options, validate=validate, mapping=mapping, command=command, progress=progress,
+            save_problem=out.resolve().with_name(out.resolve().name + ".problem.npz"),
         )  # fmt: skip
         progress("writing")
         files = write_results(result, out)
@@ -239,6 +273,28 @@ def _run_identify(
         _print_bodies(result)
         _print_end(result, files)
     raise typer.Exit(result.estimate.exit_code)
+
+
+def _draft(robot: str, log: Path, file: Path, as_json: bool, mapping: Path | None) -> None:
+    """Draft a mapping; a file that is there stays as it is."""
+    from steelyard.errors import Finding, UsageError
+    from steelyard.read.description import read_description
+    from steelyard.read.draft import draft_mapping
+    from steelyard.robot import ONE_DOF
+    from steelyard.write.files import write_text
+
+    if mapping is not None:
+        raise UsageError(Finding("--write-mapping", "does not go with --mapping", "Give one of them"))
+    if file.exists():
+        raise UsageError(Finding(f"--write-mapping {file}", "exists", "Give another name, or --mapping to use it"))
+    joints = read_description(robot).joints.values()
+    text = draft_mapping(log, [j.name for j in joints if j.kind in ONE_DOF and j.mimic is None])
+    write_text(file, text)
+    if as_json:
+        print(json.dumps({"schema": 1, "mapping": str(file)}))
+        return
+    print(f"written: {file}")
+    print(f"Complete it, then: {shlex.join(['steelyard', 'check', robot, str(log), '--mapping', str(file)])}")
 
 
 def _print_bodies(result: Identification, truth: bool = False) -> None:
@@ -343,6 +399,36 @@ def _locks(values: list[str] | None) -> dict[str, float]:
         if not sign:
             raise UsageError(Finding(f"--lock {value}", "is not JOINT=VALUE", "Write e.g. --lock finger_joint=0.04"))
     return locks
+
+
+def _topics(values: list[str] | None) -> dict[str, str]:
+    """Kind → topics, separated by commas."""
+    from steelyard.errors import Finding, UsageError
+
+    topics: dict[str, str] = {}
+    for value in values or []:
+        kind, sign, name = value.partition("=")
+        if not sign:
+            raise UsageError(Finding(f"--topic {value}", "is not KIND=NAME", "Write e.g. --topic imu=/imu/data"))
+        topics[kind] = f"{topics[kind]},{name}" if kind in topics else name
+    return topics
+
+
+def _bags(paths: Sequence[Path], topics: dict[str, str]) -> list[Path | Log]:
+    """Bags read from the chosen topics; whatever needs no choice stays a path."""
+    from steelyard.read.table import is_bag, read_log
+
+    return [read_log(path, topics=topics) if topics and is_bag(path) else path for path in paths]
+
+
+def _list_topics(path: Path, as_json: bool) -> None:
+    from steelyard.read.bag import bag_topics
+
+    found = bag_topics(path)
+    if as_json:
+        print(json.dumps([vars(topic) for topic in found], indent=1, ensure_ascii=False))
+        return
+    _table(["topic", "type", "messages", "Hz"], [[t.name, t.type, str(t.count), f"{t.rate:.1f}"] for t in found])
 
 
 def _positive(name: str, value: Any) -> float | None:

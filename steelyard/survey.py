@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,16 @@ import numpy as np
 
 from steelyard import noise
 from steelyard import prior as priors
+from steelyard.diagnose.attitude import attitude_findings
+from steelyard.diagnose.signals import signal_findings
+from steelyard.diagnose.torques import delay, gain_findings
 from steelyard.errors import Finding, SteelyardError
 from steelyard.identifiable import Subspace, structural
 from steelyard.log import Log
 from steelyard.plan import Options, Plan, make_plan
-from steelyard.read.description import read_description
+from steelyard.read.description import Description, read_description
 from steelyard.read.table import read_log
-from steelyard.regressor import Rows
+from steelyard.regressor import FRICTION, Columns, Rows
 from steelyard.samples import gaps, log_rate, prepare
 
 Array = np.ndarray
@@ -49,15 +52,24 @@ class Survey:
         return [*shown, *(f"note: {n}" for n in self.notices), "", self.sentence]
 
 
-def survey(source: str | Path, path: Path, progress: Callable[[str], None] = lambda _: None) -> Survey:
+def survey(
+    source: str | Path,
+    path: Path,
+    progress: Callable[[str], None] = lambda _: None,
+    mapping: Path | None = None,
+    topics: Mapping[str, str] | None = None,
+    options: Options | None = None,
+) -> Survey:
     """Look a log over."""
+    options = options or Options()
     progress("reading")
     try:
-        description, log = read_description(source), read_log(path)
-        plan = _plan(description, log)
+        description, log = read_description(source), read_log(path, mapping, topics)
+        plan = _plan(description, log, options)
+        filter = options.filter.for_logs([log])
+        segments, remarks = prepare(plan.robot, log, filter, torques=plan.equations != "base")
     except SteelyardError as error:
-        count = len(error.findings)
-        return Survey(error.findings, {}, (), f"Not usable yet: {count} thing{'s' if count > 1 else ''} to correct.")
+        return Survey(error.findings, {}, (), _not_usable(error.findings))
     facts: dict[str, Any] = {
         "robot": f"{plan.robot.name}, {plan.robot.base} base, {len(plan.robot.bodies)} moving bodies",
         "log": f"{len(log)} samples, {log.time[-1] - log.time[0]:.2f} s at {log_rate(log):.1f} Hz",
@@ -66,8 +78,6 @@ def survey(source: str | Path, path: Path, progress: Callable[[str], None] = lam
         "equations": plan.equations,
     }
     progress("looking at what the motion excites")
-    filter = Options().filter.at(log_rate(log))
-    segments, remarks = prepare(plan.robot, log, filter, torques=plan.equations != "base")
     rows = Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter)
     prior = priors.make(plan.robot, plan.columns)
     scale = np.sqrt(np.mean(np.concatenate([b.target for b in rows]) ** 2, axis=0))
@@ -81,18 +91,33 @@ def survey(source: str | Path, path: Path, progress: Callable[[str], None] = lam
     quiet = _quiet(plan, segments)
     if quiet:
         facts["hardly moving"] = ", ".join(quiet)
+    progress("comparing channels with each other")
+    findings = [*signal_findings(plan.robot, log), *attitude_findings(plan.robot, log)]
+    if plan.equations == "joint" and not findings:
+        findings += gain_findings(plan.robot, log, segments, filter)
+        terms = tuple((j, term) for j in plan.robot.joints for term in FRICTION["all"])
+        lag = delay(plan.robot, segments, Columns(plan.columns.bodies, terms), filter)
+        if lag is not None and not findings:
+            facts["torque after motion"] = str(lag)
+    if findings:
+        return Survey(tuple(findings), facts, (*plan.notices, *remarks), _not_usable(findings))
     sentence = f"Usable: the motion excites {strong} of {possible.rank} base parameters strongly"
     sentence += f"; to learn more, move {', '.join(quiet[:3])}." if quiet else "."
     return Survey((), facts, (*plan.notices, *remarks), sentence)
 
 
-def _plan(description: Any, log: Log) -> Plan:
+def _not_usable(findings: Sequence[Finding]) -> str:
+    count = len(findings)
+    return f"Not usable yet: {count} thing{'s' if count > 1 else ''} to correct."
+
+
+def _plan(description: Description, log: Log, options: Options) -> Plan:
     try:
-        return make_plan(description, [log], Options())
+        return make_plan(description, [log], options)
     except SteelyardError as error:
         if not any("--repair-prior" in f.fix for f in error.findings):
             raise
-        return make_plan(description, [log], Options(repair_prior=True))
+        return make_plan(description, [log], replace(options, repair_prior=True))
 
 
 def _quiet(plan: Plan, segments: list[Any]) -> list[str]:

@@ -123,7 +123,8 @@ def test_bad_calls_exit_with_2_and_name_what_there_is(steelyard, arm, tmp_path):
         (["--links", "forearm"], "forearm_link"),
         (["--lock", "elbow_joint"], "JOINT=VALUE"),
         (["--lock", "elbow=0"], "elbow_joint"),
-        (["--feet", "tool0:sole"], "FRAME:surface"),
+        (["--feet", "tool0"], "no use on a fixed base"),
+        (["--feet", "tool0:sole", "--base", "floating", "--repair-prior"], "FRAME:surface"),
         (["--equations", "base"], "needs a floating base"),
         (["--equations", "contact-free", "--base", "floating"], "needs to know the feet"),
         (["--base", "floating"], "neither contact wrenches nor feet"),
@@ -157,6 +158,19 @@ def test_a_joint_without_columns_is_locked_with_a_notice(steelyard, arm, tmp_pat
     assert "no columns for wrist_3_joint: locked at neutral" in done.out
     welded = json.loads((tmp_path / "out" / "estimate.json").read_text())["bodies_welded"]
     assert welded["wrist_2_link"] == ["wrist_2_link", "wrist_3_link", "tool0"]
+
+
+def test_a_log_that_was_learned_from_cannot_be_held_out(steelyard, arm, tmp_path):
+    done = steelyard("identify", "demo_arm", arm.train, "-o", tmp_path / "out", "--validate", arm.train)
+    assert done.code == 2
+    assert "is a log that is learned from" in done.err
+
+
+def test_an_output_that_is_a_file_is_refused_before_any_work(steelyard, arm, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    done = steelyard("identify", "demo_arm", arm.train, "-o", tmp_path / "file" / "result")
+    assert done.code == 2
+    assert "is a file" in done.err
 
 
 def test_an_input_is_never_overwritten(steelyard, arm, tmp_path):
