@@ -3,6 +3,7 @@
 import numpy as np
 
 from steelyard import Options, Robot, identify
+from steelyard.inertia import NAMES
 from steelyard.simulate.arm import Friction, simulate_arm
 from steelyard.simulate.truth import perturbed
 
@@ -14,11 +15,18 @@ test = simulate_arm(robot, truth, seed=3, friction=friction, source="test")
 
 estimate = identify("demo_arm", [train], Options(friction="all"), validate=[test]).estimate
 
-print("body              true kg   described   estimated   verdict on mass, CoM, inertia")
+print("body             true mass   described   estimated   who says so")
 for body in estimate.bodies:
-    verdicts = f"{body.verdict.mass}, {body.verdict.com}, {body.verdict.inertia}"
-    print(f"{body.name:16} {truth[body.name][0]:8.3f} {body.prior[0]:11.3f} {body.mass:11.3f}   {verdicts}")
+    masses = truth[body.name][0], body.prior[0], body.mass
+    print(f"{body.name:16}" + "".join(f"{kg:10.3f}  " for kg in masses) + f" {body.verdict.mass}")
 
-# Single masses of an arm stay open, whatever the motion. What the data do know are combinations: base parameters.
-print(f"\n{estimate.base_identified} of {estimate.base_count} base parameters are identified; the three surest:")
-exact = {f"{name}.{p}": v for name in truth for p, v in zip(NAMES, truth[name], strict=True)}
+# No motion of an arm shows its masses one by one. What the data do know are combinations: base parameters.
+exact = {f"{name}.{p}": value for name in truth for p, value in zip(NAMES, truth[name], strict=True)}
+links = [p for p in estimate.base if exact.keys() >= p.terms.keys()]
+print("\nthe three surest base parameters of the links:")
+for p in sorted(links, key=lambda p: p.std / abs(p.value))[:3]:
+    terms = " ".join(f"{factor:+.3g}·{name}" for name, factor in p.terms.items() if abs(factor) > 1e-6)
+    true = sum(factor * exact[name] for name, factor in p.terms.items())
+    print(f"{p.value:8.4f} ± {1.96 * p.std:.4f}, true {true:.4f}:  {terms}")
+
+print(f"\n{estimate.sentence()}")

@@ -1,6 +1,6 @@
 """A real arm: headerless UR10e files → two logs that Steelyard reads.
 
-    python examples/ur10e.py FOLDER OUT    # FOLDER holds the data, OUT gets train.parquet and test.parquet
+python examples/ur10e.py FOLDER OUT    # FOLDER holds the data, OUT gets train.parquet and test.parquet
 """
 
 import gzip
@@ -22,7 +22,7 @@ RUNS = {  # file, first and last useful line counted from 1
 
 def convert(path: Path, first: int, last: int) -> Log:
     """Lines of ``time, q×6, dq×6, i×6, …`` as columns with names."""
-    lines = gzip.open(path, "rt").read().splitlines()[first - 1 : last]
+    lines = gzip.decompress(path.read_bytes()).decode().splitlines()[first - 1 : last]
     table = np.array([[float(cell) for cell in line.split(",")[:19]] for line in lines])
     columns = {"time": table[:, 0]}
     for k, joint in enumerate(JOINTS):

@@ -1,0 +1,95 @@
+"""Every example fits on a page, runs from the root of the project, and prints what it says it prints."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def run(name: str, *arguments: object) -> str:
+    """What an example prints."""
+    return start(f"examples/{name}.py", *arguments)
+
+
+def start(script: object, *arguments: object) -> str:
+    """What a script prints that is started from the root of the project."""
+    paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONPATH": paths, "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, *map(str, (script, *arguments))]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_has_at_most_40_lines(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 40
+
+
+def test_every_example_is_run_here():
+    tested = re.findall(r'run\("(\w+)"', Path(__file__).read_text(encoding="utf-8"))
+    assert {path.stem for path in EXAMPLES} == set(tested)
+
+
+def test_an_arm_is_weighed_and_no_single_mass_is_called_data():
+    printed = run("identify_arm")
+    masses = re.findall(r"^\w+_link +([\d.]+) +([\d.]+) +([\d.]+)   (\w+)$", printed, re.MULTILINE)
+    assert len(masses) == 6
+    assert {verdict for *_, verdict in masses} == {"prior"}
+    surest = re.findall(r"^ *([\d.]+) ± ([\d.]+), true ([\d.]+):", printed, re.MULTILINE)
+    assert len(surest) == 3
+    for value, _, true in surest:
+        assert float(value) == pytest.approx(float(true), rel=0.02)
+    assert re.search(r"^Trusted: every body is physical, and \d+ of 58 base parameters", printed, re.MULTILINE)
+
+
+def test_only_the_physical_method_gives_physical_bodies_and_it_predicts_as_well():
+    rows = re.findall(r"^(\S+) +(\d) of 6 +([\d.]+) % +([\d.]+) %$", run("compare_methods"), re.MULTILINE)
+    assert [row[0] for row in rows] == ["lmi", "least-squares"]
+    (_, ours, held_out, distance), (_, theirs, baseline, baseline_distance) = rows
+    assert int(ours) == 6
+    assert int(theirs) < 6
+    assert float(held_out) <= 1.02 * float(baseline)
+    assert float(distance) < float(baseline_distance)
+
+
+def test_information_of_parts_adds_up_to_that_of_the_whole():
+    (difference,) = re.findall(r"two answers: (\S+) \(SI\)", run("information_adds_up"))
+    assert float(difference) < 1e-9
+
+
+def test_inertias_come_back_from_every_conversion():
+    printed = run("inertia_conversions")
+    (error,) = re.findall(r"^largest round-trip error: (\S+)$", printed, re.MULTILINE)
+    assert float(error) < 1e-15
+    assert "random coordinates give a physical body: True" in printed
+    assert "moments 0.01, 0.01, 0.03 are physical: False" in printed
+
+
+def test_the_snippets_of_the_python_page_run_top_to_bottom(tmp_path):
+    text = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    script = tmp_path / "snippets.py"
+    script.write_text("\n".join(re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)), encoding="utf-8")
+    printed = start(script)
+    assert "Trusted: every body is physical" in printed
+    assert "does not increase" in printed
+
+
+def test_the_files_of_a_real_arm_become_logs_that_are_identified(measured, tmp_path, steelyard):
+    folder = measured("ur10e")
+    printed = run("ur10e", folder, tmp_path)
+    assert [line.split(": ")[1] for line in printed.splitlines()] == ["2876 samples, 30.6 s", "3961 samples, 42.2 s"]
+    robot, train, test = folder / "ur10e.urdf", tmp_path / "train.parquet", tmp_path / "test.parquet"
+    looked = steelyard("check", robot, train)
+    assert looked.code == 0
+    assert "Usable: " in looked.out
+    done = steelyard("identify", robot, train, "--friction", "all", "--validate", test, "-o", tmp_path / "out")
+    assert done.code == 0
+    (error,) = re.findall(r"^held out .*: relative error ([\d.]+) %", done.out, re.MULTILINE)
+    assert float(error) <= 4.8
