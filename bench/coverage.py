@@ -47,7 +47,7 @@ def coverage(seeds: int = 500, seconds: float = 20.0, friction: str = "all") -> 
     exact = {f"{kind}.{j}": x[:, k] for kind, x in (("q", q), ("v", v), ("a", a)) for k, j in enumerate(robot.joints)}
     log = replace(log, columns={**log.columns, **exact})
     plan = make_plan(read_description("demo_arm"), [log], Options(friction=friction))
-    filter = Options().filter.at(log_rate(log))
+    filter = Options().filter.for_logs([log])
     (segment,), _ = prepare(plan.robot, log, filter, torques=True)
     blocks = list(Rows(plan.robot, [segment], plan.columns, plan.equations, (), filter))
     prior = priors.make(plan.robot, plan.columns)
@@ -67,7 +67,7 @@ def coverage(seeds: int = 500, seconds: float = 20.0, friction: str = "all") -> 
             noisy.append(replace(block, target=block.target + filtered[at : at + len(block.time)]))
             at += len(block.time)
         model, info = noise.estimate(noisy, plan.columns.names, prior.information)
-        estimate = least_squares(info, prior.mean, space_of_structure)
+        estimate = least_squares(info, prior.mean, space_of_structure.seen)
         space = replace(space_of_structure, **vars(type(space_of_structure).of(info.R, prior.scale)))
         unc = uncertainty(space, info, long_run_covariance(noisy, model, estimate, space), prior.K)
         found = base_parameters(space, unc, estimate, plan.columns.names)

@@ -16,7 +16,7 @@ from steelyard.identification import identify as run
 from steelyard.plan import Options, make_plan
 from steelyard.regressor import Rows
 from steelyard.robot import Robot
-from steelyard.samples import log_rate, prepare
+from steelyard.samples import prepare
 from steelyard.simulate.arm import Friction, simulate_arm
 from steelyard.simulate.truth import perturbed
 
@@ -46,7 +46,7 @@ def identify(repeats: int = 7) -> dict[str, Any]:
 
 def _naive(robot: Robot, log: Any, options: Options) -> np.ndarray:
     plan = make_plan(robot.description, [log], options)
-    segments, _ = prepare(plan.robot, log, options.filter.at(log_rate(log)), torques=True)
+    segments, _ = prepare(plan.robot, log, options.filter.for_logs([log]), torques=True)
     blocks = list(Rows(plan.robot, segments, plan.columns, plan.equations))
     Y = np.concatenate([b.Y.reshape(-1, plan.columns.n) for b in blocks])
     return np.asarray(np.linalg.lstsq(Y, np.concatenate([b.target.ravel() for b in blocks]), rcond=None)[0])

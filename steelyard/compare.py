@@ -52,11 +52,13 @@ def _parameters(path: Path, other: Path) -> Mapping[str, Mapping[str, Any]]:
     from steelyard.robot import build, default_base
 
     description = read_description(path)
-    base = default_base(path, description)
+    base, lock = default_base(path, description), dict[str, float]()
     if other.is_dir() or other.suffix == ".json":  # the same bodies as the estimate has
-        root = description.root
-        base = "floating" if any(root in links for links in read_estimate(other)["bodies_welded"].values()) else "fixed"
-    robot = build(description, base=base, repair=True)
+        welded = read_estimate(other)["bodies_welded"]
+        base = "floating" if any(description.root in links for links in welded.values()) else "fixed"
+        inside = {link for name, links in welded.items() for link in links if link != name}
+        lock = {j.name: 0.0 for j in description.joints.values() if j.child in inside and j.kind != "fixed"}
+    robot = build(description, base=base, lock=lock, repair=True)
     return {b.name: {"parameters": b.parameters.tolist(), "std": None, "verdict": "description"} for b in robot.bodies}
 
 

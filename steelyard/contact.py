@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import Finding, UsageError
+from steelyard.read.description import Shape
 from steelyard.robot import Frame, Robot
 
 Array = np.ndarray
@@ -52,14 +53,22 @@ def foot(robot: Robot, text: str) -> Foot:
         )
     radius = _radius(text, options[1]) if len(options) > 1 else None
     link = robot.description.links[frame.link]
-    shapes = link.collision or link.visual
-    ball = shapes[0] if len(shapes) == 1 and shapes[0].kind == "sphere" else None
     place = robot.frames[frame.link].placement
+    ball = _ball(link.collision or link.visual, np.linalg.inv(place) @ frame.placement)
     if kind == "surface" or (kind is None and ball is None and robot.joints_above(frame.joint) >= 6):
         return Foot(frame, True, 0.0, frame.placement[:3, 3])
     if radius is not None or ball is None:
         return Foot(frame, False, radius or 0.0, frame.placement[:3, 3])
     return Foot(frame, False, ball.size[0], (place @ ball.placement)[:3, 3])
+
+
+def _ball(shapes: Sequence[Shape], frame: Array) -> Shape | None:
+    """The only sphere of a link, or the one that holds the frame's origin."""
+    balls = [s for s in shapes if s.kind == "sphere"]
+    if len(balls) == 1:
+        return balls[0]
+    near = [s for s in balls if np.linalg.norm(s.placement[:3, 3] - frame[:3, 3]) <= 1e-6]
+    return near[0] if len(near) == 1 else None
 
 
 def _radius(text: str, given: str) -> float:

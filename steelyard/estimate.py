@@ -19,6 +19,7 @@ from steelyard.validate import Score
 
 Array = np.ndarray
 SCHEMA = 1
+UNEXPLAINED = 0.25  # filtered relative error from which nothing is to be trusted
 
 
 @dataclass(frozen=True)
@@ -117,13 +118,19 @@ class Estimate:
 
     @property
     def trusted(self) -> bool:
-        """Whether the answer deserves to be used: physical, proved, and with something learned from the data."""
-        return self.consistent and self.certificate.holds and self.base_identified > 0
+        """Whether the answer deserves to be used: physical, proved, learned from the data, and explaining them."""
+        return self.exit_code == 0 and self.unexplained < UNEXPLAINED
+
+    @property
+    def unexplained(self) -> float:
+        """The largest relative error of the fit and of held-out logs, filtered."""
+        scores = [self.fit, *self.validation.values()]
+        return max((s.relative_filtered for s in scores if s.relative_filtered is not None), default=0.0)
 
     @property
     def exit_code(self) -> int:
-        """0, or 4 where the files should not be used as they are."""
-        return 0 if self.trusted else 4
+        """0, or 4: an inconsistent body, a failed certificate, or no identified base parameter."""
+        return 0 if self.consistent and self.certificate.holds and self.base_identified > 0 else 4
 
     def sentence(self) -> str:
         """One sentence: trusted or not, why, what motion would help."""
@@ -134,7 +141,9 @@ class Estimate:
         if not self.certificate.holds:
             parts.append("the solver's answer could not be proved")
         if self.base_identified == 0:
-            parts.append("the motion told nothing about any base parameter")
+            parts.append("the data know no base parameter to a tenth of its size")
+        if self.unexplained >= UNEXPLAINED:
+            parts.append(f"{100 * self.unexplained:.2g} % of the measured torque is not explained")
         if parts:
             head = "Not to be trusted: " + "; ".join(parts)
         else:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 NOISE = 0.05  # of each row's rms torque: a guess that weighs joints alike
+TELLING = 0.3  # share of a current, beside friction, that rigid-body torque must explain for it to tell the gain
 ROUNDS, SETTLED = 50, 1e-4  # at most so many rounds, or until no gain changes by more than this share
 
 
@@ -50,7 +51,9 @@ def drive_gains(plan: Plan, logs: Sequence[Log], filter: Filter, prior: Prior) -
     channel = [rows.names.index(joint) for joint in at]
     belief = prior.information.marginal(others)
     parameters = prior.mean[others]
-    gains = first = _regressed(blocks, parameters, others, index, channel)
+    bodies = 10 * len(plan.columns.bodies)
+    terms = others[others >= bodies]
+    gains = first = _regressed(blocks, parameters, bodies, terms, index, channel)
     for _ in range(ROUNDS):
         known = [Block(b.time, b.Y[:, :, others], b.target - b.Y[:, :, index] @ gains, b.first) for b in blocks]
         scale = np.sqrt(np.mean(np.concatenate([b.target for b in known]) ** 2, axis=0))
@@ -58,7 +61,7 @@ def drive_gains(plan: Plan, logs: Sequence[Log], filter: Filter, prior: Prior) -
         names = tuple(plan.columns.names[i] for i in others)
         info: Information = noise.information(known, weights, names)
         parameters = (info + belief).solve()
-        before, gains = gains, _regressed(blocks, parameters, others, index, channel)
+        before, gains = gains, _regressed(blocks, parameters, bodies, terms, index, channel)
         if len(at) == len(plan.robot.joints):  # no joint with a torque fixes the scale: keep it
             gains = gains * np.exp(np.mean(np.log(first / gains)))
         if np.max(np.abs(gains / before - 1)) < SETTLED:
@@ -66,14 +69,30 @@ def drive_gains(plan: Plan, logs: Sequence[Log], filter: Filter, prior: Prior) -
     return dict(zip(at, gains.tolist(), strict=True))
 
 
-def _regressed(blocks: Sequence[Block], parameters: Array, others: Array, index: Array, channel: list[int]) -> Array:
-    """Gain of each joint by regressing its current on the predicted torque."""
-    squares, products = np.zeros(len(index)), np.zeros(len(index))
-    for b in blocks:
-        for k, (column, row) in enumerate(zip(index, channel, strict=True)):
-            torque, current = b.Y[:, row][:, others] @ parameters - b.target[:, row], -b.Y[:, row, column]
-            squares[k] += torque @ torque
-            products[k] += torque @ current
-    found = squares / np.where(products > 0, products, np.nan)
-    typical = np.nanmedian(found) if np.isfinite(found).any() else 1.0
+def _regressed(
+    blocks: Sequence[Block], parameters: Array, bodies: int, terms: Array, index: Array, channel: list[int]
+) -> Array:
+    """Gain of each joint by regressing its current on the predicted rigid-body torque, friction beside it.
+
+    A joint whose current is nearly all friction says nothing about its gain: it gets the others' median.
+    """
+    Y = np.concatenate([b.Y for b in blocks])
+    other = np.concatenate([b.target for b in blocks])
+    found = np.full(len(index), np.nan)
+    for k, (column, row) in enumerate(zip(index, channel, strict=True)):
+        torque, current = Y[:, row, :bodies] @ parameters[:bodies] - other[:, row], -Y[:, row, column]
+        beside = Y[:, row][:, terms]
+        slope, explained = partial(torque, current, beside[:, np.any(beside != 0, axis=0)])
+        if explained > TELLING and slope > 0:
+            found[k] = 1 / slope
+    typical = float(np.nanmedian(found)) if np.isfinite(found).any() else 1.0
     return np.asarray(np.where(np.isfinite(found), found, typical))
+
+
+def partial(x: Array, y: Array, beside: Array) -> tuple[float, float]:
+    """Slope of y on x with other columns beside, and the share of the rest of y that x explains."""
+    if beside.size:
+        Q = np.linalg.qr(beside / np.maximum(np.linalg.norm(beside, axis=0), 1e-12))[0]
+        x, y = x - Q @ (Q.T @ x), y - Q @ (Q.T @ y)
+    xx, yy, xy = float(x @ x), float(y @ y), float(x @ y)
+    return (xy / xx, xy * xy / (xx * yy)) if xx > 0 and yy > 0 else (1.0, 0.0)

@@ -23,7 +23,7 @@ def link_box(link: Link, placement: Array) -> Box | None:
     Collision shapes are preferred to visual ones; None where the link has neither, or only missing meshes.
     """
     for shapes in (link.collision, link.visual):
-        corners = [_corners(shape) for shape in shapes if shape.kind != "mesh" or shape.mesh is not None]
+        corners = [c for shape in shapes if (c := _corners(shape)) is not None]
         if corners:
             points = np.vstack(corners) @ placement[:3, :3].T + placement[:3, 3]
             return points.min(axis=0), points.max(axis=0)
@@ -51,8 +51,8 @@ def box_inertia(mass: float, box: Box) -> Array:
     return inertia.pack(mass, (box[0] + box[1]) / 2, mass * (np.trace(covariance) * np.eye(3) - covariance))
 
 
-def _corners(shape: Shape) -> Array:
-    """(8, 3) corners, in the link frame, of the box that holds a shape in the shape's own axes."""
+def _corners(shape: Shape) -> Array | None:
+    """(8, 3) corners, in the link frame, of the box that holds a shape in the shape's own axes; None: no mesh."""
     size = np.asarray(shape.size, float)
     centre = np.zeros(3)
     match shape.kind:
@@ -67,8 +67,10 @@ def _corners(shape: Shape) -> Array:
         case "capsule":
             half = np.array([size[0], size[0], size[1] / 2 + size[0]])
         case _:
-            assert shape.mesh is not None
-            lower, upper = _mesh_extent(shape.mesh)
+            extent = None if shape.mesh is None else _mesh_extent(shape.mesh)
+            if extent is None:
+                return None
+            lower, upper = extent
             ends = np.sort(np.stack([lower * size, upper * size]), axis=0)
             centre, half = ends.mean(axis=0), (ends[1] - ends[0]) / 2
     local = centre + _CORNERS * half
@@ -76,9 +78,13 @@ def _corners(shape: Shape) -> Array:
 
 
 @lru_cache(maxsize=256)
-def _mesh_extent(path: Path) -> Box:
+def _mesh_extent(path: Path) -> Box | None:
+    """Extent of a mesh; None where it cannot be read."""
     import coal
 
-    mesh = coal.MeshLoader().load(str(path), np.ones(3))
+    try:
+        mesh = coal.MeshLoader().load(str(path), np.ones(3))
+    except (ValueError, RuntimeError):
+        return None
     mesh.computeLocalAABB()
     return np.array(mesh.aabb_local.min_), np.array(mesh.aabb_local.max_)

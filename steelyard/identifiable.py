@@ -17,7 +17,7 @@ from scipy.linalg import qr, solve_triangular
 
 from steelyard import inertia
 from steelyard.information import Information
-from steelyard.noise import Noise
+from steelyard.noise import Noise, huber
 from steelyard.regressor import Block, Columns, Equations, Rows
 from steelyard.robot import Robot
 from steelyard.samples import Segment
@@ -76,7 +76,8 @@ class Subspace:
         Z = np.zeros((r, len(self.scale)))
         Z[:, pivot[:r]] = np.eye(r)
         Z[:, pivot[r:]] = X * self.scale[pivot[:r], None] / self.scale[None, pivot[r:]]
-        Z[np.abs(Z) < 1e-12] = 0.0
+        weight = np.abs(Z) * self.scale
+        Z[weight < 1e-9 * np.linalg.norm(weight, axis=1, keepdims=True)] = 0.0  # rounding
         return pivot[:r], Z
 
     def size(self, gradient: Array) -> float:
@@ -150,21 +151,26 @@ class Uncertainty:
         return "identified" if std < CERTAIN * scale else "partly"
 
 
-def uncertainty(space: Subspace, info: Information, meat: Array, prior_K: Array) -> Uncertainty:
+def uncertainty(space: Subspace, info: Information, meat: Array, prior_K: Array, *, pulled: bool = True) -> Uncertainty:
     """Sandwich covariance A⁻¹BA⁻¹, A = RᵀR, B = ``meat`` the long-run covariance of Yᵀe.
 
-    ``prior_K`` (n, n) is the square root of the belief's precision.
+    ``prior_K`` (n, n) is the square root of the belief's precision. ``pulled``: whether the prior pulled the estimate;
+    where it did not (least squares) it only speaks in the null space.
     """
     half = space.V / space.values  # (n, r), scaled: A⁺ = half·halfᵀ
     middle = half.T @ (space.scale[:, None] * meat * space.scale) @ half
     w, Q = np.linalg.eigh(0.5 * (middle + middle.T))
     data_root = space.scale[:, None] * (half @ (Q * np.sqrt(np.maximum(w, 0))))
+    root = np.linalg.inv(prior_K)
+    if not pulled:
+        N = prior_K @ space.null
+        unseen = space.null @ np.linalg.inv(N.T @ N) @ space.null.T
+        return Uncertainty(space, data_root, data_root @ data_root.T + unseen, root @ root.T)
     D = space.scale
     precision = prior_K.T @ prior_K
     H = (info.R.T @ info.R + precision) * np.outer(D, D)
     inverse = np.linalg.pinv(H, rcond=1e-14, hermitian=True)
     posterior = inverse @ ((meat + precision) * np.outer(D, D)) @ inverse * np.outer(D, D)
-    root = np.linalg.inv(prior_K)
     return Uncertainty(space, data_root, 0.5 * (posterior + posterior.T), root @ root.T)
 
 
@@ -192,11 +198,13 @@ def base_parameters(space: Subspace, unc: Uncertainty, theta: Array, names: Sequ
     return tuple(found)
 
 
-def long_run_covariance(blocks: Iterable[Block], noise: Noise, theta: Array, space: Subspace) -> Array:
+def long_run_covariance(
+    blocks: Iterable[Block], noise: Noise, theta: Array, space: Subspace, robust: bool = False
+) -> Array:
     """(n, n) B = Σ ρ(l) Y_tᵀY_{t+l} over all lags, rows whitened, scaled by what the residuals say.
 
     The autocorrelation is that of stationary noise in each channel: smoother by far than products of single
-    residuals, which matters when a log is short.
+    residuals, which matters when a log is short. ``robust``: rows weigh as they did in a robust fit.
     """
     W, rho, kappa = noise.whitener, noise.correlation, noise.factor
     n, lags = len(theta), len(rho) - 1
@@ -206,6 +214,9 @@ def long_run_covariance(blocks: Iterable[Block], noise: Noise, theta: Array, spa
     for block in blocks:
         Y = np.einsum("ij,tjn->tin", W, block.Y)
         residual = block.target @ W.T - Y @ theta
+        if robust:
+            weight = huber(residual, noise)
+            Y, residual = Y * weight[:, :, None], residual * weight
         squares += float(np.sum(residual**2))
         count += len(Y) * float(np.sum(1 / kappa))
         both = Y if block.first else np.concatenate([tail, Y])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -35,13 +35,14 @@ from steelyard.identifiable import (
 )
 from steelyard.information import Information
 from steelyard.log import Log
-from steelyard.plan import METHODS, Options, Plan, make_plan
+from steelyard.plan import Options, Plan, make_plan
 from steelyard.read.description import Description, read_description
+from steelyard.read.mapping import ColumnMap, read_mapping
 from steelyard.read.table import read_log
 from steelyard.regressor import Block, Columns, Rows
 from steelyard.report.series import Series
 from steelyard.robot import Robot
-from steelyard.samples import Filter, log_rate, prepare
+from steelyard.samples import Filter, prepare
 from steelyard.solve.certified import certified, least_squares
 from steelyard.solve.problem import Cone, Entropy, Problem, Solution
 from steelyard.validate import Score, score
@@ -50,6 +51,7 @@ Array = np.ndarray
 Progress = Callable[[str], None]
 
 UNEXPLAINED = 0.05  # filtered relative error beyond which friction is suspected
+THIN = 100.0  # times the margin of consistency: bodies closer to it are named
 CACHE_BYTES = 400e6  # rows are kept in memory up to this size, and made again at every pass beyond it
 
 
@@ -71,20 +73,24 @@ def identify(
     options: Options | None = None,
     *,
     validate: Sequence[str | Path | Log] = (),
+    mapping: str | Path | ColumnMap | None = None,
     truth: Mapping[str, Array] | None = None,
     command: str = "",
     progress: Progress = lambda _: None,
     save_problem: Path | None = None,
 ) -> Identification:
-    """Identify the inertial parameters of a robot from logs of its motion."""
+    """Identify the inertial parameters of a robot from logs of its motion.
+
+    ``mapping`` tells how to read the logs that are given as files, those to validate with included.
+    """
     options = options or Options()
-    if options.method not in METHODS:
-        raise UsageError(Finding(f"method {options.method!r}", "is not known", f"Methods: {', '.join(METHODS)}"))
     progress("reading")
     description = source if isinstance(source, Description) else read_description(source)
-    fit_logs, held_out = [_log(x) for x in logs], [_log(x) for x in validate]
+    how = read_mapping(mapping) if isinstance(mapping, str | Path) else mapping
+    fit_logs, held_out = [_log(x, how) for x in logs], [_log(x, how) for x in validate]
+    _refuse_training_logs(fit_logs, held_out)
     plan = make_plan(description, [*fit_logs, *held_out], options)
-    filter = options.filter.at(float(np.median([log_rate(log) for log in fit_logs])))
+    filter = options.filter.for_logs(fit_logs)
     notices = list(plan.notices)
     gains: dict[str, float] = {}
     if any(term == "gain" for _, term in plan.columns.joint_terms):
@@ -120,8 +126,9 @@ def identify(
     known = np.setdiff1d(np.arange(plan.columns.n), free)
     seen = info.given(known, theta[known])
     space = Subspace.of(seen.R, prior.scale[free])
-    meat = long_run_covariance(_reduced(blocks, free, known, theta), model, theta[free], space)
-    unc = uncertainty(space, seen, meat, prior.K[np.ix_(free, free)])
+    meat = long_run_covariance(_reduced(blocks, free, known, theta), model, theta[free], space, options.robust)
+    pulled = options.method != "least-squares"
+    unc = uncertainty(space, seen, meat, prior.K[np.ix_(free, free)], pulled=pulled)
 
     progress("validating")
     scores, series = [], []
@@ -145,7 +152,7 @@ def identify(
         validation={log.source: s for log, s in zip(held_out, scores[len(fit_logs) :], strict=True)},
         certificate=proof,
         provenance=_provenance(description, [*fit_logs, *held_out], command, filter, options),
-        notices=tuple(dict.fromkeys(notices)),
+        notices=tuple(dict.fromkeys(notices + _thin(plan, theta))),
         hidden=_hidden(plan, prior),
         advice=_advice(plan, unc, prior, free, _pooled(scores[: len(fit_logs)])),
         total=_total(plan, theta, free, unc) if plan.robot.floating else None,
@@ -169,19 +176,14 @@ def solve(
     scale = prior.scale[free]
     if options.method == "least-squares":
         if options.null_space == "structure":
-            space = structural(robot, columns, plan.equations, prior.scale)
-            space = Subspace.of(space.R[:, free], scale)
+            basis = Subspace.of(structural(robot, columns, plan.equations, prior.scale).R[:, free], scale).seen
         else:
             space = Subspace.of(data.R, scale)
             strong = space.values * priors.RELATIVE > 1.0  # directions that the data know better than the prior
-            space = replace(space, values=space.values[strong], V=space.V[:, strong])
-        theta[free] = least_squares(data, theta[free], space)
-        V = space.seen
-        small = Problem(Information.of(data.R @ V, data.z), np.ones(V.shape[1]), np.zeros(V.shape[1]))
-        y = V.T @ theta[free]
-        rest = data.z - data.R @ (theta[free] - V @ y)
-        small = replace(small, information=Information.of(data.R @ V, rest))
-        return theta, certify(small, Solution(y, (), {}, "least-squares", "solved")), free
+            basis = scale[:, None] * space.V[:, strong]
+        before = theta[free]
+        theta[free] = least_squares(data, before, basis)
+        return theta, _certify_least_squares(data, before, theta[free], basis), free
 
     where = {int(i): k for k, i in enumerate(free)}
     cones, lower, entropies = [], dict[int, float](), []
@@ -210,8 +212,25 @@ def solve(
     return theta, proof, free
 
 
-def _log(item: str | Path | Log) -> Log:
-    return item if isinstance(item, Log) else read_log(item)
+def _refuse_training_logs(fit: Sequence[Log], held_out: Sequence[Log]) -> None:
+    """A log that was learned from says nothing when it is predicted."""
+    for log in held_out:
+        for other in fit:
+            same = log.columns.keys() == other.columns.keys() and np.array_equal(log.time, other.time)
+            if same and all(np.array_equal(log.columns[c], other.columns[c]) for c in log.columns):
+                what = "is a log that is learned from: predicting it proves nothing"
+                raise UsageError(Finding(f"--validate {log.source}", what, "Hold another log out"))
+
+
+def _certify_least_squares(data: Information, reference: Array, theta: Array, basis: Array) -> Certificate:
+    """The same proof for the problem in the coordinates y of θ = reference + basis·y."""
+    y = np.linalg.lstsq(basis, theta - reference, rcond=None)[0]
+    posed = Problem(Information.of(data.R @ basis, data.z - data.R @ reference), np.ones(len(y)), np.zeros(len(y)))
+    return certify(posed, Solution(y, (), {}, "least-squares", "solved"))
+
+
+def _log(item: str | Path | Log, mapping: ColumnMap | None) -> Log:
+    return item if isinstance(item, Log) else read_log(item, mapping)
 
 
 def _cached(rows: Rows) -> list[Block] | Rows:
@@ -274,7 +293,7 @@ def _advice(plan: Plan, unc: Uncertainty, prior: priors.Prior, free: Array, fit:
     unexplained = fit.relative_filtered or 0.0
     said = ""
     if unexplained > UNEXPLAINED and not plan.columns.joint_terms and plan.equations != "base":
-        said = f"{100 * unexplained:.2g} % of the torque is not explained: try --friction all. "
+        said = f"Friction was left out and {100 * unexplained:.2g} % of the torque is unexplained: try --friction all. "
     if len(free) < plan.columns.n:
         return said[:-2]
     possible = structural(plan.robot, plan.columns, plan.equations, prior.scale)
@@ -304,6 +323,21 @@ def _truth(plan: Plan, log: Log, given: Mapping[str, Array] | None) -> dict[str,
     return {name: p for name, p in known.items() if p.shape == (10,)}
 
 
+def _thin(plan: Plan, theta: Array) -> list[str]:
+    """Bodies that ended where physics does: flat, or with all their mass on a line."""
+    thin = []
+    for name in plan.columns.bodies:
+        p, size = theta[plan.columns.body(name)], plan.robot.body(name).size
+        if 0 <= inertia.min_eigenvalue(p) < THIN * inertia.MARGIN * size**2:
+            thin.append(name)
+    shown = ", ".join(thin)
+    return (
+        [f"at the edge of what is physical, as thin as a sheet: {shown}; do not take their inertia literally"]
+        if thin
+        else []
+    )
+
+
 def _total(plan: Plan, theta: Array, free: Array, unc: Uncertainty) -> Total:
     g = np.zeros(plan.columns.n)
     for name in plan.columns.bodies:
@@ -313,21 +347,26 @@ def _total(plan: Plan, theta: Array, free: Array, unc: Uncertainty) -> Total:
 
 
 def _pooled(scores: Sequence[Score]) -> Score:
-    if len(scores) == 1:
-        return scores[0]
-    weights = np.array([s.rows for s in scores], float)
-
-    def mean(values: Sequence[float | None]) -> float | None:
-        pairs = [(v, w) for v, w in zip(values, weights, strict=True) if v is not None]
-        return float(np.sqrt(sum(w * v * v for v, w in pairs) / sum(w for _, w in pairs))) if pairs else None
-
+    """The scores of several logs as one."""
     names = scores[0].rmse
+    rows = sum(s.rows for s in scores)
+
+    def over(part: Callable[[Score], tuple[float, float]]) -> float | None:
+        error, size = (sum(part(s)[k] for s in scores) for k in (0, 1))
+        return float(np.sqrt(error / size)) if size > 0 else None
+
+    def correlation(name: str) -> float | None:
+        known = [(s.rows, c) for s in scores if (c := s.correlation[name]) is not None]
+        return sum(n * c for n, c in known) / sum(n for n, _ in known) if known else None
+
     return Score(
-        int(weights.sum()),
-        {n: mean([s.rmse[n] for s in scores]) or 0.0 for n in names},
-        {n: mean([s.correlation[n] for s in scores]) for n in names},
-        mean([s.relative for s in scores]),
-        mean([s.relative_filtered for s in scores]),
+        rows,
+        {n: float(np.sqrt(sum(s.rows * s.rmse[n] ** 2 for s in scores) / rows)) for n in names},
+        {n: correlation(n) for n in names},
+        over(lambda s: s.squares),
+        over(lambda s: s.squares_filtered),
+        (sum(s.squares[0] for s in scores), sum(s.squares[1] for s in scores)),
+        (sum(s.squares_filtered[0] for s in scores), sum(s.squares_filtered[1] for s in scores)),
     )
 
 
@@ -335,9 +374,9 @@ def _provenance(
     description: Description, logs: Sequence[Log], command: str, filter: Filter, options: Options
 ) -> dict[str, Any]:
     inputs = {str(description.path): hashlib.sha256(Path(description.path).read_bytes()).hexdigest()}
-    for log in logs:
-        if Path(log.source).is_file():
-            inputs[log.source] = hashlib.sha256(Path(log.source).read_bytes()).hexdigest()
+    for file in (name for log in logs for name in (log.source, *log.files)):
+        if Path(file).is_file():
+            inputs[file] = hashlib.sha256(Path(file).read_bytes()).hexdigest()
     packages = ("steelyard", "numpy", "scipy", "pin", "clarabel", "pyarrow")
     versions: dict[str, str | None] = {}
     for package in packages:

@@ -102,15 +102,13 @@ class Information:
 
     def rank(self, rtol: float = 1e-10) -> int:
         """Number of independent directions of θ the samples excite, columns scaled to one length."""
-        scale = np.linalg.norm(self.R, axis=0)
-        s = np.linalg.svd(self.R / np.where(scale > 0, scale, 1.0), compute_uv=False)
+        s = np.linalg.svd(_equilibrated(self.R)[0], compute_uv=False)
         return int(np.sum(s > rtol * s[0])) if s.size and s[0] > 0 else 0
 
     def solve(self, rtol: float = 1e-13) -> Array:
         """Least-squares θ; of all minimisers the one of least norm with columns scaled to one length."""
-        scale = np.linalg.norm(self.R, axis=0)
-        scale[scale == 0] = 1.0
-        return np.asarray(np.linalg.lstsq(self.R / scale, self.z, rcond=rtol)[0] / scale)
+        R, scale = _equilibrated(self.R)
+        return np.asarray(np.linalg.lstsq(R, self.z, rcond=rtol)[0] / scale)
 
     def save(self, path: Path) -> None:
         """Write an ``.npz`` that ``load`` reads back; no pickle."""
@@ -122,6 +120,14 @@ class Information:
         """Read what ``save`` wrote."""
         with np.load(path, allow_pickle=False) as data:
             return cls(data["triangle"], int(data["rows"]), tuple(str(name) for name in data["names"]))
+
+
+def _equilibrated(R: Array) -> tuple[Array, Array]:
+    """R with columns of length one, and their lengths; columns that are rounding dust become zero."""
+    scale = np.linalg.norm(R, axis=0)
+    dust = scale <= 1e-14 * scale.max(initial=0.0)
+    scale = np.where(dust, 1.0, scale)
+    return np.where(dust, 0.0, R / scale), scale
 
 
 def _triangle(A: Array, size: int) -> Array:

@@ -57,8 +57,7 @@ def information(
         Y = np.einsum("ij,tjn->tin", W, block.Y)
         z = block.target @ W.T
         if robust is not None:
-            size = np.abs(z - Y @ robust) * np.sqrt(noise.factor)
-            weight = np.sqrt(np.minimum(1.0, HUBER / np.maximum(size, 1e-12)))
+            weight = huber(z - Y @ robust, noise)
             Y, z = Y * weight[:, :, None], z * weight
         info = info.extend(Y.reshape(-1, len(names)), z.ravel())
     return info
@@ -108,25 +107,49 @@ def _from_residuals(
     y M yᵀ, M = root·rootᵀ. It is added back; without that short logs promise too narrow intervals.
     """
     errors = _runs((b.first, b.target - b.Y @ theta) for b in blocks)
-    taken = _runs((b.first, b.Y @ root) for b in blocks)
-    count = sum(len(e) for e in errors)
-    if robust:  # σ from the middle of the distribution
-        e = np.concatenate(errors)
-        covariance = np.diag((1.4826 * np.median(np.abs(e - np.median(e, axis=0)), axis=0)) ** 2)
-    else:
-        covariance = sum(e.T @ e for e in errors) + sum(np.einsum("tin,tjn->ij", Q, Q) for Q in taken)
-        covariance = covariance / count if full else np.diag(np.diag(covariance)) / count
-    W = np.linalg.inv(np.linalg.cholesky(covariance + np.diag(floor**2)))
     longest = max(len(e) for e in errors)
     lags = int(min(LAGS, max(longest // 32, 4), longest - 1))  # few where a log is short: each costs certainty
-    sums = np.zeros((lags + 1, len(W)))
-    for e, Q in zip(errors, taken, strict=True):
-        white, lost = e @ W.T, np.einsum("ij,tjn->tin", W, Q)
+    sums = _lost(blocks, root, lags, full)  # (lags + 1, C, C): Σ e_t e_{t+lag}ᵀ, what was lost first
+    if robust:
+        e = np.concatenate(errors)
+        sigma = np.maximum(1.4826 * np.median(np.abs(e - np.median(e, axis=0)), axis=0), floor)
+        errors = [np.clip(e, -HUBER * sigma, HUBER * sigma) for e in errors]  # outliers count as the loss counts them
+    for e in errors:
         for lag in range(min(lags, len(e) - 1) + 1):
-            end = len(e) - lag
-            sums[lag] += np.sum(white[:end] * white[lag:], axis=0) + np.einsum("tin,tin->i", lost[:end], lost[lag:])
+            sums[lag] += e[: len(e) - lag].T @ e[lag:]
+    covariance = sums[0] / sum(len(e) for e in errors)
+    W = np.linalg.inv(np.linalg.cholesky((covariance if full else np.diag(np.diag(covariance))) + np.diag(floor**2)))
+    white = np.einsum("ij,ljk,ik->li", W, sums, W)
     taper = np.clip(2 * (1 - np.arange(lags + 1) / (lags + 1)), 0, 1)  # flat top: full weight on half of the lags
-    return Noise(W, np.asarray(sums / np.maximum(sums[0], 1e-300) * taper[:, None]))
+    return Noise(W, np.asarray(white / np.maximum(white[0], 1e-300) * taper[:, None]))
+
+
+def _lost(blocks: Iterable[Block], root: Array, lags: int, full: bool) -> Array:
+    """(lags + 1, C, C) Σ_t y_t M y_{t+lag}ᵀ, M = root·rootᵀ, block by block; only the diagonal unless ``full``."""
+    sums: Array | None = None
+    tail = np.zeros((0, 0, 0))
+    for block in blocks:
+        Q = block.Y @ root
+        C = Q.shape[1]
+        sums = np.zeros((lags + 1, C, C)) if sums is None else sums
+        both = Q if block.first or not len(tail) else np.concatenate([tail, Q])
+        start = len(both) - len(Q)
+        for lag in range(lags + 1):
+            low = max(start - lag, 0)
+            early, late = both[low : len(both) - lag], both[low + lag :]
+            if full:
+                sums[lag] += np.einsum("tin,tjn->ij", early, late)
+            else:
+                sums[lag][np.diag_indices(C)] += np.einsum("tin,tin->i", early, late)
+        tail = both[max(len(both) - lags, 0) :]
+    assert sums is not None
+    return sums
+
+
+def huber(residual: Array, noise: Noise) -> Array:
+    """Weights (T, C) of whitened residuals: one up to ``HUBER`` standard deviations, then falling."""
+    size = np.abs(residual) * np.sqrt(noise.factor)
+    return np.asarray(np.sqrt(np.minimum(1.0, HUBER / np.maximum(size, 1e-12))))
 
 
 def _runs(parts: Iterable[tuple[bool, Array]]) -> list[Array]:

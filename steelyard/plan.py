@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import difflib
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args, get_type_hints
+
+import numpy as np
 
 from steelyard import check
 from steelyard import prior as priors
@@ -18,7 +22,6 @@ from steelyard.robot import Base, Robot, build
 from steelyard.samples import Filter
 
 Method = Literal["lmi", "least-squares"]
-METHODS = ("lmi", "least-squares")
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,32 @@ class Options:
     filter: Filter = field(default_factory=Filter)
     gravity: tuple[float, float, float] | None = None  # m/s², world axes, of a fixed base
 
+    def __post_init__(self) -> None:
+        hints = get_type_hints(Options)
+        findings = []
+        for name in ("base", "equations", "method", "prior", "regularisation", "null_space", "friction"):
+            allowed, value = get_args(hints[name]), getattr(self, name)
+            if value not in allowed:
+                findings.append(Finding(f"{name} {value!r}", "is not known", f"Choose from: {', '.join(allowed)}"))
+        for joint, value in self.lock.items():
+            if not math.isfinite(value):
+                findings.append(Finding(f"lock {joint}", f"is {value}", "Give a number in rad or m"))
+        if self.gravity is not None and not all(math.isfinite(g) for g in self.gravity):
+            findings.append(Finding("gravity", f"is {self.gravity}", "Give three numbers in m/s²"))
+        if self.prior == "none" and self.regularisation == "entropic":
+            findings.append(
+                Finding(
+                    "regularisation 'entropic'", "is a pull towards the prior, and prior is 'none'", "Drop one of them"
+                )
+            )
+        if self.feet and self.equations not in ("auto", "contact-free"):
+            what = f"are projected out of contact-free rows only, not of {self.equations} rows"
+            findings.append(
+                Finding(f"feet {', '.join(self.feet)}", what, "Drop --feet, or use --equations contact-free")
+            )
+        if findings:
+            raise UsageError(findings)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -54,6 +83,8 @@ class Plan:
 
 def make_plan(description: Description, logs: Sequence[Log], options: Options) -> Plan:
     """Decide base, equations, locked joints, feet and columns for these logs; refuse what does not fit."""
+    if not logs:
+        raise UsageError(Finding("logs", "there are none", "Give at least one log"))
     base, equations = _base_and_equations(description, logs, options)
     torques = equations != "base"
     lock, notices = dict(options.lock), list[str]()
@@ -66,12 +97,23 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
     ]
     if findings:
         raise LogError(findings)
+    if equations in ("full", "base"):
+        findings = [
+            Finding(log.source, f"has no wrench at {', '.join(missing)}, though {logs[0].source} has",
+                    "Give logs with the same force sensors, or name the feet")
+            for log in logs
+            if (missing := sorted(set(logs[0].names("wrench")) - set(log.names("wrench"))))
+        ]  # fmt: skip
+        if findings:
+            raise LogError(findings)
+    if base == "floating" and options.gravity:
+        raise UsageError(Finding("--gravity", "is for a fixed base: a floating one measures it", "Drop it"))
     lock |= dict.fromkeys(first.locked, 0.0)
     gravity = {"gravity": options.gravity} if options.gravity else {}
     robot = build(description, base=base, lock=lock, repair=options.repair_prior, **gravity)
-    if bad := [f for log in logs for f in check.unit_findings(robot, log)]:
+    if bad := [f for log in logs for f in (*_frames(robot, log), *check.unit_findings(robot, log), *_silent(log))]:
         raise LogError(bad)
-    notices += [*robot.notices, *(n for m in matches for n in m.notices)]
+    notices += [*robot.notices, *(n for log in logs for n in log.notices), *(n for m in matches for n in m.notices)]
     feet = tuple(foot(robot, text) for text in options.feet)
     if equations == "contact-free" and not feet:
         feet = tuple(foot(robot, name) for name in logs[0].names("contact"))
@@ -80,6 +122,24 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
     terms = [(j, term) for j in robot.joints for term in FRICTION[options.friction]] if torques else []
     terms += [(j, "gain") for j in gains]
     return Plan(robot, equations, feet, Columns(tuple(b.name for b in robot.bodies), tuple(terms)), tuple(notices))
+
+
+def _frames(robot: Robot, log: Log) -> Iterator[Finding]:
+    """Columns and metadata that name a place the robot does not have."""
+    named = [(f"{kind}.{frame}", frame) for kind in ("wrench", "contact") for frame in log.names(kind)]
+    if "imu_frame" in log.metadata and robot.floating:
+        named.append(("imu_frame", str(log.metadata["imu_frame"])))
+    for column, frame in named:
+        if frame not in robot.frames:
+            near = difflib.get_close_matches(frame, robot.frames, n=3)
+            fix = f"Did you mean {' or '.join(near)}" if near else "Name a link, joint or site of the description"
+            yield Finding(f"{log.source}, {column}", f"{frame!r} is not in {robot.name}", fix)
+
+
+def _silent(log: Log) -> Iterator[Finding]:
+    driven = [c for c in log.columns if c.startswith(("tau.", "current."))]
+    if driven and not any(np.any(log.columns[c]) for c in driven):
+        yield Finding(f"{log.source}, tau", "is zero throughout", "Log the torques that moved the robot")
 
 
 def _base_and_equations(description: Description, logs: Sequence[Log], options: Options) -> tuple[Base, Equations]:
@@ -102,11 +162,15 @@ def _base_and_equations(description: Description, logs: Sequence[Log], options: 
             raise UsageError(Finding("--equations contact-free", "needs to know the feet", "Name them: --feet F,…"))
         return base, equations
     if base == "fixed":
+        if options.feet:
+            raise UsageError(Finding("--feet", "are of no use on a fixed base", "Drop them, or say --base floating"))
         return base, "joint"
     torques = bool(log.names("tau") or log.names("current"))
+    if options.feet and torques:
+        return base, "contact-free"
     if log.names("wrench"):
         return base, "full" if torques else "base"
-    if options.feet or log.names("contact"):
+    if log.names("contact"):
         return base, "contact-free"
     raise UsageError(
         Finding(log.source, "has a floating base but neither contact wrenches nor feet",

@@ -1,7 +1,7 @@
 """What is believed before any data: a mean and a width for every parameter.
 
 The width is set in a frame at the body's centre of mass along its principal axes, where "the mass may be half off,
-its centre a quarter of the body away" has a meaning, and is carried to the body frame (Ayusawa 27, with σ as a
+its centre an eighth of the body away" has a meaning, and is carried to the body frame (Ayusawa 27, with σ as a
 standard deviation and 1/σ² as the weight, where the paper's (28) has the variances themselves).
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from steelyard import geometry, inertia
 from steelyard.information import Information
 from steelyard.regressor import Columns
-from steelyard.robot import Body, Robot
+from steelyard.robot import Robot
 
 Array = np.ndarray
 Kind = Literal["cad", "box", "none"]
@@ -56,7 +56,7 @@ def make(robot: Robot, columns: Columns, kind: Kind = "cad", relative: float = R
     for name in columns.bodies:
         body, at = robot.body(name), columns.body(name)
         mean[at] = geometry.box_inertia(body.parameters[0], body.box) if kind == "box" else body.parameters
-        root = _body_root(body, relative)
+        root = _body_root(mean[at], body.size, relative)
         K[at, at] = np.linalg.inv(root)
         scale[at] = np.linalg.norm(root, axis=1) / relative
     for k, (joint, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies)):
@@ -75,11 +75,11 @@ def _joint_scale(robot: Robot, joint: str, term: str) -> float:
     return 10.0 if term == "gain" else 0.1 * natural[term]
 
 
-def _body_root(body: Body, relative: float) -> Array:
-    """(10, 10) A with AAᵀ the covariance of the body's parameters in its own frame."""
-    mass, com, _ = inertia.unpack(body.parameters)
-    w, V = np.linalg.eigh(inertia.density_covariance(body.parameters))
-    d = np.sqrt(3 * np.maximum(w, (0.02 * body.size) ** 2))  # half edges of the cuboid; no body is a sheet
+def _body_root(mean: Array, size: float, relative: float) -> Array:
+    """(10, 10) A with AAᵀ the covariance of a body's parameters in its own frame."""
+    mass, com, _ = inertia.unpack(mean)
+    w, V = np.linalg.eigh(inertia.density_covariance(mean))
+    d = np.sqrt(3 * np.maximum(w, (0.02 * size) ** 2))  # half edges of the cuboid; no body is a sheet
     x, y, z = d
     spread = np.array([1, x / 2, y / 2, z / 2, (y * y + z * z) / 3, x * y / 3, (z * z + x * x) / 3, x * z / 3,
                        y * z / 3, (x * x + y * y) / 3])  # fmt: skip

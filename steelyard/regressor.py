@@ -128,11 +128,13 @@ class Rows:
         taps, step = self.taps(segment), 1
         if self.filter is not None and len(taps) > 1:
             assert self.filter.cutoff is not None
-            step = max(1, int(segment.rate / (4 * self.filter.cutoff)))
+            step = max(1, round(segment.rate / (4 * self.filter.cutoff)))
         half, T = len(taps) // 2, len(segment.time)
         centres = np.arange(half, T - half, step)
         width = (6 + len(self.robot.joints)) * (self.columns.n + 10 * self.robot.model.njoints)
-        chunk = max(1, int((CHUNK_BYTES / (8 * width) - 2 * half) / step))
+        chunk = max(
+            1, 2 * half // step, int((CHUNK_BYTES / (8 * width) - 2 * half) / step)
+        )  # overlaps stay the smaller part
         before = None  # basis of contact-free rows, where the next chunk has to go on from it
         for k in range(0, len(centres), chunk):
             mine = centres[k : k + chunk]
@@ -217,7 +219,7 @@ class Dynamics:
         index = np.concatenate([10 * (self.robot.body(b).joint - 1) + np.arange(10) for b in bodies])
         out = np.empty((len(self.segment.time), self.model.nv, len(index)))
         for t, (q, v, a) in enumerate(zip(*self.states, strict=True)):
-            out[t] = pin.computeJointTorqueRegressor(self.model, self.data, q, v, a)[:, index]
+            out[t] = np.atleast_2d(pin.computeJointTorqueRegressor(self.model, self.data, q, v, a))[:, index]
         return out if self.robot.coupling is None else np.einsum("mi,tmn->tin", self.robot.coupling, out)
 
     def applied(self) -> Array:

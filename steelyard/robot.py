@@ -248,7 +248,7 @@ def _bodies(
             [inertia.transform(_link_parameters(description, link), frames[link].placement) for link in links], axis=0
         )
         boxes = [b for link in links if (b := geometry.link_box(description.links[link], frames[link].placement))]
-        if parameters[0] > 0:
+        if not boxes and parameters[0] > 0:
             boxes.append(geometry.inertia_box(parameters))
         box = geometry.join(boxes) if boxes else (np.full(3, -0.05), np.full(3, 0.05))
         size = max(float(np.linalg.norm(box[1] - box[0])), 1e-3)

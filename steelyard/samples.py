@@ -24,6 +24,7 @@ from steelyard.robot import GRAVITY, Robot
 Array = np.ndarray
 
 GAP = 4.0  # a step of more than this many median steps splits the log
+MOVES = 0.05  # rad or m: joints that travel less say nothing about the band of the motion
 EDGE = 4  # samples dropped at either end, where derivatives of the spline are one-sided
 
 
@@ -32,14 +33,18 @@ class Filter:
     """Cut-off frequencies in Hz (−6 dB, symmetric Hamming low-pass of three periods); None: from the rate."""
 
     cutoff: float | None = None  # both sides of the equations; default min(10, rate/10)
-    kinematics: float | None = None  # positions and inertial sensors; default min(6·cutoff, rate/10)
+    kinematics: float | None = None  # positions and inertial sensors; default max(rate/10, 4·motion), at most 0.4·rate
     rate: float | None = None  # resample to this many samples a second; default the log's own
 
-    def at(self, rate: float) -> Filter:
-        """The same with every default filled in for a log of this rate."""
+    def at(self, rate: float, motion: float = 0.0) -> Filter:
+        """The same with every default filled in for a log of this rate whose motion reaches up to ``motion`` Hz."""
         rate = self.rate or rate
         cutoff = self.cutoff or min(10.0, rate / 10)
-        return Filter(cutoff, self.kinematics or min(6 * cutoff, rate / 10), rate)
+        return Filter(cutoff, self.kinematics or min(max(rate / 10, 4 * motion), 0.4 * rate), rate)
+
+    def for_logs(self, logs: Sequence[Log]) -> Filter:
+        """The same with every default filled in for these logs, taken together."""
+        return self.at(float(np.median([log_rate(log) for log in logs])), max(motion_band(log) for log in logs))
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,28 @@ def lowpass(rate: float, cutoff: float) -> Array:
 
 def log_rate(log: Log) -> float:
     """Samples a second, by the median step."""
-    return float(1 / np.median(np.diff(log.time)))
+    return float(np.round(1 / np.median(np.diff(log.time)), 6))
+
+
+def motion_band(log: Log) -> float:
+    """Frequency in Hz below which 99 % of every moving joint's velocity lies: what no filter may touch."""
+    rate = log_rate(log)
+    edges = np.concatenate([[0], gaps(log) + 1, [len(log)]])
+    longest = int(np.argmax(np.diff(edges)))
+    part = slice(int(edges[longest]), int(edges[longest + 1]))
+    time = log.time[part]
+    grid = np.arange(time[0], time[-1], 1 / rate)
+    if len(grid) < 16:
+        return 0.0
+    highest = 0.0
+    frequency = np.fft.rfftfreq(len(grid), 1 / rate)
+    for joint in log.names("q"):
+        q = np.interp(grid, time, log.columns[f"q.{joint}"][part])
+        if np.ptp(q) < MOVES:
+            continue
+        power = np.cumsum(np.abs(frequency * np.fft.rfft((q - q.mean()) * np.hanning(len(q)))) ** 2)
+        highest = max(highest, float(frequency[np.searchsorted(power, 0.99 * power[-1])]))
+    return highest
 
 
 def gaps(log: Log) -> Array:
@@ -185,6 +211,8 @@ def _segment(robot: Robot, log: Log, filter: Filter, torques: bool) -> Segment |
 def _base_motion(robot: Robot, log: Log, rate: float, smooth, derivative):  # type: ignore[no-untyped-def]
     """Angular velocity and acceleration, proper acceleration at the base origin, and up, all in base axes."""
     R = _orientation(log, smooth)
+    if R is not None:  # an IMU's own orientation: from its axes to those of the base
+        R = R @ imu_mount(robot, log, "quaternion_frame")[:3, :3].T
     imu_gyro, imu_acc = log.vector("imu.gyro"), log.vector("imu.acc")
     mount = imu_mount(robot, log)
     if imu_gyro is not None:
@@ -206,28 +234,29 @@ def _base_motion(robot: Robot, log: Log, rate: float, smooth, derivative):  # ty
         acc = acc - np.cross(alpha, lever) - np.cross(gyro, np.cross(gyro, lever))
     elif against_gravity is not None and (linear := log.vector("base.acceleration")) is not None:
         acc = smooth(linear) + GRAVITY * against_gravity
+    elif against_gravity is not None and (velocity := log.vector("base.velocity")) is not None:
+        v = smooth(velocity)
+        acc = np.column_stack([derivative(x) for x in v.T]) + np.cross(gyro, v) + GRAVITY * against_gravity
     elif R is not None and (position := log.vector("base.position")) is not None:
         world = np.column_stack([derivative(p, 2) for p in smooth(position).T])
         acc = np.einsum("tki,tk->ti", R, world + GRAVITY * np.array([0.0, 0.0, 1.0]))
     else:
         raise _lacks(
             log, "how the base accelerates",
-            "Add imu.acc.x…z, or base.quaternion.x…w with base.acceleration.x…z or base.position.x…z",
+            "Add imu.acc.x…z, or base.quaternion.x…w with base.acceleration, base.velocity or base.position",
         )  # fmt: skip
     up = against_gravity if against_gravity is not None else _tilt(gyro, acc, rate)
     return gyro, alpha, acc, up
 
 
-def imu_mount(robot: Robot, log: Log) -> Array:
+def imu_mount(robot: Robot, log: Log, key: str = "imu_frame") -> Array:
     """(4, 4) pose of the inertial sensor in the base frame."""
-    name = log.metadata.get("imu_frame")
+    name = log.metadata.get(key)
     if name is None:
         return np.eye(4)
     frame = robot.frame(str(name))
     if frame.joint != 1:
-        raise LogError(
-            Finding(f"{log.source}, imu_frame", f"{name!r} is not on the base body", "Use the IMU on the base")
-        )
+        raise LogError(Finding(f"{log.source}, {key}", f"{name!r} is not on the base body", "Use the IMU on the base"))
     return frame.placement
 
 

@@ -30,6 +30,8 @@ class Score:
     correlation: dict[str, float | None]  # row → −1 … 1; None where the measurement is constant
     relative: float | None
     relative_filtered: float | None
+    squares: tuple[float, float] = (0.0, 0.0)  # Σ error², Σ measured², to pool scores with
+    squares_filtered: tuple[float, float] = (0.0, 0.0)
 
     def as_json(self) -> dict[str, Any]:
         """The entry of ``estimate.json``."""
@@ -67,6 +69,8 @@ def score(rows: Rows, theta: Array, log: Log, role: Role) -> tuple[Score, Series
         {name: _correlation(predicted[:, k], tau[:, k]) for k, name in enumerate(rows.names)},
         _ratio(e, tau),
         _ratio(both[0] - both[1], both[1]),
+        (float(np.sum(e**2)), float(np.sum(tau**2))),
+        (float(np.sum((both[0] - both[1]) ** 2)), float(np.sum(both[1] ** 2))),
     )
     units = tuple(row_unit(rows, name) for name in rows.names)
     return result, Series(log.source, role, rows.names, units, np.concatenate(times), tau, predicted)

@@ -254,6 +254,19 @@ def test_base_velocities_and_accelerations_give_the_same_base_motion(robots):
     check_base(one(robots["floating"], joint_log(t, **given))[0])
 
 
+def test_base_velocity_and_orientation_give_the_same_base_motion(robots):
+    """v̇ + ω × v in axes that turn, gravity from the orientation."""
+    t = times()
+    R, gyro, _, _, position, _ = base_truth(t)
+    world = make_interp_spline(t, position, k=5).derivative()(t)
+    given = xyz("base.quaternion", quaternions(R), "xyzw") | xyz("base.velocity", np.einsum("tki,tk->ti", R, world))
+    alone, _ = one(robots["floating"], joint_log(t, **given))
+    R = check_base(alone)
+    np.testing.assert_allclose(alone.up, R[:, 2, :], rtol=0, atol=0.002)
+    with_gyro, _ = one(robots["floating"], joint_log(t, **given, **xyz("base.angular_velocity", gyro)))
+    check_base(with_gyro)
+
+
 def test_the_sign_of_a_quaternion_does_not_matter(robots):
     t = times()
     R, *_, position, _ = base_truth(t)
@@ -302,3 +315,21 @@ def test_an_imu_on_a_moving_link_is_refused(robots):
     log = Log.from_columns({"time": t, **joint_log(t, **imu(t)).columns}, {"imu_frame": "arm"})
     with pytest.raises(LogError, match="'arm' is not on the base body"):
         one(robots["floating"], log)
+
+
+def test_an_orientation_given_in_the_axes_of_the_imu_is_turned_to_those_of_the_base(robots):
+    t = times()
+    half = 0.2 * np.sin(t)  # about x of the base, as is the mount: angles add
+    still = {f"imu.{kind}.{c}": np.zeros_like(t) for kind in ("gyro", "acc") for c in "xyz"}
+
+    def up(angle, metadata):
+        zero = np.zeros_like(t)
+        quaternion = dict(zip("xyzw", (np.sin(angle), zero, zero, np.cos(angle)), strict=True))
+        columns = {f"base.quaternion.{c}": values for c, values in quaternion.items()}
+        log = Log.from_columns({"time": t, "q.j": zero, "tau.j": zero, **still, **columns}, metadata)
+        return one(robots["floating"], log)[0].up
+
+    expected = up(half, {"imu_frame": "imu"})
+    np.testing.assert_allclose(up(half + TILT / 2, {"quaternion_frame": "imu"}), expected, atol=1e-6)
+    with pytest.raises(LogError, match="quaternion_frame: 'arm' is not on the base body"):
+        up(half, {"quaternion_frame": "arm"})

@@ -9,7 +9,6 @@ import numpy as np
 
 from steelyard.certify import Certificate, certify
 from steelyard.errors import Finding, SolveError
-from steelyard.identifiable import Subspace
 from steelyard.information import Information
 from steelyard.solve import conic, newton
 from steelyard.solve.problem import Problem, Solution
@@ -46,11 +45,13 @@ def certified(
     )  # fmt: skip
 
 
-def least_squares(information: Information, reference: Array, space: Subspace) -> Array:
+def least_squares(information: Information, reference: Array, basis: Array) -> Array:
     """Base parameters by least squares, everything else at the reference (Ayusawa 30–32).
 
-    θ = Z⁺φ̂ + (1 − Z⁺Z) θ_ref, with ``space`` giving the row space of Z, from structure or from data.
+    θ = θ_ref + basis·y. With ``Subspace.seen`` as basis that is Z⁺φ̂ + (1 − Z⁺Z) θ_ref.
     """
-    V = space.seen
-    y = np.linalg.lstsq(information.R @ V, information.z - information.R @ reference, rcond=1e-15)[0]
-    return np.asarray(reference + V @ y)
+    A = information.R @ basis
+    scale = np.linalg.norm(A, axis=0)
+    scale[scale == 0] = 1.0
+    y = np.linalg.lstsq(A / scale, information.z - information.R @ reference, rcond=1e-14)[0] / scale
+    return np.asarray(reference + basis @ y)

@@ -97,7 +97,7 @@ def _inertial(values: tuple[float, np.ndarray, np.ndarray], margin: str) -> str:
 
 
 def _is_relative(filename: str) -> bool:
-    return bool(filename) and "://" not in filename and not Path(filename).is_absolute()
+    return bool(filename) and "://" not in filename
 
 
 def _mesh_edit(source: bytes, mesh: Node, path: Path) -> tuple[int, int, str]:
