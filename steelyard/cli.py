@@ -77,6 +77,9 @@ def identify(
     robust: Annotated[bool, typer.Option(help="Let outliers count less (Huber loss).")] = False,
     cutoff: Annotated[float | None, typer.Option(metavar="HZ", help="Low-pass of both sides of the equations.")] = None,
     kinematics_cutoff: Annotated[float | None, typer.Option(metavar="HZ", help="Low-pass of the motion.")] = None,
+    delay: Annotated[
+        float, typer.Option(metavar="S", help="Seconds by which torques come after the motion (`check` measures it).")
+    ] = 0.0,
     gravity: Annotated[
         tuple[float, float, float] | None, typer.Option(metavar="X Y Z", help="m/s², of a tilted fixed base.")
     ] = None,
@@ -94,7 +97,9 @@ def identify(
         base=base, equations=equations, method=method, prior=prior,
         regularisation=regularisation, null_space=null_space, friction=friction,
         links=_listed(links), feet=_listed(feet), lock=_locks(lock), repair_prior=repair_prior, robust=robust,
-        filter=Filter(_positive("--cutoff", cutoff), _positive("--kinematics-cutoff", kinematics_cutoff)),
+        filter=Filter(
+            _positive("--cutoff", cutoff), _positive("--kinematics-cutoff", kinematics_cutoff), delay=delay
+        ),
         gravity=gravity,
     )  # fmt: skip
     inputs = [*logs, *(validate or []), *([mapping] if mapping else [])]

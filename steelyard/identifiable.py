@@ -214,11 +214,10 @@ def long_run_covariance(
     for block in blocks:
         Y = np.einsum("ij,tjn->tin", W, block.Y)
         residual = block.target @ W.T - Y @ theta
-        if robust:
-            weight = huber(residual, noise)
-            Y, residual = Y * weight[:, :, None], residual * weight
-        squares += float(np.sum(residual**2))
-        count += len(Y) * float(np.sum(1 / kappa))
+        weight = huber(residual, noise) if robust else np.ones_like(residual)
+        Y = Y * weight[:, :, None]
+        squares += float(np.sum((residual * weight**2) ** 2))  # Huber: E[ψ²] over the share that the loss does not bend
+        count += float(np.sum((weight == 1) / kappa))
         both = Y if block.first else np.concatenate([tail, Y])
         start = len(both) - len(Y)
         summed = 0.5 * Y * (rho[0] / kappa)[None, :, None]  # later sample with each earlier one, and itself by half

@@ -30,17 +30,18 @@ EDGE = 4  # samples dropped at either end, where derivatives of the spline are o
 
 @dataclass(frozen=True)
 class Filter:
-    """Cut-off frequencies in Hz (−6 dB, symmetric Hamming low-pass of three periods); None: from the rate."""
+    """Cut-off frequencies in Hz (symmetric Hamming low-pass of three periods); None: from the log."""
 
     cutoff: float | None = None  # both sides of the equations; default min(10, rate/10)
     kinematics: float | None = None  # positions and inertial sensors; default max(rate/10, 4·motion), at most 0.4·rate
     rate: float | None = None  # resample to this many samples a second; default the log's own
+    delay: float = 0.0  # s by which torques and forces come after the motion they belong to
 
     def at(self, rate: float, motion: float = 0.0) -> Filter:
         """The same with every default filled in for a log of this rate whose motion reaches up to ``motion`` Hz."""
         rate = self.rate or rate
         cutoff = self.cutoff or min(10.0, rate / 10)
-        return Filter(cutoff, self.kinematics or min(max(rate / 10, 4 * motion), 0.4 * rate), rate)
+        return Filter(cutoff, self.kinematics or min(max(rate / 10, 4 * motion), 0.4 * rate), rate, self.delay)
 
     def for_logs(self, logs: Sequence[Log]) -> Filter:
         """The same with every default filled in for these logs, taken together."""
@@ -78,6 +79,11 @@ def lowpass(rate: float, cutoff: float) -> Array:
         return np.ones(1)
     half = int(np.ceil(1.5 * rate / cutoff))
     return np.asarray(firwin(2 * half + 1, cutoff, fs=rate, window="hamming"))
+
+
+def sharpened(taps: Array) -> Array:
+    """Taps of gain H(2 − H): flatter where a low-pass lets pass, twice as long."""
+    return np.asarray(np.pad(2 * taps, len(taps) // 2) - np.convolve(taps, taps))
 
 
 def log_rate(log: Log) -> float:
@@ -146,29 +152,31 @@ def prepare(robot: Robot, log: Log, filter: Filter, *, torques: bool) -> tuple[l
 
 def _needed(filter: Filter) -> int:
     assert filter.rate is not None and filter.cutoff is not None and filter.kinematics is not None
-    both = len(lowpass(filter.rate, filter.cutoff)) + len(lowpass(filter.rate, filter.kinematics))
+    both = len(lowpass(filter.rate, filter.cutoff)) + len(sharpened(lowpass(filter.rate, filter.kinematics)))
     return both + 2 * EDGE + 8
 
 
 def _segment(robot: Robot, log: Log, filter: Filter, torques: bool) -> Segment | None:
     assert filter.rate is not None and filter.kinematics is not None
     rate = filter.rate
-    count = int(np.floor((log.time[-1] - log.time[0]) * rate * (1 + 1e-9))) + 1
+    moved = log.time + filter.delay  # when the torque of a motion is measured
+    start, stop = max(log.time[0], moved[0]), min(log.time[-1], moved[-1])
+    count = int(np.floor((stop - start) * rate * (1 + 1e-9))) + 1
     if count < _needed(filter) or len(log) < 8:
         return None
-    grid = log.time[0] + np.arange(count) / rate
-    even = len(log) == count and np.max(np.abs(log.time - grid)) < 1e-3 / rate
-    taps = lowpass(rate, filter.kinematics)
+    grid = start + np.arange(count) / rate
+    even = filter.delay == 0 and len(log) == count and np.max(np.abs(log.time - grid)) < 1e-3 / rate
+    taps = sharpened(lowpass(rate, filter.kinematics))
     half = len(taps) // 2
     inner = slice(half + EDGE, count - half - EDGE)
 
-    def raw(values: Array) -> Array:
+    def raw(values: Array, stamps: Array = log.time) -> Array:
         """On the even grid, not filtered."""
-        return values if even else np.asarray(make_interp_spline(log.time, values, k=3)(grid))
+        return values if even else np.asarray(make_interp_spline(stamps, values, k=3)(grid))
 
     def smooth(values: Array) -> Array:
-        """Filtered, on the part of the grid that the filter fills."""
-        return np.asarray(np.apply_along_axis(np.convolve, 0, raw(values), taps, "valid"))
+        """Motion, filtered, on the part of the grid that the filter fills."""
+        return np.asarray(np.apply_along_axis(np.convolve, 0, raw(values, moved), taps, "valid"))
 
     def derivative(values: Array, order: int = 1) -> Array:
         spline = make_interp_spline(grid[half : count - half], values, k=5)

@@ -224,3 +224,12 @@ def test_mjcf_and_urdf_of_one_robot_give_the_same_answer(arm, tmp_path):
     urdf, mjcf = identify("demo_arm", [arm.train], options), identify(tmp_path / "arm.xml", [arm.train], options)
     for body in urdf.estimate.bodies:
         np.testing.assert_allclose(mjcf.estimate.body(body.name).parameters, body.parameters, atol=2e-5)
+
+
+def test_a_known_delay_of_the_torque_is_taken_back(arm):
+    log = simulate_arm(arm.robot, arm.truth, seed=9, seconds=10, noise="low")
+    late = {c: np.interp(log.time - 0.02, log.time, v) if c.startswith("tau.") else v for c, v in log.columns.items()}
+    delayed = replace(log, columns=late)
+    plain = identify("demo_arm", [delayed])
+    shifted = identify("demo_arm", [delayed], Options(filter=Filter(delay=0.02)))
+    assert shifted.estimate.fit.relative_filtered < 0.2 * plain.estimate.fit.relative_filtered

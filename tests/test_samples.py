@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.interpolate import make_interp_spline
 
 from steelyard.errors import LogError
 from steelyard.log import Log
@@ -37,7 +38,8 @@ def gain(frequency, filter, rate=RATE):
     """What the kinematics filter makes of a sine: a real factor, since its taps are symmetric."""
     taps = lowpass(rate, filter.kinematics)
     k = np.arange(len(taps)) - len(taps) // 2
-    return float(np.sum(taps * np.cos(2 * np.pi * frequency * k / rate)))
+    H = float(np.sum(taps * np.cos(2 * np.pi * frequency * k / rate)))
+    return H * (2 - H)  # sharpened
 
 
 def one(robot, log, filter=None, torques=True):

@@ -267,3 +267,17 @@ def test_filip_keeps_six_digits_when_split_in_five():
     assert digits(info.solve(), FILIP_CERTIFIED) >= 6
     deviation = np.sqrt(info.cost(info.solve()) / (82 - 11))
     assert deviation == pytest.approx(0.334801051324544e-02, rel=1e-6)
+
+
+def test_columns_of_rounding_dust_count_for_nothing():
+    """A column that should be zero and is 1e-17 must not be scaled up to one: it has no direction and no solution."""
+    rng = np.random.default_rng(0)
+    Y = rng.normal(size=(50, N))
+    Y[:, 1] = 1e-17 * rng.normal(size=50)
+    info = Information.of(Y, Y @ [1.0, 1.0, -2.0, 3.0])
+    assert info.rank() == N - 1
+    np.testing.assert_allclose(info.solve(), [1.0, 0.0, -2.0, 3.0], atol=1e-12)
+    small = Y * [1.0, 1.0, 1e-9, 1.0]
+    small[:, 1] = rng.normal(size=50) * 1e-9
+    assert Information.of(small, small.sum(axis=1)).rank() == N, "a small unit is no dust"
+    np.testing.assert_allclose(Information.of(small, small.sum(axis=1)).solve(), 1.0, rtol=1e-6)

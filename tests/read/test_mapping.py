@@ -674,7 +674,7 @@ def test_identify_reads_foreign_logs_through_a_mapping(steelyard, arm, foreign, 
     path, mapping = foreign
     with path.open("a") as file:
         file.write("12.3,4")
-    arguments = ["--friction", "all", "--validate", path, "--mapping", mapping]
+    arguments = ["--friction", "all", "--mapping", mapping]
     done = steelyard("identify", "demo_arm", path, "-o", tmp_path / "out", *arguments)
     assert done.code == 0, done.err
     plain = steelyard("identify", "demo_arm", arm.train, "-o", tmp_path / "plain", "--friction", "all")

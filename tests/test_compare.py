@@ -1,0 +1,60 @@
+"""An estimate and the robot that was exported with it are the same robot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from steelyard import Options, identify
+from steelyard.compare import compare
+from steelyard.read.table import read_log, write_log
+from steelyard.robot import Robot
+from steelyard.simulate.arm import simulate_arm
+from steelyard.simulate.truth import perturbed
+from steelyard.write.results import write_results
+from tests.motions import installed
+
+
+def assert_same(differences, bodies, close=1e-6):
+    assert [d.body for d in differences] == bodies
+    for d in differences:
+        assert d.mass[0] == pytest.approx(d.mass[1], rel=1e-9)
+        assert d.com_distance < 1e-9
+        assert d.inertia_distance < close
+        assert d.deviations < 1e3 * close
+
+
+def write(result, folder):
+    write_results(result, folder)
+    return folder, folder / "robot.urdf", [b.name for b in result.estimate.bodies]
+
+
+def test_an_estimate_agrees_with_the_robot_that_was_exported_with_it(arm, tmp_path):
+    folder, urdf, bodies = write(identify("demo_arm", [arm.train], Options(friction="all")), tmp_path / "out")
+    assert_same(compare(folder, urdf), bodies)
+    assert_same(compare(urdf, folder / "estimate.json"), bodies)
+    assert max(d.deviations for d in compare(folder, arm.robot.description.path)) > 1
+
+
+def test_so_it_does_where_a_joint_without_columns_was_locked(steelyard, arm, tmp_path):
+    log = read_log(arm.train)
+    columns = {k: v for k, v in log.columns.items() if "wrist_3" not in k}
+    write_log(tmp_path / "five.npz", type(log)(log.time, columns))
+    out = tmp_path / "out"
+    steelyard("identify", "demo_arm", tmp_path / "five.npz", "-o", out, "--friction", "all")
+    assert_same(compare(out, out / "robot.urdf"), [b.name for b in arm.robot.bodies[:-1]])
+    done = steelyard("compare", out, out / "robot.urdf")
+    assert done.code == 0
+    assert "5 of 5 bodies agree" in done.out
+
+
+@installed
+def test_so_it_does_where_a_hand_is_locked(tmp_path):
+    free = Robot.load("panda")
+    fingers = {joint: 0.0 for joint in free.joints if "finger" in joint}
+    assert fingers
+    robot = Robot.load("panda", lock=fingers)
+    log = simulate_arm(robot, perturbed(robot, np.random.default_rng(1)), seed=1, seconds=6)
+    folder, urdf, bodies = write(identify("panda", [log]), tmp_path / "out")
+    assert len(bodies) == 7
+    assert_same(compare(folder, urdf), bodies, close=2e-5)  # bodies at the edge of physics are repaired on reading

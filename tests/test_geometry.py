@@ -1,0 +1,84 @@
+"""Shapes tell how big a body is and where it touches, also when they are many, odd or broken."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+
+from steelyard import geometry, inertia
+from steelyard.contact import foot
+from steelyard.robot import Robot
+
+LEG = """<mujoco><worldbody><body name="trunk" pos="0 0 1"><freejoint/><geom type="box" size=".2 .1 .05" mass="5"/>
+<body name="shank" pos=".2 0 0"><joint name="knee" axis="0 1 0"/>{}</body></body></worldbody></mujoco>"""
+CAPSULE = '<geom type="capsule" size=".015" fromto="0 0 0 0 0 -.2" mass=".2"/>'
+BALL = '<geom type="sphere" size=".025" pos="0 0 -.22" mass=".05"/>'
+PART = """<robot name="part"><link name="world"/><link name="arm"><inertial><origin xyz="0.1 0 0"/><mass value="3"/>
+<inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0" ixz="0" iyz="0"/></inertial>{}</link>
+<joint name="j" type="continuous"><parent link="world"/><child link="arm"/><axis xyz="0 0 1"/></joint></robot>"""
+
+
+@pytest.fixture
+def part(tmp_path):
+    """A body with a mesh file of these bytes."""
+
+    def load(content, name="mesh.stl"):
+        (tmp_path / name).write_bytes(content)
+        shape = f'<collision><geometry><mesh filename="{name}"/></geometry></collision>'
+        (tmp_path / "part.urdf").write_text(PART.format(shape))
+        return Robot.load(tmp_path / "part.urdf").bodies[0]
+
+    return load
+
+
+def stl(points):
+    """One triangle, as binary STL."""
+    return b"\0" * 80 + struct.pack("<I", 1) + struct.pack("<12f", 0, 0, 1, *np.ravel(points)) + b"\0\0"
+
+
+@pytest.mark.parametrize("order", [CAPSULE + BALL, BALL + CAPSULE])
+def test_a_foot_of_a_capsule_and_a_ball_touches_with_the_ball(tmp_path, order):
+    pytest.importorskip("mujoco")
+    (tmp_path / "leg.xml").write_text(LEG.format(order))
+    robot = Robot.load(tmp_path / "leg.xml", base="floating")
+    found = foot(robot, "shank")
+    assert not found.surface
+    assert found.radius == pytest.approx(0.025)
+    np.testing.assert_allclose(found.centre, [0, 0, -0.22], atol=1e-9)
+
+
+def test_a_capsule_alone_has_no_ball(tmp_path):
+    pytest.importorskip("mujoco")
+    (tmp_path / "leg.xml").write_text(LEG.format(CAPSULE))
+    assert foot(Robot.load(tmp_path / "leg.xml", base="floating"), "shank").radius == 0
+
+
+def test_a_mesh_that_can_be_read_is_the_box(part):
+    body = part(stl([[0, 0, 0], [1, 0, 0.5], [0, 2, 0]]))
+    np.testing.assert_allclose(body.box, [[0, 0, 0], [1, 2, 0.5]], atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["mesh.stl", "mesh.obj", "mesh.dae"])
+@pytest.mark.parametrize("content", [b"", b"not a mesh at all", b"\0" * 84, b"\xff" * 200, b"solid x\nfacet"],
+                         ids=["empty", "text", "zeros", "ones", "cut off"])  # fmt: skip
+def test_a_broken_mesh_leaves_the_box_to_the_inertia(part, name, content):
+    body = part(content, name)
+    np.testing.assert_allclose(body.box, geometry.inertia_box(body.parameters))
+    assert body.size > 0
+
+
+def test_a_mesh_of_a_bomb_of_triangles_leaves_the_box_to_the_inertia(part):
+    """The header promises four thousand million triangles; the file has one."""
+    content = bytearray(stl([[0, 0, 0], [1, 0, 0], [0, 1, 0]]))
+    content[80:84] = b"\xff\xff\xff\xff"
+    body = part(bytes(content))
+    assert np.isfinite(body.size)
+
+
+def test_box_and_inertia_are_inverse_for_a_uniform_box():
+    box = np.array([-0.1, 0.0, 0.2]), np.array([0.3, 0.1, 0.5])
+    parameters = geometry.box_inertia(2.5, box)
+    assert inertia.is_consistent(parameters, 0.5)
+    np.testing.assert_allclose(geometry.inertia_box(parameters), box, atol=1e-12)

@@ -1,0 +1,265 @@
+"""Who said so, data or prior: verdicts, intervals, beliefs, and when an answer is to be trusted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from steelyard import Options, geometry, identify, inertia
+from steelyard import prior as priors
+from steelyard.identifiable import BodyVerdict, Subspace, Uncertainty, uncertainty
+from steelyard.identification import solve
+from steelyard.information import Information
+from steelyard.plan import Plan
+from steelyard.read.description import read_description
+from steelyard.regressor import Columns, Rows
+from steelyard.robot import Robot, build
+from steelyard.simulate.truth import perturbed
+from steelyard.write.results import write_results
+from tests.motions import segment
+
+HINGE = """<robot name="hinge"><link name="world"/><link name="arm">
+<inertial><origin xyz="{com}"/><mass value="2"/>
+<inertia ixx="{x}" iyy="{y}" izz="{z}" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><origin xyz="0.1 0.05 0"/><geometry><box size="0.4 0.1 0.2"/></geometry></collision></link>
+<joint name="hinge" type="revolute"><parent link="world"/><child link="arm"/><axis xyz="0 1 0"/>
+<limit lower="-3" upper="3" effort="20" velocity="2"/></joint></robot>"""
+
+
+@pytest.fixture(scope="module")
+def identified(arm):
+    return identify("demo_arm", [arm.train], Options(friction="all"), validate=[arm.test])
+
+
+def hinge(folder, com="0.05 0 0", x=0.02, y=0.05, z=0.04):
+    path = folder / f"hinge {x}.urdf"
+    path.write_text(HINGE.format(com=com, x=x, y=y, z=z))
+    return build(read_description(path), base="fixed")
+
+
+def known(data_std, prior_std):
+    """Parameters seen one by one with these widths (None: not at all), believed to within those."""
+    seen = [k for k, s in enumerate(data_std) if s is not None]
+    unit = np.eye(len(data_std))[:, seen]
+    space = Subspace(np.ones(len(data_std)), np.ones(len(seen)), unit, unit @ unit.T)
+    root = unit * np.array([data_std[k] for k in seen])
+    return Uncertainty(space, root, np.diag(np.square(prior_std)), np.diag(np.square(prior_std)))
+
+
+@pytest.mark.parametrize(("data", "prior", "verdict"), [
+    (0.09, 1.0, "identified"),
+    (0.11, 1.0, "partly"),
+    (0.9, 1.0, "partly"),
+    (1.1, 1.0, "prior"),
+    (0.05, 0.04, "prior"),  # a twentieth of its scale, but the belief was narrower already
+    (None, 1.0, "prior"),
+])  # fmt: skip
+def test_a_verdict_compares_the_data_with_the_scale_and_with_the_prior(data, prior, verdict):
+    unc = known([0.01, data], [1.0, prior])
+    assert unc.verdict(np.array([0.0, 1.0]), 1.0) == verdict
+    assert unc.verdict(np.array([1.0, 0.0]), 1.0) == "identified"
+    assert unc.verdict(np.array([0.0, 2.0]), 2.0) == verdict, "a unit changes no verdict"
+
+
+def test_a_sum_is_no_better_known_than_its_worst_term():
+    unc = known([0.01, 0.5, None], [1.0, 1.0, 1.0])
+    assert unc.verdict(np.array([1.0, 1.0, 0.0]), 1.0) == "partly"
+    assert unc.verdict(np.array([1.0, 0.0, 1e-3]), 1.0) == "prior"
+
+
+@pytest.mark.parametrize("verdicts", [
+    ("identified", "partly", "identified"), ("prior", "identified", "partly"), ("identified",) * 3,
+])  # fmt: skip
+def test_a_body_is_as_good_as_the_worst_that_is_said_about_it(verdicts):
+    expected = next(v for v in ("prior", "partly", "identified") if v in verdicts)
+    assert BodyVerdict(*verdicts).worst == expected
+
+
+def test_no_single_link_of_an_arm_is_called_identified_though_most_base_parameters_are(identified):
+    """Masses of an arm's links only show in sums, whatever the motion."""
+    assert {b.verdict.mass for b in identified.estimate.bodies} == {"prior"}
+    assert {b.verdict.worst for b in identified.estimate.bodies} == {"prior"}
+    assert 0 < identified.estimate.base_identified < identified.estimate.base_count
+
+
+def test_with_white_noise_the_posterior_is_the_inverse_of_both_informations():
+    rng = np.random.default_rng(0)
+    Y, K = rng.normal(size=(40, 4)), np.diag([0.5, 1.0, 2.0, 4.0]) + 0.1 * rng.normal(size=(4, 4))
+    Y[:, 3] = 0.0
+    info = Information.of(Y, np.zeros(40))
+    space = Subspace.of(info.R, np.array([1.0, 2.0, 0.5, 1.0]))
+    unc = uncertainty(space, info, Y.T @ Y, K)
+    np.testing.assert_allclose(unc.posterior, np.linalg.inv(Y.T @ Y + K.T @ K), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(unc.prior, np.linalg.inv(K.T @ K), rtol=1e-9)
+    assert unc.std(np.eye(4)[3]) > 0.2, "what no row sees stays as wide as the belief"
+    assert unc.std_data(np.eye(4)[3]) is None
+    one = np.eye(4)[0]
+    assert unc.std_data(one) == pytest.approx(np.sqrt(np.linalg.inv(Y[:, :3].T @ Y[:, :3])[0, 0]))
+    assert unc.std(one) < unc.std_data(one)
+
+
+def test_noise_that_remembers_widens_data_and_posterior_alike():
+    rng = np.random.default_rng(1)
+    Y, K = rng.normal(size=(40, 3)), 1e-6 * np.eye(3)
+    info = Information.of(Y, np.zeros(40))
+    space = Subspace.of(info.R, np.ones(3))
+    once, nine = (uncertainty(space, info, factor * Y.T @ Y, K) for factor in (1, 9))
+    for g in np.eye(3):
+        assert nine.std_data(g) == pytest.approx(3 * once.std_data(g))
+        assert nine.std(g) == pytest.approx(3 * once.std(g), rel=1e-6)
+
+
+def test_intervals_of_least_squares_are_the_datas_where_the_data_see(arm):
+    found = identify("demo_arm", [arm.train], Options(friction="all", method="least-squares"))
+    pulled = identify("demo_arm", [arm.train], Options(friction="all"))
+    pairs = [(s, d) for b in found.estimate.bodies for s, d in zip(b.std, b.std_data, strict=True) if d is not None]
+    assert len(pairs) > 10
+    np.testing.assert_allclose(*zip(*pairs, strict=True), rtol=1e-6)
+    narrower = [s / d for b in pulled.estimate.bodies for s, d in zip(b.std, b.std_data, strict=True) if d is not None]
+    assert min(narrower) < 0.9, "a belief that pulls also narrows"
+
+
+def test_what_least_squares_does_not_see_is_as_wide_as_the_belief():
+    rng = np.random.default_rng(2)
+    Y = np.column_stack([rng.normal(size=(30, 2)), np.zeros(30)])
+    info = Information.of(Y, np.zeros(30))
+    unc = uncertainty(Subspace.of(info.R, np.ones(3)), info, Y.T @ Y, np.diag([1.0, 1.0, 1 / 7]), pulled=False)
+    assert unc.std(np.eye(3)[2]) == pytest.approx(7.0)
+    assert unc.std(np.eye(3)[0]) == pytest.approx(unc.std_data(np.eye(3)[0]))
+
+
+def test_the_mean_of_a_box_prior_is_a_uniform_box_of_the_described_mass(tmp_path):
+    robot = hinge(tmp_path)
+    mean = priors.make(robot, Columns(("arm",)), "box").mean
+    mass, com, I = inertia.unpack(mean)
+    assert mass == 2.0
+    np.testing.assert_allclose(com, [0.1, 0.05, 0.0])
+    np.testing.assert_allclose(I, np.diag([0.1**2 + 0.2**2, 0.4**2 + 0.2**2, 0.4**2 + 0.1**2]) / 6, atol=1e-15)
+    np.testing.assert_array_equal(priors.make(robot, Columns(("arm",)), "cad").mean, robot.bodies[0].parameters)
+
+
+def test_a_box_prior_of_a_body_with_shapes_does_not_depend_on_its_described_inertia(tmp_path):
+    one = priors.make(hinge(tmp_path), Columns(("arm",)), "box")
+    other = priors.make(hinge(tmp_path, "-0.1 0.02 0.03", 0.005, 0.006, 0.007), Columns(("arm",)), "box")
+    for field in ("mean", "K", "scale"):
+        np.testing.assert_allclose(getattr(one, field), getattr(other, field), rtol=1e-9, atol=1e-12)
+
+
+def test_the_prior_that_was_asked_for_is_the_one_that_is_reported(arm, identified):
+    box = identify("demo_arm", [arm.train], Options(friction="all", prior="box"))
+    for body, cad in zip(box.estimate.bodies, identified.estimate.bodies, strict=True):
+        described = arm.robot.body(body.name)
+        np.testing.assert_allclose(body.prior, geometry.box_inertia(described.parameters[0], described.box))
+        np.testing.assert_array_equal(cad.prior, described.parameters)
+        assert np.linalg.norm(body.prior - cad.prior) > 1e-3 * np.linalg.norm(cad.prior[4:])
+
+
+def test_an_entropic_prior_pulls_with_the_weight_that_it_states():
+    """½‖Rθ − z‖² + Σ γ (tr J₀⁻¹J − log det J₀⁻¹J − 4), γ = 1/(2·0.5²), is stationary; so with no other γ."""
+    robot = Robot.load("demo_arm")
+    columns = Columns(tuple(b.name for b in robot.bodies))
+    (block,) = Rows(robot, [segment(robot, np.random.default_rng(3), 60)], columns, "joint")
+    truth = np.concatenate(list(perturbed(robot, np.random.default_rng(4)).values()))
+    Y = block.Y.reshape(-1, columns.n)
+    info = Information.of(Y, Y @ truth, columns.names)
+    prior = priors.make(robot, columns)
+    theta, proof, _ = solve(Plan(robot, "joint", (), columns, ()), info, prior, Options(regularisation="entropic"))
+    assert proof.holds
+    pull = np.zeros(columns.n)
+    for body in robot.bodies:
+        at = columns.body(body.name)
+        slope = np.linalg.inv(inertia.pseudo(body.parameters)) - np.linalg.inv(inertia.pseudo(theta[at]))
+        pull[at] = np.einsum("kij,ij->k", inertia.PSEUDO_BASIS, slope)
+    data = info.R.T @ (info.R @ theta - info.z)
+    width = prior.std
+    off = {weight: np.abs((data + weight * pull) * width).max() for weight in (0.0, 1.0, 2.0, 4.0)}
+    assert off[2.0] < 1e-3 * min(off[0.0], off[1.0], off[4.0])
+
+
+def test_least_squares_in_the_directions_of_the_data_moves_nothing_that_the_prior_knows_better():
+    robot = Robot.load("demo_arm")
+    columns = Columns(tuple(b.name for b in robot.bodies))
+    (block,) = Rows(robot, [segment(robot, np.random.default_rng(3), 60)], columns, "joint")
+    Y = block.Y.reshape(-1, columns.n) / 3
+    info = Information.of(Y, Y @ (1.3 * robot.prior), columns.names)
+    prior = priors.make(robot, columns)
+    plan = Plan(robot, "joint", (), columns, ())
+    theta, proof, _ = solve(plan, info, prior, Options(method="least-squares", null_space="data"))
+    assert proof.holds
+    space = Subspace.of(info.R, prior.scale)
+    moved = space.V.T @ ((theta - robot.prior) / prior.scale)
+    weak = space.values < 1 / priors.RELATIVE
+    assert 3 < weak.sum() < len(weak) - 3
+    np.testing.assert_allclose(moved[weak], 0, atol=1e-9)
+    assert np.all(moved[~weak] != 0)
+
+
+def spoiled(estimate, what):
+    """The same estimate with one thing wrong."""
+    body = estimate.bodies[0]
+    flat = inertia.pack(1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0]))
+    return {
+        "certificate": replace(estimate, certificate=replace(estimate.certificate, gap=1e-3)),
+        "slope": replace(estimate, certificate=replace(estimate.certificate, kkt=1e-2)),
+        "count": replace(estimate, base=tuple(replace(p, identified=False) for p in estimate.base)),
+        "physics": replace(estimate, bodies=(replace(body, parameters=flat), *estimate.bodies[1:])),
+        "fit": replace(estimate, fit=replace(estimate.fit, relative_filtered=0.3)),
+        "held out": replace(
+            estimate, validation={k: replace(s, relative_filtered=0.3) for k, s in estimate.validation.items()}
+        ),
+    }[what]
+
+
+@pytest.mark.parametrize(("what", "code", "said"), [
+    ("certificate", 4, "could not be proved"),
+    ("slope", 4, "could not be proved"),
+    ("count", 4, "no base parameter"),
+    ("physics", 4, "not physical (shoulder_link)"),
+    ("fit", 0, "30 % of the measured torque is not explained"),
+    ("held out", 0, "30 % of the measured torque is not explained"),
+])  # fmt: skip
+def test_one_thing_wrong_is_enough_not_to_be_trusted(identified, what, code, said):
+    good = identified.estimate
+    assert good.trusted
+    assert good.exit_code == 0
+    assert good.sentence().startswith("Trusted")
+    bad = spoiled(good, what)
+    assert not bad.trusted
+    assert bad.exit_code == code
+    assert bad.sentence().startswith("Not to be trusted")
+    assert said in bad.sentence()
+    assert bad.as_json()["verdict"]["trusted"] is False
+
+
+def test_python_refuses_to_overwrite_an_input_too(identified, arm, tmp_path):
+    inputs = {str(tmp_path / "series.npz"): "0" * 64}
+    result = replace(identified, estimate=replace(identified.estimate, provenance={"inputs": inputs}))
+    with pytest.raises(Exception, match="would be overwritten"):
+        write_results(result, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("role", ["robot", "log", "held out", "mapping"])
+def test_an_input_that_a_result_would_replace_is_refused_before_any_work(steelyard, arm, tmp_path, monkeypatch, role):
+    def never(*_, **__):
+        raise AssertionError("nothing may be identified")
+
+    monkeypatch.setattr("steelyard.identification.identify", never)
+    file = tmp_path / {"robot": "robot.urdf", "mapping": "estimate.json"}.get(role, "series.npz")
+    file.write_text("mine")
+    robot, log = (file if role == "robot" else "demo_arm"), (file if role == "log" else arm.train)
+    more = {"held out": ["--validate", file], "mapping": ["--mapping", file]}.get(role, [])
+    done = steelyard("identify", robot, log, "-o", tmp_path, *more)
+    assert done.code == 2
+    assert f"{file.name}: is an input and would be overwritten" in done.err
+    assert file.read_text() == "mine"
+
+
+def test_the_folder_of_the_result_is_told_apart_from_the_folder_of_the_input(steelyard, arm, tmp_path):
+    (tmp_path / "in").mkdir()
+    source = tmp_path / "in" / "robot.urdf"
+    source.write_text(Robot.load("demo_arm").description.text)
+    done = steelyard("identify", source, arm.train, "-o", tmp_path / "out", "--friction", "all")
+    assert done.code == 0, done.err
