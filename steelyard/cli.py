@@ -8,15 +8,15 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from steelyard.terminal import print_bodies, print_end, print_table, shown_progress
+
 if TYPE_CHECKING:
-    from steelyard.identification import Identification
     from steelyard.log import Log
     from steelyard.plan import Options
 
@@ -136,7 +136,7 @@ def check(
         _draft(robot, log, write_mapping, as_json, mapping)
         return
     options = Options(base=base, equations=equations, feet=_listed(feet), lock=_locks(lock))
-    with _progress() as progress:
+    with shown_progress() as progress:
         found = survey(robot, log, progress, mapping, _topics(topic), options)
     if as_json:
         print(json.dumps(found.as_json(), indent=1, allow_nan=False, ensure_ascii=False))
@@ -159,7 +159,7 @@ def demo(
 
     if robot not in ROBOTS:
         raise UsageError(Finding(f"demo {robot!r}", "does not exist", f"Demos: {', '.join(ROBOTS)}"))
-    with _progress() as progress:
+    with shown_progress() as progress:
         shown = run_arm(robot, out, progress=progress)
         progress("writing")
         files = write_results(shown.result, out)
@@ -167,12 +167,12 @@ def demo(
         print(shown.result.estimate.to_json(), end="")
         return
     print("Arm demonstration: simulated, so the truth is known. Nothing below was told to the identification.\n")
-    _print_bodies(shown.result, truth=True)
+    print_bodies(shown.result, truth=True)
     print(
         f"\nDistance from the truth in base parameters (all that motion can show): description "
         f"{100 * shown.description_error:.1f} %, identified {100 * shown.estimate_error:.2f} %."
     )
-    _print_end(shown.result, files)
+    print_end(shown.result, files)
 
 
 @app.command()
@@ -194,7 +194,7 @@ def compare(
          "—" if d.deviations is None else f"{d.deviations:.1f} σ"]
         for d in differences
     ]  # fmt: skip
-    _table(
+    print_table(
         ["body", f"mass in A, kg ({a})", f"mass in B, kg ({b})", "CoM apart, mm", "inertia apart", "worst parameter"],
         rows,
     )
@@ -229,7 +229,7 @@ def robots(as_json: JsonOption = False) -> None:
     if as_json:
         print(json.dumps([{**e._asdict(), "path": str(e.path) if e.path else None} for e in entries], indent=1))
         return
-    _table(
+    print_table(
         ["name", "kind", "base", "joints", "from"],
         [[e.name, e.kind, e.base, "—" if e.joints is None else str(e.joints),
           e.source if e.path else f"{e.source} (not installed)"] for e in entries],
@@ -265,7 +265,7 @@ def _run_identify(
     from steelyard.write.results import write_results
 
     command = shlex.join(["steelyard", *sys.argv[1:]])
-    with _progress() as progress:
+    with shown_progress() as progress:
         result = run(
             robot, logs, options, validate=validate, mapping=mapping, command=command, progress=progress,
             save_problem=out.resolve().with_name(out.resolve().name + ".problem.npz"),
@@ -275,8 +275,8 @@ def _run_identify(
     if as_json:
         print(result.estimate.to_json(), end="")
     else:
-        _print_bodies(result)
-        _print_end(result, files)
+        print_bodies(result)
+        print_end(result, files)
     raise typer.Exit(result.estimate.exit_code)
 
 
@@ -300,89 +300,6 @@ def _draft(robot: str, log: Path, file: Path, as_json: bool, mapping: Path | Non
         return
     print(f"written: {file}")
     print(f"Complete it, then: {shlex.join(['steelyard', 'check', robot, str(log), '--mapping', str(file)])}")
-
-
-def _print_bodies(result: Identification, truth: bool = False) -> None:
-    estimate = result.estimate
-    header = ["body", "mass, kg", "who says so", "centre of mass, mm", "who says so", "inertia", "physical"]
-    if truth:
-        header[1:2] = ["described, kg", "identified, kg", "true, kg"]
-    rows = []
-    for b in estimate.bodies:
-        com = 1e3 * b.parameters[1:4] / b.mass if b.mass else b.parameters[1:4]
-        row = [
-            b.name,
-            f"{b.mass:.3f} ± {1.96 * b.std[0]:.2g}" if b.free else f"{b.mass:.3f}",
-            _says(b.verdict.mass) if b.free else "held fixed",
-            " ".join(f"{x:.1f}" for x in com),
-            _says(b.verdict.com) if b.free else "held fixed",
-            _says(b.verdict.inertia) if b.free else "held fixed",
-            "yes" if b.consistent else "NO",
-        ]
-        if truth:
-            row[1:2] = [f"{b.prior[0]:.3f}", row[1], f"{estimate.truth[b.name][0]:.3f}"]
-        rows.append(row)
-    _table(header, rows)
-    fit = estimate.fit
-    print(
-        f"\n{estimate.rows} rows ({estimate.equations}), {estimate.base_count} base parameters "
-        f"({estimate.base_identified} identified), condition {estimate.base_condition:.3g}"
-    )
-    print(f"fit: relative error {_percent(fit.relative)} (filtered {_percent(fit.relative_filtered)})")
-    for path, score in estimate.validation.items():
-        print(
-            f"held out {path}: relative error {_percent(score.relative)} (filtered {_percent(score.relative_filtered)})"
-        )
-    print(f"certificate: kkt {estimate.certificate.kkt:.1e}, gap {estimate.certificate.gap:.1e}")
-
-
-def _print_end(result: Identification, files: list[Path]) -> None:
-    from steelyard.write.results import has_report
-
-    for notice in result.estimate.notices:
-        print(f"note: {notice}")
-    print("written: " + ", ".join(str(f) for f in files if f.suffix in (".json", ".urdf", ".xml", ".html")))
-    if not has_report():
-        print('note: no report, its packages are missing: pip install "steelyard[report]"')
-    print(f"\n{result.estimate.sentence()}")
-
-
-def _says(verdict: str) -> str:
-    return {"identified": "data", "partly": "data, partly", "prior": "prior"}[verdict]
-
-
-def _percent(value: float | None) -> str:
-    return "—" if value is None else f"{100 * value:.2f} %"
-
-
-def _table(header: list[str], rows: list[list[str]]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in header:
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    Console(width=None if sys.stdout.isatty() else 140, markup=False, highlight=False).print(table)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """A line of progress on stderr: alive on a terminal, plain lines elsewhere."""
-    from rich.console import Console
-
-    console = Console(stderr=True, markup=False, highlight=False)
-    try:
-        if not console.is_terminal:
-            yield lambda text: console.print(f"… {text}")
-            return
-        with console.status("starting") as status:
-            yield lambda text: status.update(text)
-    except KeyboardInterrupt:
-        console.print("Stopped; no result was written.")
-        raise SystemExit(130) from None
 
 
 def _listed(values: list[str] | None) -> tuple[str, ...]:
@@ -433,7 +350,7 @@ def _list_topics(path: Path, as_json: bool) -> None:
     if as_json:
         print(json.dumps([vars(topic) for topic in found], indent=1, ensure_ascii=False))
         return
-    _table(["topic", "type", "messages", "Hz"], [[t.name, t.type, str(t.count), f"{t.rate:.1f}"] for t in found])
+    print_table(["topic", "type", "messages", "Hz"], [[t.name, t.type, str(t.count), f"{t.rate:.1f}"] for t in found])
 
 
 def _positive(name: str, value: Any) -> float | None:

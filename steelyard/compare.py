@@ -54,10 +54,12 @@ def _parameters(path: Path, other: Path) -> Mapping[str, Mapping[str, Any]]:
     description = read_description(path)
     base, lock = default_base(path, description), dict[str, float]()
     if other.is_dir() or other.suffix == ".json":  # the same bodies as the estimate has
-        welded = read_estimate(other)["bodies_welded"]
+        estimate = read_estimate(other)
+        welded, at = estimate["bodies_welded"], estimate.get("locked") or {}
         base = "floating" if any(description.root in links for links in welded.values()) else "fixed"
         inside = {link for name, links in welded.items() for link in links if link != name}
-        lock = {j.name: 0.0 for j in description.joints.values() if j.child in inside and j.kind != "fixed"}
+        held = [j.name for j in description.joints.values() if j.child in inside and j.kind != "fixed"]
+        lock = {name: float(at.get(name, 0.0)) for name in held}
     robot = build(description, base=base, lock=lock, repair=True)
     return {b.name: {"parameters": b.parameters.tolist(), "std": None, "verdict": "description"} for b in robot.bodies}
 

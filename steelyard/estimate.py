@@ -96,6 +96,7 @@ class Estimate:
     advice: str = ""
     total: Total | None = None
     truth: Mapping[str, Array] = field(default_factory=dict)  # body → (10,), in simulations
+    locked: Mapping[str, float] = field(default_factory=dict)  # joints held at a value, rad or m
 
     def body(self, name: str) -> BodyEstimate:
         """One body by its name."""
@@ -193,6 +194,7 @@ class Estimate:
             "total": vars(self.total) if self.total else None,
             "prior": {b.name: {"parameters": b.prior.tolist(), "std": b.prior_std.tolist()} for b in self.bodies},
             "truth": {name: {"parameters": p.tolist()} for name, p in self.truth.items()} or None,
+            "locked": dict(self.locked),
             "notices": list(self.notices),
         }
 

@@ -16,8 +16,6 @@ import numpy as np
 
 from steelyard import inertia, noise
 from steelyard import prior as priors
-from steelyard.certify import Certificate, certify
-from steelyard.compose import pseudo_inertia
 from steelyard.errors import Finding, UsageError
 from steelyard.estimate import BodyEstimate, Estimate, Total
 from steelyard.gains import drive_gains, with_gains
@@ -43,9 +41,8 @@ from steelyard.regressor import Block, Columns, Rows
 from steelyard.report.series import Series
 from steelyard.robot import Robot
 from steelyard.samples import Filter, prepare
-from steelyard.solve.certified import certified, least_squares
-from steelyard.solve.problem import Cone, Entropy, Problem, Solution
-from steelyard.validate import Score, score
+from steelyard.solve.methods import solve
+from steelyard.validate import Score, pooled, score
 
 Array = np.ndarray
 Progress = Callable[[str], None]
@@ -148,68 +145,18 @@ def identify(
         base_condition=space.condition,
         rows=info.rows,
         objective=0.5 * info.cost(theta),
-        fit=_pooled(scores[: len(fit_logs)]),
+        fit=pooled(scores[: len(fit_logs)]),
         validation={log.source: s for log, s in zip(held_out, scores[len(fit_logs) :], strict=True)},
         certificate=proof,
         provenance=_provenance(description, [*fit_logs, *held_out], command, filter, options),
         notices=tuple(dict.fromkeys(notices + _thin(plan, theta))),
         hidden=_hidden(plan, prior),
-        advice=_advice(plan, unc, prior, free, _pooled(scores[: len(fit_logs)])),
+        advice=_advice(plan, unc, prior, free, pooled(scores[: len(fit_logs)])),
         total=_total(plan, theta, free, unc) if plan.robot.floating else None,
         truth=_truth(plan, fit_logs[0], truth),
+        locked=dict(plan.robot.locked),
     )
     return Identification(estimate, plan.robot, plan.columns, theta, info, tuple(series))
-
-
-def solve(
-    plan: Plan, info: Information, prior: priors.Prior, options: Options, save: Path | None = None
-) -> tuple[Array, Certificate, Array]:
-    """θ, its certificate, and the indices that were free."""
-    columns, robot = plan.columns, plan.robot
-    chosen = {robot.body(link).name for link in options.links} or set(columns.bodies)
-    held = [b for b in columns.bodies if b not in chosen]
-    known = np.array([i for b in held for i in range(columns.body(b).start, columns.body(b).stop)], int)
-    free = np.setdiff1d(np.arange(columns.n), known)
-    theta = prior.mean.copy()
-    theta[known] = np.concatenate([robot.body(b).parameters for b in held]) if held else []
-    data = info.given(known, theta[known])
-    scale = prior.scale[free]
-    if options.method == "least-squares":
-        if options.null_space == "structure":
-            basis = Subspace.of(structural(robot, columns, plan.equations, prior.scale).R[:, free], scale).seen
-        else:
-            space = Subspace.of(data.R, scale)
-            strong = space.values * priors.RELATIVE > 1.0  # directions that the data know better than the prior
-            basis = scale[:, None] * space.V[:, strong]
-        before = theta[free]
-        theta[free] = least_squares(data, before, basis)
-        return theta, _certify_least_squares(data, before, theta[free], basis), free
-
-    where = {int(i): k for k, i in enumerate(free)}
-    cones, lower, entropies = [], dict[int, float](), []
-    start = prior.mean[free].copy()
-    for name in columns.bodies:
-        if name not in chosen:
-            continue
-        body, at = robot.body(name), where[columns.body(name).start]
-        cones.append(Cone(at, pseudo_inertia.lmi(body)))
-        lower[at] = pseudo_inertia.mass_floor(body)
-        if options.regularisation == "entropic":
-            entropies.append(Entropy(at, inertia.pseudo(prior.mean[columns.body(name)]), 1 / (2 * priors.RELATIVE**2)))
-    for k, (_, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies)):
-        if term != "offset":
-            lower[where[k]] = 0.0
-            start[where[k]] = max(prior.mean[k], 1e-3 * prior.scale[k])
-    K = prior.K[np.ix_(free, free)]
-    if options.regularisation == "entropic":
-        K = K.copy()
-        for e in entropies:
-            K[e.at : e.at + 10, e.at : e.at + 10] *= priors.NEGLIGIBLE
-    total = data + Information(Information.of(K, K @ prior.mean[free]).triangle, 0, data.names)
-    problem = Problem(total, scale, start, tuple(cones), lower, tuple(entropies))
-    solution, proof = certified(problem, save=save)
-    theta[free] = solution.theta
-    return theta, proof, free
 
 
 def _refuse_training_logs(fit: Sequence[Log], held_out: Sequence[Log]) -> None:
@@ -220,13 +167,6 @@ def _refuse_training_logs(fit: Sequence[Log], held_out: Sequence[Log]) -> None:
             if same and all(np.array_equal(log.columns[c], other.columns[c]) for c in log.columns):
                 what = "is a log that is learned from: predicting it proves nothing"
                 raise UsageError(Finding(f"--validate {log.source}", what, "Hold another log out"))
-
-
-def _certify_least_squares(data: Information, reference: Array, theta: Array, basis: Array) -> Certificate:
-    """The same proof for the problem in the coordinates y of θ = reference + basis·y."""
-    y = np.linalg.lstsq(basis, theta - reference, rcond=None)[0]
-    posed = Problem(Information.of(data.R @ basis, data.z - data.R @ reference), np.ones(len(y)), np.zeros(len(y)))
-    return certify(posed, Solution(y, (), {}, "least-squares", "solved"))
 
 
 def _log(item: str | Path | Log, mapping: ColumnMap | None) -> Log:
@@ -344,30 +284,6 @@ def _total(plan: Plan, theta: Array, free: Array, unc: Uncertainty) -> Total:
         g[plan.columns.body(name).start] = 1.0
     mass = float(g @ theta)
     return Total(mass, unc.std(g[free]), unc.verdict(g[free], mass))
-
-
-def _pooled(scores: Sequence[Score]) -> Score:
-    """The scores of several logs as one."""
-    names = scores[0].rmse
-    rows = sum(s.rows for s in scores)
-
-    def over(part: Callable[[Score], tuple[float, float]]) -> float | None:
-        error, size = (sum(part(s)[k] for s in scores) for k in (0, 1))
-        return float(np.sqrt(error / size)) if size > 0 else None
-
-    def correlation(name: str) -> float | None:
-        known = [(s.rows, c) for s in scores if (c := s.correlation[name]) is not None]
-        return sum(n * c for n, c in known) / sum(n for n, _ in known) if known else None
-
-    return Score(
-        rows,
-        {n: float(np.sqrt(sum(s.rows * s.rmse[n] ** 2 for s in scores) / rows)) for n in names},
-        {n: correlation(n) for n in names},
-        over(lambda s: s.squares),
-        over(lambda s: s.squares_filtered),
-        (sum(s.squares[0] for s in scores), sum(s.squares[1] for s in scores)),
-        (sum(s.squares_filtered[0] for s in scores), sum(s.squares_filtered[1] for s in scores)),
-    )
 
 
 def _provenance(

@@ -7,6 +7,7 @@ Base-parameter error needs a truth: see :func:`base_error`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +75,30 @@ def score(rows: Rows, theta: Array, log: Log, role: Role) -> tuple[Score, Series
     )
     units = tuple(row_unit(rows, name) for name in rows.names)
     return result, Series(log.source, role, rows.names, units, np.concatenate(times), tau, predicted)
+
+
+def pooled(scores: Sequence[Score]) -> Score:
+    """The scores of several logs as one."""
+    names = scores[0].rmse
+    rows = sum(s.rows for s in scores)
+
+    def over(part: Callable[[Score], tuple[float, float]]) -> float | None:
+        error, size = (sum(part(s)[k] for s in scores) for k in (0, 1))
+        return float(np.sqrt(error / size)) if size > 0 else None
+
+    def correlation(name: str) -> float | None:
+        known = [(s.rows, c) for s in scores if (c := s.correlation[name]) is not None]
+        return sum(n * c for n, c in known) / sum(n for n, _ in known) if known else None
+
+    return Score(
+        rows,
+        {n: float(np.sqrt(sum(s.rows * s.rmse[n] ** 2 for s in scores) / rows)) for n in names},
+        {n: correlation(n) for n in names},
+        over(lambda s: s.squares),
+        over(lambda s: s.squares_filtered),
+        (sum(s.squares[0] for s in scores), sum(s.squares[1] for s in scores)),
+        (sum(s.squares_filtered[0] for s in scores), sum(s.squares_filtered[1] for s in scores)),
+    )
 
 
 def row_unit(rows: Rows, name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -58,3 +60,11 @@ def test_so_it_does_where_a_hand_is_locked(tmp_path):
     folder, urdf, bodies = write(identify("panda", [log]), tmp_path / "out")
     assert len(bodies) == 7
     assert_same(compare(folder, urdf), bodies, close=2e-5)  # bodies at the edge of physics are repaired on reading
+
+
+def test_a_joint_locked_at_a_value_is_locked_there_in_the_comparison_too(steelyard, arm, tmp_path):
+    out = tmp_path / "out"
+    steelyard("identify", "demo_arm", arm.train, "-o", out, "--lock", "wrist_3_joint=0.7")
+    apart = json.loads(steelyard("compare", out, out / "robot.urdf", "--json").out)
+    assert max(d["com_distance"] for d in apart) < 1e-6
+    assert max(d["deviations"] for d in apart) < 1e-3

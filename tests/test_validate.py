@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from steelyard import Options, identify
-from steelyard.identification import _pooled
 from steelyard.plan import make_plan
 from steelyard.regressor import Rows
 from steelyard.samples import prepare
-from steelyard.validate import score
+from steelyard.validate import pooled, score
 from tests.floating import floating_log
 from tests.motions import installed, load
 
@@ -83,14 +82,14 @@ def test_scores_of_two_logs_pool_to_the_score_of_both(walks, kind):
     theta = load("a1").prior * rng.uniform(0.8, 1.2, len(load("a1").prior))
     rows = rows_of(kind, *walks)
     each = [Rows(rows.robot, [s], rows.columns, kind, rows.feet, rows.filter, rows.free) for s in rows.segments]
-    pooled = _pooled([score(r, theta, log, "fit")[0] for r, log in zip(each, walks, strict=True)])
+    together = pooled([score(r, theta, log, "fit")[0] for r, log in zip(each, walks, strict=True)])
     both, _ = score(rows, theta, walks[0], "fit")
-    assert pooled.rows == both.rows
-    assert pooled.relative == pytest.approx(both.relative, rel=1e-9)
-    assert pooled.relative_filtered == pytest.approx(both.relative_filtered, rel=1e-9)
-    assert pooled.rmse == pytest.approx(both.rmse, rel=1e-9)
-    assert pooled.squares == pytest.approx(both.squares, rel=1e-9)
-    assert pooled.squares_filtered == pytest.approx(both.squares_filtered, rel=1e-9)
+    assert together.rows == both.rows
+    assert together.relative == pytest.approx(both.relative, rel=1e-9)
+    assert together.relative_filtered == pytest.approx(both.relative_filtered, rel=1e-9)
+    assert together.rmse == pytest.approx(both.rmse, rel=1e-9)
+    assert together.squares == pytest.approx(both.squares, rel=1e-9)
+    assert together.squares_filtered == pytest.approx(both.squares_filtered, rel=1e-9)
 
 
 def test_the_fit_of_two_logs_is_the_error_over_the_torque_of_both(arm):

@@ -10,13 +10,13 @@ import pytest
 from steelyard import Options, geometry, identify, inertia
 from steelyard import prior as priors
 from steelyard.identifiable import BodyVerdict, Subspace, Uncertainty, uncertainty
-from steelyard.identification import solve
 from steelyard.information import Information
 from steelyard.plan import Plan
 from steelyard.read.description import read_description
 from steelyard.regressor import Columns, Rows
 from steelyard.robot import Robot, build
 from steelyard.simulate.truth import perturbed
+from steelyard.solve.methods import solve
 from steelyard.write.results import write_results
 from tests.motions import segment
 

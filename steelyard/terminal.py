@@ -1,0 +1,98 @@
+"""What a person reads: tables and verdicts on stdout, progress on stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from steelyard.identification import Identification
+
+
+def print_bodies(result: Identification, truth: bool = False) -> None:
+    """Every body with its mass, centre of mass, and who says so; then the fit and its proof."""
+    estimate = result.estimate
+    header = ["body", "mass, kg", "who says so", "centre of mass, mm", "who says so", "inertia", "physical"]
+    if truth:
+        header[1:2] = ["described, kg", "identified, kg", "true, kg"]
+    rows = []
+    for b in estimate.bodies:
+        com = 1e3 * b.parameters[1:4] / b.mass if b.mass else b.parameters[1:4]
+        row = [
+            b.name,
+            f"{b.mass:.3f} ± {1.96 * b.std[0]:.2g}" if b.free else f"{b.mass:.3f}",
+            _says(b.verdict.mass) if b.free else "held fixed",
+            " ".join(f"{x:.1f}" for x in com),
+            _says(b.verdict.com) if b.free else "held fixed",
+            _says(b.verdict.inertia) if b.free else "held fixed",
+            "yes" if b.consistent else "NO",
+        ]
+        if truth:
+            row[1:2] = [f"{b.prior[0]:.3f}", row[1], f"{estimate.truth[b.name][0]:.3f}"]
+        rows.append(row)
+    print_table(header, rows)
+    fit = estimate.fit
+    print(
+        f"\n{estimate.rows} rows ({estimate.equations}), {estimate.base_count} base parameters "
+        f"({estimate.base_identified} identified), condition {estimate.base_condition:.3g}"
+    )
+    print(f"fit: relative error {_percent(fit.relative)} (filtered {_percent(fit.relative_filtered)})")
+    for path, score in estimate.validation.items():
+        print(
+            f"held out {path}: relative error {_percent(score.relative)} (filtered {_percent(score.relative_filtered)})"
+        )
+    print(f"certificate: kkt {estimate.certificate.kkt:.1e}, gap {estimate.certificate.gap:.1e}")
+
+
+def print_end(result: Identification, files: list[Path]) -> None:
+    """Notices, files, and the verdict in one sentence."""
+    from steelyard.write.results import has_report
+
+    for notice in result.estimate.notices:
+        print(f"note: {notice}")
+    print("written: " + ", ".join(str(f) for f in files if f.suffix in (".json", ".urdf", ".xml", ".html")))
+    if not has_report():
+        print('note: no report, its packages are missing: pip install "steelyard[report]"')
+    print(f"\n{result.estimate.sentence()}")
+
+
+def _says(verdict: str) -> str:
+    return {"identified": "data", "partly": "data, partly", "prior": "prior"}[verdict]
+
+
+def _percent(value: float | None) -> str:
+    return "—" if value is None else f"{100 * value:.2f} %"
+
+
+def print_table(header: list[str], rows: list[list[str]]) -> None:
+    """A plain table on stdout."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in header:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    Console(width=None if sys.stdout.isatty() else 140, markup=False, highlight=False).print(table)
+
+
+@contextmanager
+def shown_progress() -> Iterator[Callable[[str], None]]:
+    """A line of progress on stderr: alive on a terminal, plain lines elsewhere."""
+    from rich.console import Console
+
+    console = Console(stderr=True, markup=False, highlight=False)
+    try:
+        if not console.is_terminal:
+            yield lambda text: console.print(f"… {text}")
+            return
+        with console.status("starting") as status:
+            yield lambda text: status.update(text)
+    except KeyboardInterrupt:
+        console.print("Stopped; no result was written.")
+        raise SystemExit(130) from None
