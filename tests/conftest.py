@@ -69,6 +69,18 @@ def arm(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def a1_robot():
+    """Unitree's A1 on a floating base, or a skip that says what is missing."""
+    from steelyard.errors import DescriptionError
+    from steelyard.robot import Robot
+
+    try:
+        return Robot.load("a1")
+    except DescriptionError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
 def measured() -> Callable[[str], Path]:
     """Folder of a measured data set, or a skip that says what is missing."""
 

@@ -11,9 +11,7 @@ from steelyard.diagnose.attitude import attitude_findings
 from steelyard.diagnose.signals import signal_findings
 from steelyard.diagnose.torques import delay
 from steelyard.plan import Options, make_plan
-from steelyard.read.index import find
 from steelyard.read.table import read_log, write_log
-from steelyard.robot import Robot
 from steelyard.samples import prepare
 from steelyard.survey import survey
 from tests.floating import floating_log
@@ -22,12 +20,8 @@ FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
 
 
 @pytest.fixture(scope="module")
-def walking():
-    try:
-        find("a1")
-    except Exception as error:
-        pytest.skip(str(error))
-    robot = Robot.load("a1")
+def walking(a1_robot):
+    robot = a1_robot
     truth = {b.name: b.parameters for b in robot.bodies}
     return robot, floating_log(robot, truth, FEET, seconds=3, noise=(3e-4, 0.005, 0.05, 0.2))
 

@@ -10,7 +10,6 @@ import pytest
 from steelyard import Filter, Options, identify, inertia
 from steelyard.errors import LogError, UsageError
 from steelyard.read.description import read_description
-from steelyard.read.index import find
 from steelyard.read.table import read_log
 from steelyard.robot import Robot
 from steelyard.simulate.arm import simulate_arm
@@ -21,12 +20,8 @@ FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
 
 
 @pytest.fixture(scope="module")
-def a1():
-    try:
-        find("a1")
-    except Exception as error:
-        pytest.skip(str(error))
-    robot = Robot.load("a1")
+def a1(a1_robot):
+    robot = a1_robot
     truth = {b.name: b.parameters for b in robot.bodies}
     truth["base"] = perturbed(robot, np.random.default_rng(2))["base"]
     return robot, truth
