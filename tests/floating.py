@@ -27,6 +27,7 @@ def floating_log(
     wrenches: bool = False,
     noise: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0),  # q, gyro, acc, tau
     imu_frame: str | None = None,
+    mix: np.ndarray | None = None,  # (6+J, 6+J) applied to base position, roll pitch yaw and joints
 ) -> Log:
     """Joint positions and torques, IMU, and the feet's wrenches where asked."""
     rng = np.random.default_rng(seed)
@@ -38,6 +39,8 @@ def floating_log(
     x = np.sum(size * np.sin(angle), axis=1)
     dx = np.sum(size * w[:, None] * np.cos(angle), axis=1)
     ddx = np.sum(-size * (w**2)[:, None] * np.sin(angle), axis=1)
+    if mix is not None:
+        x, dx, ddx = (y @ mix.T for y in (x, dx, ddx))
     model = robot.model.copy()
     for body in robot.bodies:
         model.inertias[body.joint] = pin.Inertia.FromDynamicParameters(np.asarray(truth[body.name]))
