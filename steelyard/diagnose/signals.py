@@ -44,7 +44,9 @@ class Timing:
         steps = np.diff(log.time)
         usual = float(np.median(steps))
         long = (steps > MISSED * usual) & (steps < PAUSE)
-        dropped = int(np.sum(np.round(steps[long] / usual) - 1))
+        holes = float(np.sum(np.round(steps[long] / usual) - 1))
+        short = float(np.sum(steps[steps < PAUSE])) / usual - float(np.sum(steps < PAUSE))
+        dropped = int(max(0.0, min(holes, short)))  # a logger that catches up in a burst has lost nothing
         even = steps[steps <= MISSED * usual]
         return cls(
             len(log), float(log.time[-1] - log.time[0]), log_rate(log), float(np.std(even)), int(gaps(log).size),
