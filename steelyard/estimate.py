@@ -36,6 +36,7 @@ class BodyEstimate:
     prior: Array  # (10,) what was believed before
     prior_std: Array  # (10,)
     free: bool = True  # False: held exactly at the description
+    carrier: str | None = None  # of a load: the link that carries it, in whose axes its parameters are
 
     @property
     def consistent(self) -> bool:
@@ -75,6 +76,14 @@ class Total:
 
 
 @dataclass(frozen=True)
+class Scale:
+    """Where no drive gain is known, masses and gains are known as ratios; their common scale is the description's."""
+
+    doubt: float  # standard deviation of its logarithm, by the prior
+    load_std: float | None = None  # kg, of the load's mass if the description's scale were exact
+
+
+@dataclass(frozen=True)
 class Estimate:
     """All that ``estimate.json`` holds."""
 
@@ -97,6 +106,8 @@ class Estimate:
     total: Total | None = None
     truth: Mapping[str, Array] = field(default_factory=dict)  # body → (10,), in simulations
     locked: Mapping[str, float] = field(default_factory=dict)  # joints held at a value, rad or m
+    loads: tuple[BodyEstimate, ...] = ()
+    scale: Scale | None = None
 
     def body(self, name: str) -> BodyEstimate:
         """One body by its name."""
@@ -115,7 +126,7 @@ class Estimate:
     @property
     def consistent(self) -> bool:
         """Whether every body is physical."""
-        return all(b.consistent for b in self.bodies)
+        return all(b.consistent for b in (*self.bodies, *self.loads))
 
     @property
     def trusted(self) -> bool:
@@ -137,8 +148,9 @@ class Estimate:
         """One sentence: trusted or not, why, what motion would help."""
         parts = []
         if not self.consistent:
-            bad = [b.name for b in self.bodies if not b.consistent]
-            parts.append(f"{len(bad)} of {len(self.bodies)} bodies are not physical ({_some(bad)}): use --method lmi")
+            everything = (*self.bodies, *self.loads)
+            bad = [b.name for b in everything if not b.consistent]
+            parts.append(f"{len(bad)} of {len(everything)} bodies are not physical ({_some(bad)}): use --method lmi")
         if not self.certificate.holds:
             parts.append("the solver's answer could not be proved")
         if self.base_identified == 0:
@@ -158,7 +170,16 @@ class Estimate:
         if self.total is not None:
             weight = f"{self.total.mass:.2f} ± {1.96 * self.total.std:.2g} kg"
             head += f"; the whole robot weighs {weight} ({self.total.verdict})"
+        for load in self.loads:
+            head += f"; the load on {load.carrier} weighs {load.mass:.3g} ± {1.96 * load.std[0]:.2g} kg"
+            head += "" if self.scale else f" ({load.verdict.mass})"
+        if self.scale is not None:
+            said = f", give or take {100 * 1.96 * self.scale.doubt:.0f} %, since no drive gain is known"
+            head += f"; ratios of masses come from the data, their common scale from the description{said}"
         free = [b for b in self.bodies if b.free]
+        if len(free) < len(self.bodies):
+            which = "the robot was" if not free else f"{len(self.bodies) - len(free)} bodies were"
+            head += f"; {which} held exactly as described, and any error in that is in the answer"
         by_structure = [b.name for b in free if b.verdict.mass == "prior" and b.name in self.hidden]
         by_motion = [b.name for b in free if b.verdict.mass == "prior" and b.name not in self.hidden]
         if by_structure:
@@ -195,12 +216,20 @@ class Estimate:
             "prior": {b.name: {"parameters": b.prior.tolist(), "std": b.prior_std.tolist()} for b in self.bodies},
             "truth": {name: {"parameters": p.tolist()} for name, p in self.truth.items()} or None,
             "locked": dict(self.locked),
+            "loads": [load_json(b) for b in self.loads],
+            "scale": vars(self.scale) if self.scale else None,
             "notices": list(self.notices),
         }
 
     def to_json(self) -> str:
         """Text of ``estimate.json``."""
         return json.dumps(self.as_json(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def load_json(load: BodyEstimate) -> dict[str, Any]:
+    """The entry under ``loads``: everything in the axes of the link that carries it."""
+    entry = {"link": load.carrier, **load.as_json()}
+    return {**entry, "shapes": []}
 
 
 def read_estimate(path: Path) -> dict[str, Any]:

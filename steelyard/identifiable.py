@@ -8,7 +8,7 @@ relative standard deviations of the directions they belong to.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -117,9 +117,15 @@ def structural(robot: Robot, columns: Columns, equations: Equations, scale: Arra
     kind: Equations = "base" if equations == "contact-free" and not columns.joint_terms else equations
     if kind == "contact-free":
         kind = "full"
-    stack = Rows(robot, [segment], columns, kind)
+    segments = [segment, replace(segment, loaded=True)] if any(b.carrier for b in robot.bodies) else [segment]
+    stack = Rows(robot, segments, columns, kind)
+    bodies = 10 * len(columns.bodies)
     info = Information.none(columns.n)
     for block in stack:
+        for k, (joint, term) in enumerate(columns.joint_terms, bodies):
+            if term == "gain":  # a current is what the motion needs: larger gains and larger masses look the same
+                row = stack.names.index(joint)
+                block.Y[:, row, k] = -block.Y[:, row, :bodies] @ robot.prior
         info = info.extend(block.Y.reshape(-1, columns.n), block.target.ravel())
     return Subspace.of(info.R, scale)
 

@@ -6,8 +6,8 @@ Reweighting goes back to the samples and lives here, outside the solvers, which 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,8 @@ import numpy as np
 from steelyard import inertia, noise
 from steelyard import prior as priors
 from steelyard.errors import Finding, UsageError
-from steelyard.estimate import BodyEstimate, Estimate, Total
-from steelyard.gains import drive_gains, with_gains
+from steelyard.estimate import BodyEstimate, Estimate, Scale, Total
+from steelyard.gains import Drives, as_torques, find, with_gains
 from steelyard.identifiable import (
     CERTAIN,
     ROW_SPACE,
@@ -49,6 +49,7 @@ Progress = Callable[[str], None]
 
 UNEXPLAINED = 0.05  # filtered relative error beyond which friction is suspected
 THIN = 100.0  # times the margin of consistency: bodies closer to it are named
+GAIN_ROUNDS = 8  # unknown drive gains: at most so many rounds of solving and linearising anew
 CACHE_BYTES = 400e6  # rows are kept in memory up to this size, and made again at every pass beyond it
 
 
@@ -75,10 +76,12 @@ def identify(
     command: str = "",
     progress: Progress = lambda _: None,
     save_problem: Path | None = None,
+    earlier: Information | None = None,
 ) -> Identification:
     """Identify the inertial parameters of a robot from logs of its motion.
 
-    ``mapping`` tells how to read the logs that are given as files, those to validate with included.
+    ``mapping`` tells how to read the logs that are given as files, those to validate with included. ``earlier`` is
+    information about parameters of the same names, from other logs.
     """
     options = options or Options()
     progress("reading")
@@ -89,14 +92,6 @@ def identify(
     plan = make_plan(description, [*fit_logs, *held_out], options)
     filter = options.filter.for_logs(fit_logs)
     notices = list(plan.notices)
-    gains: dict[str, float] = {}
-    if any(term == "gain" for _, term in plan.columns.joint_terms):
-        progress("finding drive gains")
-        gains = drive_gains(plan, fit_logs, filter, priors.make(plan.robot, plan.columns, options.prior))
-        fit_logs, held_out = [with_gains(log, gains) for log in fit_logs], [with_gains(log, gains) for log in held_out]
-        plan = make_plan(description, [*fit_logs, *held_out], options)
-        shown = ", ".join(f"{j} {k:.3g}" for j, k in gains.items())
-        notices.append(f"drive gains not given, taken as {shown} N·m/A; their overall scale is the description's")
 
     progress("filtering")
     rows_of = []
@@ -109,37 +104,60 @@ def identify(
         plan.feet, filter,
     )  # fmt: skip
 
-    progress("weighing rows")
     names = plan.columns.names
     prior = priors.make(plan.robot, plan.columns, options.prior)
-    blocks = _cached(everything)
-    contact_free = plan.equations == "contact-free"
-    model, info = noise.estimate(blocks, names, prior.information, full=contact_free, robust=options.robust)
-
-    progress("solving")
-    theta, proof, free = solve(plan, info, prior, options, save_problem)
+    blocks: Iterable[Block] = _cached(everything)
+    drives: Drives | None = None
+    if any(term == "gain" for _, term in plan.columns.joint_terms):
+        progress("finding drive gains")
+        drives = _drives(plan, blocks, prior, options)
+    measured, before = blocks, _by_name(earlier, plan.columns)
+    for attempt in range(GAIN_ROUNDS):
+        if drives is not None:
+            blocks, prior = drives.rows(measured), drives.belief(pinned=attempt == 0)
+        progress("weighing rows")
+        full = plan.equations == "contact-free"
+        model, info = noise.estimate(blocks, names, prior.information + before, full=full, robust=options.robust)
+        info = info + before
+        progress("solving")
+        theta, proof, free = solve(plan, info, prior, options, save_problem)
+        if drives is None or (attempt > 0 and drives.settled(theta)):
+            break
+        drives = drives.moved(theta)
+    if drives is not None:  # judged where the solver ended: only there is the common scale exactly unseen
+        drives = drives.moved(theta)
+        theta[drives.index] = 0.0
+        blocks, prior = drives.rows(measured), drives.belief()
+        info = noise.information(blocks, model, names) + before
 
     progress("judging")
     known = np.setdiff1d(np.arange(plan.columns.n), free)
     seen = info.given(known, theta[known])
     space = Subspace.of(seen.R, prior.scale[free])
     meat = long_run_covariance(_reduced(blocks, free, known, theta), model, theta[free], space, options.robust)
+    meat = meat + before.R[:, free].T @ before.R[:, free]
     pulled = options.method != "least-squares"
     unc = uncertainty(space, seen, meat, prior.K[np.ix_(free, free)], pulled=pulled)
 
     progress("validating")
+    gains = drives.named() if drives is not None else {}
+    notices += _about_gains(gains, drives)
+    columns, driven = _without_gains(plan.columns)
     scores, series = [], []
     for k, (log, segments) in enumerate(zip((*fit_logs, *held_out), rows_of, strict=True)):
-        rows = Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter, everything.free)
-        one, drawn = score(rows, theta, log, "fit" if k < len(fit_logs) else "validation")
+        if drives is not None:
+            log, segments = with_gains(log, gains), [as_torques(s, plan.robot.joints, gains) for s in segments]
+        rows = Rows(plan.robot, segments, columns, plan.equations, plan.feet, filter, everything.free)
+        one, drawn = score(rows, theta[driven], log, "fit" if k < len(fit_logs) else "validation")
         scores.append(one)
         series.append(drawn)
 
+    bodies = _bodies(plan, prior, theta, free, unc)
     estimate = Estimate(
         robot=plan.robot.name,
         method=options.method,
         equations=plan.equations,
-        bodies=_bodies(plan, prior, theta, free, unc),
+        bodies=tuple(b for b in bodies if b.carrier is None),
         joints=_joints(plan.columns, theta, gains),
         base=base_parameters(space, unc, theta[free], [names[i] for i in free]),
         base_condition=space.condition,
@@ -155,8 +173,23 @@ def identify(
         total=_total(plan, theta, free, unc) if plan.robot.floating else None,
         truth=_truth(plan, fit_logs[0], truth),
         locked=dict(plan.robot.locked),
+        loads=tuple(b for b in bodies if b.carrier is not None),
+        scale=_scale(plan, unc, drives),
     )
     return Identification(estimate, plan.robot, plan.columns, theta, info, tuple(series))
+
+
+def _by_name(earlier: Information | None, columns: Columns) -> Information:
+    """Earlier information in the order of these columns; nothing where there is none."""
+    if earlier is None:
+        return Information.none(columns.n, columns.names)
+    if strangers := [name for name in earlier.names if name not in columns.names]:
+        what = f"speaks of {', '.join(strangers[:4])}, which {'is' if len(strangers) == 1 else 'are'} not asked for now"
+        raise UsageError(Finding("earlier estimate", what, "Lock the same joints, and use the same --friction"))
+    at = np.array([columns.names.index(name) for name in earlier.names], int)
+    Y = np.zeros((len(earlier.triangle), columns.n))
+    Y[:, at] = earlier.triangle[:, :-1]
+    return replace(Information.of(Y, earlier.triangle[:, -1], columns.names), rows=earlier.rows)
 
 
 def _refuse_training_logs(fit: Sequence[Log], held_out: Sequence[Log]) -> None:
@@ -206,14 +239,57 @@ def _bodies(plan: Plan, prior: priors.Prior, theta: Array, free: Array, unc: Unc
             verdict = body_verdict(unc, mine, theta[at], body.size)
         found.append(
             BodyEstimate(name, body.links, theta[at], std, data, verdict, body.size, prior.mean[at], widths[at],
-                         at.start in where)
+                         at.start in where, body.carrier.name if body.carrier else None)
         )  # fmt: skip
     return tuple(found)
 
 
+def _drives(plan: Plan, blocks: Iterable[Block], prior: priors.Prior, options: Options) -> Drives:
+    """Gains that are not known, found along with everything else."""
+    own, held = np.zeros(plan.columns.n, bool), np.zeros(plan.columns.n, bool)
+    chosen = {plan.robot.body(link).name for link in options.links}
+    for name in plan.columns.bodies:
+        own[plan.columns.body(name)] = plan.robot.body(name).carrier is None
+        held[plan.columns.body(name)] = bool(chosen) and name not in chosen
+    return find(plan.columns, blocks, prior, own, held)
+
+
+def _about_gains(gains: Mapping[str, float], drives: Drives | None) -> list[str]:
+    if drives is None:
+        return []
+    said = f"drive gains not given, found as {', '.join(f'{j} {k:.3g}' for j, k in gains.items())} N·m/A"
+    if drives.scale is None:
+        return [said]
+    doubt = f"{100 * 1.96 * drives.scale.doubt:.0f} %"
+    return [
+        f"{said}; only their ratios come from the data: their overall scale, and with it that of every mass, is the "
+        f"description's, give or take {doubt} (a known gain or torque on one joint would tell it)"
+    ]
+
+
+def _scale(plan: Plan, unc: Uncertainty, drives: Drives | None) -> Scale | None:
+    if drives is None or drives.scale is None:
+        return None
+    load = next((b.name for b in plan.robot.bodies if b.carrier is not None), None)
+    if load is None:
+        return Scale(drives.scale.doubt)
+    gauge, unit = drives.gauge, np.eye(plan.columns.n)[plan.columns.body(load).start]
+    C = unc.posterior
+    given = unit @ C @ unit - (unit @ C @ gauge) ** 2 / (gauge @ C @ gauge)
+    return Scale(drives.scale.doubt, float(np.sqrt(max(given, 0.0))))
+
+
+def _without_gains(columns: Columns) -> tuple[Columns, Array]:
+    """The columns once currents are torques, and where they were."""
+    terms = [t for t in columns.joint_terms if t[1] != "gain"]
+    bodies = 10 * len(columns.bodies)
+    kept = [k for k, (_, term) in enumerate(columns.joint_terms, bodies) if term != "gain"]
+    return Columns(columns.bodies, tuple(terms)), np.array([*range(bodies), *kept], int)
+
+
 def _joints(columns: Columns, theta: Array, gains: Mapping[str, float]) -> dict[str, dict[str, float | None]]:
     terms = {(j, term): float(theta[k]) for k, (j, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies))}
-    terms |= {(joint, "gain"): gain for joint, gain in gains.items()}
+    terms |= {(joint, "gain"): gain for joint, gain in gains.items()}  # in place of the relative change
     joints: dict[str, dict[str, float | None]] = {}
     for (joint, term), value in terms.items():
         entry = joints.setdefault(joint, dict.fromkeys(("viscous", "coulomb", "armature", "offset", "gain")))
@@ -280,8 +356,8 @@ def _thin(plan: Plan, theta: Array) -> list[str]:
 
 def _total(plan: Plan, theta: Array, free: Array, unc: Uncertainty) -> Total:
     g = np.zeros(plan.columns.n)
-    for name in plan.columns.bodies:
-        g[plan.columns.body(name).start] = 1.0
+    for body in plan.robot.bodies:
+        g[plan.columns.body(body.name).start] = float(body.carrier is None)
     mass = float(g @ theta)
     return Total(mass, unc.std(g[free]), unc.verdict(g[free], mass))
 

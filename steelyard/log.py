@@ -44,6 +44,7 @@ class Log:
     ignored: tuple[str, ...] = ()  # columns of the table that are none of the contract's
     notices: tuple[str, ...] = ()  # what was done to the table on its way in
     files: tuple[str, ...] = ()  # read along with the source: a mapping, further tables
+    loaded: bool = False  # whether the robot carried the unknown load
 
     @classmethod
     def from_columns(

@@ -22,6 +22,7 @@ from steelyard.robot import Base, Robot, build
 from steelyard.samples import Filter
 
 Method = Literal["lmi", "least-squares"]
+Friction = Literal["none", "viscous", "coulomb", "all"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Options:
     prior: priors.Kind = "cad"
     regularisation: Literal["quadratic", "entropic"] = "quadratic"
     null_space: Literal["structure", "data"] = "structure"  # where least-squares takes Z from
-    friction: Literal["none", "viscous", "coulomb", "all"] = "none"
+    friction: Friction = "none"
     links: tuple[str, ...] = ()  # free bodies; () means all
     feet: tuple[str, ...] = ()
     lock: Mapping[str, float] = field(default_factory=dict)
@@ -42,6 +43,7 @@ class Options:
     robust: bool = False
     filter: Filter = field(default_factory=Filter)
     gravity: tuple[float, float, float] | None = None  # m/s², world axes, of a fixed base
+    load: str | None = None  # link that carries an unknown load in logs that are ``loaded``
 
     def __post_init__(self) -> None:
         hints = get_type_hints(Options)
@@ -113,6 +115,8 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
     robot = build(description, base=base, lock=lock, repair=options.repair_prior, **gravity)
     if bad := [f for log in logs for f in (*_frames(robot, log), *check.unit_findings(robot, log), *_silent(log))]:
         raise LogError(bad)
+    if options.load is not None:
+        robot = robot.carrying(options.load)
     notices += [*robot.notices, *(n for log in logs for n in log.notices), *(n for m in matches for n in m.notices)]
     feet = tuple(foot(robot, text) for text in options.feet)
     if equations == "contact-free" and not feet:

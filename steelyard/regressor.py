@@ -154,6 +154,10 @@ class Rows:
         dynamics = Dynamics(self.robot, segment)
         Y = np.zeros((len(segment.time), dynamics.nv, self.columns.n))
         Y[:, :, : 10 * len(self.columns.bodies)] = dynamics.regressor(self.columns.bodies)
+        for body in self.robot.bodies:
+            if body.carrier is not None:  # a load, in its carrier's axes
+                at = self.columns.body(body.name)
+                Y[:, :, at] = Y[:, :, at] @ inertia.transform_matrix(body.carrier.placement) if segment.loaded else 0.0
         lead = 6 if self.robot.floating else 0
         for k, (joint, term) in enumerate(self.columns.joint_terms, 10 * len(self.columns.bodies)):
             j = self.robot.joints.index(joint)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -25,18 +25,8 @@ Base = Literal["fixed", "floating"]
 
 GRAVITY = 9.81  # m/s²
 ONE_DOF = {"revolute", "continuous", "prismatic"}
-
-
-@dataclass(frozen=True)
-class Body:
-    """Links that move as one."""
-
-    name: str  # the group's root link
-    links: tuple[str, ...]
-    joint: int  # its joint in the Pinocchio model
-    parameters: Array  # (10,) as the description has them (repaired where asked)
-    box: geometry.Box  # in the body frame, m
-    size: float  # m, the diagonal of its box
+LOAD = "(load)"  # what the body of an unknown load is called; no link is
+LOAD_SHARE, LOAD_SIZE = 0.1, 0.1  # of the robot's mass; m: a load is thought of as this heavy, and at least this big
 
 
 @dataclass(frozen=True)
@@ -47,6 +37,19 @@ class Frame:
     joint: int  # of the Pinocchio model; 0 is the world (a fixed base)
     link: str
     placement: Array  # (4, 4) in that joint's frame
+
+
+@dataclass(frozen=True)
+class Body:
+    """Links that move as one; or a load, of which only a size to think in is known."""
+
+    name: str  # the group's root link
+    links: tuple[str, ...]
+    joint: int  # its joint in the Pinocchio model
+    parameters: Array  # (10,) as the description has them (repaired where asked)
+    box: geometry.Box  # in the body frame, m
+    size: float  # m, the diagonal of its box
+    carrier: Frame | None = None  # of a load: the link that carries it, in whose axes its parameters are
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,17 @@ class Robot:
         if name not in self.frames:
             raise UsageError(Finding(f"frame {name!r}", f"is not in {self.name}", _names("Frames", self.frames, name)))
         return self.frames[name]
+
+    def carrying(self, link: str) -> Robot:
+        """The same robot with an unknown load on a link: one more body, which moves with that link's."""
+        holder = self.body(link)
+        mass = LOAD_SHARE * sum(b.parameters[0] for b in self.bodies)
+        half = np.full(3, max(holder.size, LOAD_SIZE) / 2)
+        load = Body(
+            LOAD, (), holder.joint, geometry.box_inertia(mass, (-half, half)), (-half, half),
+            2 * float(np.linalg.norm(half)), self.frames[link],
+        )  # fmt: skip
+        return replace(self, bodies=(*self.bodies, load))
 
     def joints_above(self, joint: int) -> int:
         """Moving joints between the base and a joint of the model, that one included."""

@@ -64,6 +64,7 @@ class Segment:
     acc: Array | None  # (T, 3) m/s², proper acceleration of the base origin
     up: Array | None  # (T, 3) unit vector against gravity
     wrench: Mapping[str, Array]  # frame → (T, 6) of the world on the robot, in the frame's axes
+    loaded: bool = False  # whether the robot carried the unknown load
 
     def part(self, keep: slice) -> Segment:
         """Some of the samples."""
@@ -213,7 +214,7 @@ def _segment(robot: Robot, log: Log, filter: Filter, torques: bool) -> Segment |
         values = log.vector(f"wrench.{frame}", WRENCH)
         assert values is not None
         wrench[frame] = raw(values)[inner]
-    return Segment(grid[inner], rate, q[cut], v[cut], a[cut], tau, current, gyro, alpha, acc, up, wrench)
+    return Segment(grid[inner], rate, q[cut], v[cut], a[cut], tau, current, gyro, alpha, acc, up, wrench, log.loaded)
 
 
 def _base_motion(robot: Robot, log: Log, rate: float, smooth, derivative):  # type: ignore[no-untyped-def]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from steelyard.estimate import BodyEstimate
     from steelyard.identification import Identification
 
 
@@ -33,6 +34,7 @@ def print_bodies(result: Identification, truth: bool = False) -> None:
         if truth:
             row[1:2] = [f"{b.prior[0]:.3f}", row[1], f"{estimate.truth[b.name][0]:.3f}"]
         rows.append(row)
+    rows += [_load(load) for load in estimate.loads]
     print_table(header, rows)
     fit = estimate.fit
     print(
@@ -45,6 +47,19 @@ def print_bodies(result: Identification, truth: bool = False) -> None:
             f"held out {path}: relative error {_percent(score.relative)} (filtered {_percent(score.relative_filtered)})"
         )
     print(f"certificate: kkt {estimate.certificate.kkt:.1e}, gap {estimate.certificate.gap:.1e}")
+
+
+def _load(load: BodyEstimate) -> list[str]:
+    com = 1e3 * load.parameters[1:4] / load.mass
+    return [
+        f"load on {load.carrier}",
+        f"{load.mass:.3f} ± {1.96 * load.std[0]:.2g}",
+        _says(load.verdict.mass),
+        " ".join(f"{x:.1f}" for x in com),
+        _says(load.verdict.com),
+        _says(load.verdict.inertia),
+        "yes" if load.consistent else "NO",
+    ]
 
 
 def print_end(result: Identification, files: list[Path]) -> None:

@@ -45,17 +45,19 @@ def solve(
 
     where = {int(i): k for k, i in enumerate(free)}
     cones, lower, entropies = [], dict[int, float](), []
-    start = prior.mean[free].copy()
+    start = prior.mean.copy()
+    start[: 10 * len(columns.bodies)] = robot.prior
+    start = start[free]
     for name in columns.bodies:
         if name not in chosen:
             continue
         body, at = robot.body(name), where[columns.body(name).start]
         cones.append(Cone(at, pseudo_inertia.lmi(body)))
         lower[at] = pseudo_inertia.mass_floor(body)
-        if options.regularisation == "entropic":
+        if options.regularisation == "entropic" and body.carrier is None:
             entropies.append(Entropy(at, inertia.pseudo(prior.mean[columns.body(name)]), 1 / (2 * priors.RELATIVE**2)))
     for k, (_, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies)):
-        if term != "offset":
+        if term not in ("offset", "gain"):
             lower[where[k]] = 0.0
             start[where[k]] = max(prior.mean[k], 1e-3 * prior.scale[k])
     K = prior.K[np.ix_(free, free)]
