@@ -55,7 +55,7 @@ def foot(robot: Robot, text: str) -> Foot:
     link = robot.description.links[frame.link]
     place = robot.frames[frame.link].placement
     ball = _ball(link.collision or link.visual, np.linalg.inv(place) @ frame.placement)
-    if kind == "surface" or (kind is None and ball is None and robot.joints_above(frame.joint) >= 6):
+    if kind == "surface" or (kind is None and ball is None and len(robot.joints_above(frame.joint)) >= 6):
         return Foot(frame, True, 0.0, frame.placement[:3, 3])
     if radius is not None or ball is None:
         return Foot(frame, False, radius or 0.0, frame.placement[:3, 3])

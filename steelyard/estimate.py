@@ -66,6 +66,15 @@ class BodyEstimate:
 
 
 @dataclass(frozen=True)
+class SensorEstimate:
+    """Offsets of one force–torque sensor, fx … mz; None for a component that was not measured."""
+
+    offset: tuple[float | None, ...]  # (6,) N, N·m: reading = truth + offset
+    std: tuple[float | None, ...]  # (6,) posterior
+    verdicts: tuple[Verdict | None, ...]  # (6,)
+
+
+@dataclass(frozen=True)
 class Total:
     """Mass of the whole robot, which a floating base can tell even where single links stay open."""
 
@@ -97,6 +106,7 @@ class Estimate:
     total: Total | None = None
     truth: Mapping[str, Array] = field(default_factory=dict)  # body → (10,), in simulations
     locked: Mapping[str, float] = field(default_factory=dict)  # joints held at a value, rad or m
+    sensors: Mapping[str, SensorEstimate] = field(default_factory=dict)
 
     def body(self, name: str) -> BodyEstimate:
         """One body by its name."""
@@ -178,7 +188,7 @@ class Estimate:
             "bodies_welded": {b.name: list(b.links) for b in self.bodies},
             "links": {b.name: b.as_json() for b in self.bodies},
             "joints": {j: dict(terms) for j, terms in self.joints.items()},
-            "sensors": {},
+            "sensors": {name: {k: list(v) for k, v in vars(s).items()} for name, s in self.sensors.items()},
             "base_parameters": {
                 "count": self.base_count,
                 "condition": self.base_condition if math.isfinite(self.base_condition) else None,

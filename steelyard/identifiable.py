@@ -16,6 +16,7 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from steelyard import inertia
+from steelyard.contact import Foot
 from steelyard.information import Information
 from steelyard.noise import Noise, huber
 from steelyard.regressor import Block, Columns, Equations, Rows
@@ -91,13 +92,17 @@ class Subspace:
         return float(np.linalg.norm(g - self.V @ (self.V.T @ g)) / length) if length > 0 else 1.0
 
 
-def structural(robot: Robot, columns: Columns, equations: Equations, scale: Array, seed: int = 0) -> Subspace:
+def structural(
+    robot: Robot, columns: Columns, equations: Equations, scale: Array, seed: int = 0, feet: Sequence[Foot] = ()
+) -> Subspace:
     """Row space of random, rich motion: what the structure alone allows to be seen.
 
-    Feet are left out: contact forces can only hide, and ``contact-free`` rows see what base rows see.
+    Feet are left out where there is no sensor: contact forces can only hide, and ``contact-free`` rows see what base
+    rows see. What touches below a sensor hides the part between.
     """
     rng = np.random.default_rng(seed)
-    each = 6 if equations in ("base", "contact-free") else max(len(robot.joints), 1)  # equations a sample, at least
+    base = 6 if robot.floating else len(robot.readings)
+    each = max(base if equations in ("base", "contact-free") else len(robot.joints), 1)  # equations a sample, at least
     rows = max(2, int(2 * np.ceil(columns.n / each)))
     J = len(robot.joints)
     segment = Segment(
@@ -117,7 +122,9 @@ def structural(robot: Robot, columns: Columns, equations: Equations, scale: Arra
     kind: Equations = "base" if equations == "contact-free" and not columns.joint_terms else equations
     if kind == "contact-free":
         kind = "full"
-    stack = Rows(robot, [segment], columns, kind)
+    if feet and robot.sensors:
+        kind = "contact-free"
+    stack = Rows(robot, [segment], columns, kind, feet if robot.sensors else ())
     info = Information.none(columns.n)
     for block in stack:
         info = info.extend(block.Y.reshape(-1, columns.n), block.target.ravel())

@@ -17,7 +17,7 @@ import numpy as np
 from steelyard import inertia, noise
 from steelyard import prior as priors
 from steelyard.errors import Finding, UsageError
-from steelyard.estimate import BodyEstimate, Estimate, Total
+from steelyard.estimate import BodyEstimate, Estimate, SensorEstimate, Total
 from steelyard.gains import drive_gains, with_gains
 from steelyard.identifiable import (
     CERTAIN,
@@ -32,7 +32,7 @@ from steelyard.identifiable import (
     uncertainty,
 )
 from steelyard.information import Information
-from steelyard.log import Log
+from steelyard.log import WRENCH, Log
 from steelyard.plan import Options, Plan, make_plan
 from steelyard.read.description import Description, read_description
 from steelyard.read.mapping import ColumnMap, read_mapping
@@ -155,6 +155,7 @@ def identify(
         total=_total(plan, theta, free, unc) if plan.robot.floating else None,
         truth=_truth(plan, fit_logs[0], truth),
         locked=dict(plan.robot.locked),
+        sensors=_sensors(plan, prior, theta, free, unc),
     )
     return Identification(estimate, plan.robot, plan.columns, theta, info, tuple(series))
 
@@ -221,9 +222,23 @@ def _joints(columns: Columns, theta: Array, gains: Mapping[str, float]) -> dict[
     return joints
 
 
+def _sensors(plan: Plan, prior: priors.Prior, theta: Array, free: Array, unc: Uncertainty) -> dict[str, SensorEstimate]:
+    unit = np.eye(plan.columns.n)[:, free]
+    at = dict(zip(plan.columns.offsets, plan.columns.offset_index, strict=True))
+    found = {}
+    for s in plan.robot.sensors:
+        index = [at.get((s.name, c)) for c in WRENCH]
+        found[s.name] = SensorEstimate(
+            tuple(None if k is None else float(theta[k]) for k in index),
+            tuple(None if k is None else unc.std(unit[k]) for k in index),
+            tuple(None if k is None else unc.verdict(unit[k], float(prior.scale[k])) for k in index),
+        )
+    return found
+
+
 def _hidden(plan: Plan, prior: priors.Prior) -> tuple[str, ...]:
     """Bodies whose mass no motion could tell from these equations."""
-    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale)
+    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale, feet=plan.feet)
     unit = np.eye(plan.columns.n)
     return tuple(b for b in plan.columns.bodies if possible.outside(unit[plan.columns.body(b).start]) >= ROW_SPACE)
 
@@ -236,23 +251,24 @@ def _advice(plan: Plan, unc: Uncertainty, prior: priors.Prior, free: Array, fit:
         said = f"Friction was left out and {100 * unexplained:.2g} % of the torque is unexplained: try --friction all. "
     if len(free) < plan.columns.n:
         return said[:-2]
-    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale)
+    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale, feet=plan.feet)
     pivots, Z = possible.composition
     weak: dict[str, int] = {}
     for p, z in zip(pivots, Z, strict=True):
         std = unc.std_data(z)
         if std is None or std >= CERTAIN * possible.size(z):
-            owner = plan.columns.names[p].rsplit(".", 1)[0]
+            owner = plan.columns.names[p].rsplit(".", 1)[0].removesuffix(".offset")
             weak[owner] = weak.get(owner, 0) + 1
     if not weak:
         return said[:-2]
     movers = []
     for owner in sorted(weak, key=lambda name: -weak[name])[:3]:
-        if owner in plan.columns.bodies:
-            joint = str(plan.robot.model.names[plan.robot.body(owner).joint])
-            movers.append("the base" if joint == "root_joint" else joint)
-        else:
+        if owner in plan.robot.joints:
             movers.append(owner)
+            continue
+        sensors = {s.name: s.joint for s in plan.robot.sensors}
+        above = plan.robot.joints_above(sensors.get(owner) or plan.robot.body(owner).joint)
+        movers += above[:1] or ["the base"]
     return f"{said}To learn more, move {', '.join(dict.fromkeys(movers))} faster and further"
 
 

@@ -15,10 +15,10 @@ from steelyard import prior as priors
 from steelyard.contact import Foot, foot
 from steelyard.errors import Finding, LogError, UsageError
 from steelyard.gains import needs_gain
-from steelyard.log import Log
+from steelyard.log import WRENCH, Log
 from steelyard.read.description import Description
 from steelyard.regressor import FRICTION, Columns, Equations
-from steelyard.robot import Base, Robot, build
+from steelyard.robot import Base, Robot, build, find_welds
 from steelyard.samples import Filter
 
 Method = Literal["lmi", "least-squares"]
@@ -97,6 +97,8 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
     ]
     if findings:
         raise LogError(findings)
+    if base == "fixed" and equations == "base":
+        notices.append("the equations are those of the force–torque sensors alone: no joint torque is used")
     if equations in ("full", "base"):
         findings = [
             Finding(log.source, f"has no wrench at {', '.join(missing)}, though {logs[0].source} has",
@@ -110,7 +112,8 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
         raise UsageError(Finding("--gravity", "is for a fixed base: a floating one measures it", "Drop it"))
     lock |= dict.fromkeys(first.locked, 0.0)
     gravity = {"gravity": options.gravity} if options.gravity else {}
-    robot = build(description, base=base, lock=lock, repair=options.repair_prior, **gravity)
+    sensors = _sensors(description, base, lock, logs)
+    robot = build(description, base=base, lock=lock, repair=options.repair_prior, sensors=sensors, **gravity)
     if bad := [f for log in logs for f in (*_frames(robot, log), *check.unit_findings(robot, log), *_silent(log))]:
         raise LogError(bad)
     notices += [*robot.notices, *(n for log in logs for n in log.notices), *(n for m in matches for n in m.notices)]
@@ -121,7 +124,25 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
     gains = [j for j in robot.joints if any(needs_gain(log, j) for log in logs)] if torques else []
     terms = [(j, term) for j in robot.joints for term in FRICTION[options.friction]] if torques else []
     terms += [(j, "gain") for j in gains]
-    return Plan(robot, equations, feet, Columns(tuple(b.name for b in robot.bodies), tuple(terms)), tuple(notices))
+    offsets = tuple((s.name, component) for s in robot.sensors for component in s.components)
+    columns = Columns(tuple(b.name for b in robot.bodies), tuple(terms), offsets)
+    return Plan(robot, equations, feet, columns, tuple(notices))
+
+
+def _sensors(
+    description: Description, base: Base, lock: Mapping[str, float], logs: Sequence[Log]
+) -> dict[str, tuple[str, ...]]:
+    """Force–torque sensors and their measured components, the same in all logs, each in a weld."""
+    every = [{s: tuple(c for c in WRENCH if log.has(f"sensor.{s}.{c}")) for s in log.names("sensor")} for log in logs]
+    findings = []
+    for log, sensors in zip(logs, every, strict=True):
+        findings += find_welds(description, lock, sensors, base, log.source)[1]
+        if sensors != every[0]:
+            what = f"has other sensor columns than {logs[0].source}"
+            findings.append(Finding(log.source, what, "Give logs with the same sensor columns"))
+    if findings:
+        raise LogError(findings)
+    return every[0]
 
 
 def _frames(robot: Robot, log: Log) -> Iterator[Finding]:
@@ -145,27 +166,29 @@ def _silent(log: Log) -> Iterator[Finding]:
 def _base_and_equations(description: Description, logs: Sequence[Log], options: Options) -> tuple[Base, Equations]:
     log = logs[0]
     inertial = any(c.startswith(("imu.", "base.")) for c in log.columns)
+    sensors = bool(log.names("sensor"))
     base: Base
     if options.base != "auto":
         base = options.base
     elif description.root == "world":
         base = "fixed"
     else:
-        base = "floating" if inertial or options.equations in ("base", "contact-free") else "fixed"
+        asked = options.equations == "contact-free" or (options.equations == "base" and not sensors)
+        base = "floating" if inertial or asked else "fixed"
     if options.equations != "auto":
         equations: Equations = options.equations
-        if base == "fixed" and equations != "joint":
+        if base == "fixed" and equations != "joint" and not (equations == "base" and sensors):
             raise UsageError(
                 Finding(f"--equations {equations}", "needs a floating base", "Use joint, or --base floating")
             )
         if equations == "contact-free" and not (options.feet or log.names("contact")):
             raise UsageError(Finding("--equations contact-free", "needs to know the feet", "Name them: --feet F,…"))
         return base, equations
+    torques = bool(log.names("tau") or log.names("current"))
     if base == "fixed":
         if options.feet:
             raise UsageError(Finding("--feet", "are of no use on a fixed base", "Drop them, or say --base floating"))
-        return base, "joint"
-    torques = bool(log.names("tau") or log.names("current"))
+        return base, "joint" if torques or not sensors else "base"
     if options.feet and torques:
         return base, "contact-free"
     if log.names("wrench"):
