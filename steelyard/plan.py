@@ -16,6 +16,7 @@ from steelyard.contact import Foot, foot
 from steelyard.errors import Finding, LogError, UsageError
 from steelyard.gains import needs_gain
 from steelyard.log import Log
+from steelyard.missing import Missing, unmeasured
 from steelyard.read.description import Description
 from steelyard.regressor import FRICTION, Columns, Equations
 from steelyard.robot import Base, Robot, build
@@ -76,7 +77,7 @@ class Plan:
 
     robot: Robot
     equations: Equations
-    feet: tuple[Foot, ...]
+    feet: tuple[Foot | Missing, ...]  # and what wrenches do not measure: all forces that are projected out
     columns: Columns
     notices: tuple[str, ...]
 
@@ -118,10 +119,16 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
     if equations == "contact-free" and not feet:
         feet = tuple(foot(robot, name) for name in logs[0].names("contact"))
         notices.append("feet taken from the log's contact columns: " + ", ".join(f.frame.name for f in feet))
+    unknown = unmeasured(robot, logs)
+    notices += [m.notice for m in unknown]
     gains = [j for j in robot.joints if any(needs_gain(log, j) for log in logs)] if torques else []
+    if gains and unknown:
+        what = f"lacks {', '.join(unknown[0].names)}, and the drive gain of {gains[0]} is not known either"
+        raise LogError(Finding(unknown[0].column, what, "Give the drive gains (metadata gains), or all six components"))
     terms = [(j, term) for j in robot.joints for term in FRICTION[options.friction]] if torques else []
     terms += [(j, "gain") for j in gains]
-    return Plan(robot, equations, feet, Columns(tuple(b.name for b in robot.bodies), tuple(terms)), tuple(notices))
+    columns = Columns(tuple(b.name for b in robot.bodies), tuple(terms))
+    return Plan(robot, equations, (*feet, *unknown), columns, tuple(notices))
 
 
 def _frames(robot: Robot, log: Log) -> Iterator[Finding]:

@@ -63,7 +63,7 @@ class Segment:
     alpha: Array | None  # (T, 3) rad/s², angular acceleration
     acc: Array | None  # (T, 3) m/s², proper acceleration of the base origin
     up: Array | None  # (T, 3) unit vector against gravity
-    wrench: Mapping[str, Array]  # frame → (T, 6) of the world on the robot, in the frame's axes
+    wrench: Mapping[str, Array]  # frame → (T, 6) of the world on the robot, in the frame's axes; 0 where not measured
 
     def part(self, keep: slice) -> Segment:
         """Some of the samples."""
@@ -210,9 +210,8 @@ def _segment(robot: Robot, log: Log, filter: Filter, torques: bool) -> Segment |
         gyro, alpha, acc, up = (x[cut] for x in _base_motion(robot, log, rate, smooth, derivative))
     wrench = {}
     for frame in log.names("wrench"):
-        values = log.vector(f"wrench.{frame}", WRENCH)
-        assert values is not None
-        wrench[frame] = raw(values)[inner]
+        parts = [log.columns.get(f"wrench.{frame}.{c}") for c in WRENCH]
+        wrench[frame] = np.column_stack([np.zeros(count) if x is None else raw(x) for x in parts])[inner]
     return Segment(grid[inner], rate, q[cut], v[cut], a[cut], tau, current, gyro, alpha, acc, up, wrench)
 
 
