@@ -102,6 +102,7 @@ class Estimate:
     provenance: Mapping[str, Any]
     notices: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()  # bodies whose mass no motion could tell from these equations
+    blind: str = ""  # what is measured, where that can never tell one body from another: "vertical force alone"
     advice: str = ""
     total: Total | None = None
     truth: Mapping[str, Array] = field(default_factory=dict)  # body → (10,), in simulations
@@ -173,7 +174,10 @@ class Estimate:
         by_motion = [b.name for b in free if b.verdict.mass == "prior" and b.name not in self.hidden]
         if by_structure:
             which = "any single body" if len(by_structure) == len(free) else _some(by_structure)
-            head += f"; the mass of {which} is the prior's share, since no motion shows it apart from its neighbours"
+            why = "since no motion shows it apart from its neighbours"
+            if self.blind:
+                why = f"since {self.blind} cannot tell one body from another"
+            head += f"; the mass of {which} is the prior's share, {why}"
         if by_motion:
             head += f"; the mass of {_some(by_motion)} is the prior's, since this motion does not show it"
         return head + (f". {self.advice}" if self.advice else "") + "."

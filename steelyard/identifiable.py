@@ -18,6 +18,7 @@ from scipy.linalg import qr, solve_triangular
 from steelyard import inertia
 from steelyard.contact import Foot
 from steelyard.information import Information
+from steelyard.missing import Missing
 from steelyard.noise import Noise, huber
 from steelyard.regressor import Block, Columns, Equations, Rows
 from steelyard.robot import Robot
@@ -93,16 +94,24 @@ class Subspace:
 
 
 def structural(
-    robot: Robot, columns: Columns, equations: Equations, scale: Array, seed: int = 0, feet: Sequence[Foot] = ()
+    robot: Robot,
+    columns: Columns,
+    equations: Equations,
+    scale: Array,
+    unknown: Sequence[Foot | Missing] = (),
+    seed: int = 0,
 ) -> Subspace:
-    """Row space of random, rich motion: what the structure alone allows to be seen.
+    """Row space of random, rich motion: what structure and sensors alone allow to be seen.
 
-    Feet are left out where there is no sensor: contact forces can only hide, and ``contact-free`` rows see what base
-    rows see. What touches below a sensor hides the part between.
+    Feet among the ``unknown`` forces are left out where there is no sensor inside the robot: they can only hide, and
+    ``contact-free`` rows see what base rows see. What wrenches do not measure does limit it: vertical force alone never
+    shows an inertia. So does what touches below a sensor, which hides the part between.
     """
     rng = np.random.default_rng(seed)
+    hiding = [u for u in unknown if isinstance(u, Missing) or robot.sensors]
     base = 6 if robot.floating else len(robot.readings)
     each = max(base if equations in ("base", "contact-free") else len(robot.joints), 1)  # equations a sample, at least
+    each = 1 if hiding else each
     rows = max(2, int(2 * np.ceil(columns.n / each)))
     J = len(robot.joints)
     segment = Segment(
@@ -116,19 +125,21 @@ def structural(
         gyro=rng.normal(size=(rows, 3)) if robot.floating else None,
         alpha=3 * rng.normal(size=(rows, 3)) if robot.floating else None,
         acc=5 * rng.normal(size=(rows, 3)) if robot.floating else None,
-        up=None,
+        up=_unit(rng.normal(size=(rows, 3))) if robot.floating else None,
         wrench={},
     )
-    kind: Equations = "base" if equations == "contact-free" and not columns.joint_terms else equations
-    if kind == "contact-free":
-        kind = "full"
-    if feet and robot.sensors:
-        kind = "contact-free"
-    stack = Rows(robot, [segment], columns, kind, feet if robot.sensors else ())
+    kind = equations
+    if equations == "contact-free":
+        kind = "full" if columns.joint_terms or hiding else "base"
+    stack = Rows(robot, [segment], columns, kind, hiding)
     info = Information.none(columns.n)
     for block in stack:
         info = info.extend(block.Y.reshape(-1, columns.n), block.target.ravel())
     return Subspace.of(info.R, scale)
+
+
+def _unit(vectors: Array) -> Array:
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)

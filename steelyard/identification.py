@@ -33,11 +33,12 @@ from steelyard.identifiable import (
 )
 from steelyard.information import Information
 from steelyard.log import WRENCH, Log
+from steelyard.missing import Missing
 from steelyard.plan import Options, Plan, make_plan
 from steelyard.read.description import Description, read_description
 from steelyard.read.mapping import ColumnMap, read_mapping
 from steelyard.read.table import read_log
-from steelyard.regressor import Block, Columns, Rows
+from steelyard.regressor import BASE_ROWS, Block, Columns, Rows
 from steelyard.report.series import Series
 from steelyard.robot import Robot
 from steelyard.samples import Filter, prepare
@@ -113,8 +114,8 @@ def identify(
     names = plan.columns.names
     prior = priors.make(plan.robot, plan.columns, options.prior)
     blocks = _cached(everything)
-    contact_free = plan.equations == "contact-free"
-    model, info = noise.estimate(blocks, names, prior.information, full=contact_free, robust=options.robust)
+    projected = everything.free is not None
+    model, info = noise.estimate(blocks, names, prior.information, full=projected, robust=options.robust)
 
     progress("solving")
     theta, proof, free = solve(plan, info, prior, options, save_problem)
@@ -151,6 +152,7 @@ def identify(
         provenance=_provenance(description, [*fit_logs, *held_out], command, filter, options),
         notices=tuple(dict.fromkeys(notices + _thin(plan, theta))),
         hidden=_hidden(plan, prior),
+        blind=_blind(plan, everything),
         advice=_advice(plan, unc, prior, free, pooled(scores[: len(fit_logs)])),
         total=_total(plan, theta, free, unc) if plan.robot.floating else None,
         truth=_truth(plan, fit_logs[0], truth),
@@ -238,9 +240,17 @@ def _sensors(plan: Plan, prior: priors.Prior, theta: Array, free: Array, unc: Un
 
 def _hidden(plan: Plan, prior: priors.Prior) -> tuple[str, ...]:
     """Bodies whose mass no motion could tell from these equations."""
-    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale, feet=plan.feet)
+    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale, plan.feet)
     unit = np.eye(plan.columns.n)
     return tuple(b for b in plan.columns.bodies if possible.outside(unit[plan.columns.body(b).start]) >= ROW_SPACE)
+
+
+def _blind(plan: Plan, rows: Rows) -> str:
+    """What base rows measure, where wrenches measured in part leave forces only."""
+    parts = [m for m in plan.feet if isinstance(m, Missing)]
+    if not parts or not all(name in BASE_ROWS[:3] for name in rows.names):
+        return ""
+    return "vertical force alone" if len(rows.names) == 1 and any(m.level for m in parts) else "force without moment"
 
 
 def _advice(plan: Plan, unc: Uncertainty, prior: priors.Prior, free: Array, fit: Score) -> str:
@@ -251,7 +261,10 @@ def _advice(plan: Plan, unc: Uncertainty, prior: priors.Prior, free: Array, fit:
         said = f"Friction was left out and {100 * unexplained:.2g} % of the torque is unexplained: try --friction all. "
     if len(free) < plan.columns.n:
         return said[:-2]
-    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale, feet=plan.feet)
+    parts = [m for m in plan.feet if isinstance(m, Missing)]
+    if parts and plan.equations == "base":  # faster motion would not show what no sensor measures
+        return "To learn more, log " + " and ".join(f"{', '.join(m.names)} of {m.column}" for m in parts)
+    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale, plan.feet)
     pivots, Z = possible.composition
     weak: dict[str, int] = {}
     for p, z in zip(pivots, Z, strict=True):

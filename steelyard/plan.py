@@ -16,6 +16,7 @@ from steelyard.contact import Foot, foot
 from steelyard.errors import Finding, LogError, UsageError
 from steelyard.gains import needs_gain
 from steelyard.log import WRENCH, Log
+from steelyard.missing import Missing, unmeasured
 from steelyard.read.description import Description
 from steelyard.regressor import FRICTION, Columns, Equations
 from steelyard.robot import Base, Robot, build, find_welds
@@ -76,7 +77,7 @@ class Plan:
 
     robot: Robot
     equations: Equations
-    feet: tuple[Foot, ...]
+    feet: tuple[Foot | Missing, ...]  # and what wrenches do not measure: all forces that are projected out
     columns: Columns
     notices: tuple[str, ...]
 
@@ -117,16 +118,43 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
     if bad := [f for log in logs for f in (*_frames(robot, log), *check.unit_findings(robot, log), *_silent(log))]:
         raise LogError(bad)
     notices += [*robot.notices, *(n for log in logs for n in log.notices), *(n for m in matches for n in m.notices)]
-    feet = tuple(foot(robot, text) for text in options.feet)
-    if equations == "contact-free" and not feet:
-        feet = tuple(foot(robot, name) for name in logs[0].names("contact"))
-        notices.append("feet taken from the log's contact columns: " + ", ".join(f.frame.name for f in feet))
+    feet, remarks = _feet(robot, logs[0], equations, options.feet)
+    notices += remarks
+    unknown = unmeasured(robot, logs)
+    notices += [m.notice for m in unknown]
     gains = [j for j in robot.joints if any(needs_gain(log, j) for log in logs)] if torques else []
+    if gains and feet and robot.sensors:
+        what = f"is not known, and neither is what touches below the sensor {robot.sensors[0].name}"
+        raise LogError(Finding(f"drive gain of {gains[0]}", what, "Give the drive gains (metadata gains)"))
+    if gains and unknown:
+        what = f"lacks {', '.join(unknown[0].names)}, and the drive gain of {gains[0]} is not known either"
+        raise LogError(Finding(unknown[0].column, what, "Give the drive gains (metadata gains), or all six components"))
     terms = [(j, term) for j in robot.joints for term in FRICTION[options.friction]] if torques else []
     terms += [(j, "gain") for j in gains]
     offsets = tuple((s.name, component) for s in robot.sensors for component in s.components)
     columns = Columns(tuple(b.name for b in robot.bodies), tuple(terms), offsets)
-    return Plan(robot, equations, feet, columns, tuple(notices))
+    return Plan(robot, equations, (*feet, *unknown), columns, tuple(notices))
+
+
+def _feet(robot: Robot, log: Log, equations: Equations, given: Sequence[str]) -> tuple[tuple[Foot, ...], list[str]]:
+    """What may touch, with forces that nothing measures."""
+    if given:
+        return tuple(foot(robot, text) for text in given), []
+    contacts = [name for name in log.names("contact") if equations == "contact-free" or robot.sensors]
+    if equations != "contact-free":
+        contacts = [name for name in contacts if name not in log.names("wrench")]
+    if contacts:
+        names = ", ".join(contacts)
+        return tuple(foot(robot, name) for name in contacts), [f"feet taken from the log's contact columns: {names}"]
+    if not robot.floating:
+        return (), []
+    measured = [robot.frame(name).joint for name in log.names("wrench")]
+    open_ended = [s for s in robot.sensors if not any(j in list(robot.model.subtrees[s.joint]) for j in measured)]
+    if not open_ended:
+        return (), []
+    names = ", ".join(s.name for s in open_ended)
+    remark = f"what is below the sensors {names} is taken to touch something, and nothing else: name the feet otherwise"
+    return tuple(Foot(robot.frames[s.link], True, 0.0, np.zeros(3)) for s in open_ended), [remark]
 
 
 def _sensors(
@@ -181,18 +209,20 @@ def _base_and_equations(description: Description, logs: Sequence[Log], options: 
             raise UsageError(
                 Finding(f"--equations {equations}", "needs a floating base", "Use joint, or --base floating")
             )
-        if equations == "contact-free" and not (options.feet or log.names("contact")):
+        if equations == "contact-free" and not (options.feet or log.names("contact") or sensors):
             raise UsageError(Finding("--equations contact-free", "needs to know the feet", "Name them: --feet F,…"))
         return base, equations
     torques = bool(log.names("tau") or log.names("current"))
     if base == "fixed":
-        if options.feet:
+        if options.feet and not sensors:
             raise UsageError(Finding("--feet", "are of no use on a fixed base", "Drop them, or say --base floating"))
         return base, "joint" if torques or not sensors else "base"
     if options.feet and torques:
         return base, "contact-free"
     if log.names("wrench"):
         return base, "full" if torques else "base"
+    if sensors:
+        return base, "contact-free" if torques else "base"
     if log.names("contact"):
         return base, "contact-free"
     raise UsageError(

@@ -1,7 +1,8 @@
 """Rows: the equations of motion at every sample, linear in the parameters, ``Y θ = target``.
 
 Four kinds. ``joint``: joint torques. ``base``: the six equations of a floating base alone, which need no torque
-(Ayusawa 33). ``full``: both. ``contact-free``: full rows with the feet's unknown forces projected out. A floating base
+(Ayusawa 33). ``full``: both. ``contact-free``: full rows with the feet's unknown forces projected out. What a wrench
+does not measure is projected out of rows of any kind. A floating base
 is written with g = 0, v = 0, pose = identity and the *proper* acceleration of the base: the laws of motion look the
 same in any freely falling frame, so neither position nor velocity of the base is needed.
 
@@ -22,6 +23,7 @@ import numpy as np
 from steelyard import inertia
 from steelyard.contact import Foot, FreeRows, jacobian
 from steelyard.errors import Finding, UsageError
+from steelyard.missing import Missing
 from steelyard.robot import Robot
 from steelyard.samples import Filter, Segment, lowpass
 
@@ -91,11 +93,11 @@ class Rows:
         segments: Sequence[Segment],
         columns: Columns,
         equations: Equations,
-        feet: Sequence[Foot] = (),
+        feet: Sequence[Foot | Missing] = (),
         filter: Filter | None = None,
         free: FreeRows | None = None,
     ):
-        """``filter=None`` gives unfiltered rows at every sample."""
+        """``feet``: unknown forces, projected out. ``filter=None`` gives unfiltered rows at every sample."""
         self.robot, self.segments, self.columns = robot, list(segments), columns
         self.equations, self.feet, self.filter = equations, tuple(feet), filter
         lead = 6 if robot.floating else 0
@@ -103,21 +105,17 @@ class Rows:
         self.free = free
         match equations:
             case "joint":
-                self._take: tuple[int, ...] = tuple(range(lead, len(everything)))
+                self._take = list(range(lead, len(everything)))
             case "base":
-                self._take = (*range(lead), *range(lead + len(robot.joints), len(everything)))
-            case "full":
-                self._take = tuple(range(len(everything)))
-            case "contact-free":
-                self.free = free or FreeRows.choose(self._some_jacobians())
-                self._take = self.free.coordinates
-                if not self._take:
-                    held = ", ".join(f.frame.name for f in self.feet)
-                    what = f"leave no equation free of contact forces ({self.free.rank} of {len(everything)} taken)"
-                    raise UsageError(
-                        Finding(f"feet {held}", what, "Name fewer feet, or say FRAME:point where one is a ball")
-                    )
+                self._take = [*range(lead), *range(lead + len(robot.joints), len(everything))]
+            case "full" | "contact-free":
+                self._take = list(range(len(everything)))
         self.names = tuple(everything[i] for i in self._take)
+        if self.feet:
+            self.free = free or FreeRows.choose(self._some_jacobians(), 0 if equations == "joint" else lead)
+            self.names = tuple(self.names[i] for i in self.free.coordinates)
+            if not self.names:
+                raise UsageError(_nothing_left(self.feet, self.free.rank, len(self._take)))
 
     def __iter__(self) -> Iterator[Block]:
         for segment in self.segments:
@@ -173,16 +171,27 @@ class Rows:
         target = dynamics.applied()
         if self.free is None:
             return Y[:, self._take], target[:, self._take], {}
-        N, turned = self.free.basis(dynamics.contact_jacobian(self.feet), before)
-        return N @ Y, np.einsum("tkn,tn->tk", N, target), dict(enumerate(N[turned:], turned))
+        N, turned = self.free.basis(dynamics.contact_jacobian(self.feet)[:, :, self._take], before)
+        Y, target = N @ Y[:, self._take], np.einsum("tkn,tn->tk", N, target[:, self._take])
+        return Y, target, dict(enumerate(N[turned:], turned))
 
     def _some_jacobians(self, most: int = 200) -> Array:
-        """Feet's Jacobians of samples spread over all segments, enough to choose coordinates by."""
+        """Jacobians of the unknown forces at samples spread over all segments, enough to choose coordinates by."""
         found = []
         for segment in self.segments:
             step = max(1, len(segment.time) * len(self.segments) // most)
             found.append(Dynamics(self.robot, segment.part(slice(None, None, step))).contact_jacobian(self.feet))
-        return np.concatenate(found)
+        return np.concatenate(found)[:, :, self._take]
+
+
+def _nothing_left(unknown: Sequence[Foot | Missing], rank: int, equations: int) -> Finding:
+    """Unknown forces that explain any motion."""
+    what = f"leave no equation free of contact forces ({rank} of {equations} taken)"
+    if parts := [m for m in unknown if isinstance(m, Missing)]:
+        where = ", ".join(f"{m.column} without {' '.join(m.names)}" for m in parts)
+        return Finding(where, what, "Log more components, or a column of zeros for one that is known to be zero")
+    held = ", ".join(f.frame.name for f in unknown)
+    return Finding(f"feet {held}", what, "Name fewer feet, or say FRAME:point where one is a ball")
 
 
 def _joint_column(segment: Segment, joint: str, j: int, term: str) -> Array:
@@ -252,8 +261,8 @@ class Dynamics:
             target[t] += force if self.robot.coupling is None else self.robot.coupling.T @ force
         return target
 
-    def contact_jacobian(self, feet: Sequence[Foot]) -> Array:
-        """(T, Σ forces, nv) Jacobian of the feet."""
+    def contact_jacobian(self, feet: Sequence[Foot | Missing]) -> Array:
+        """(T, Σ forces, nv) Jacobian of the unknown forces."""
         import pinocchio as pin
 
         up = self.segment.up

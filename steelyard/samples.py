@@ -63,7 +63,7 @@ class Segment:
     alpha: Array | None  # (T, 3) rad/s², angular acceleration
     acc: Array | None  # (T, 3) m/s², proper acceleration of the base origin
     up: Array | None  # (T, 3) unit vector against gravity
-    wrench: Mapping[str, Array]  # frame → (T, 6) of the world on the robot, in the frame's axes
+    wrench: Mapping[str, Array]  # frame → (T, 6) of the world on the robot, in the frame's axes; 0 where not measured
     sensor: Mapping[str, Array] = field(default_factory=dict)  # sensor → (T, k) its measured components, raw
 
     def part(self, keep: slice) -> Segment:
@@ -212,9 +212,8 @@ def _segment(robot: Robot, log: Log, filter: Filter, torques: bool) -> Segment |
         gyro, alpha, acc, up = (x[cut] for x in _base_motion(robot, log, rate, smooth, derivative))
     wrench = {}
     for frame in log.names("wrench"):
-        values = log.vector(f"wrench.{frame}", WRENCH)
-        assert values is not None
-        wrench[frame] = raw(values)[inner]
+        parts = [log.columns.get(f"wrench.{frame}.{c}") for c in WRENCH]
+        wrench[frame] = np.column_stack([np.zeros(count) if x is None else raw(x) for x in parts])[inner]
     sensor = {}
     for s in robot.sensors:
         sensor[s.name] = raw(np.column_stack([log.columns[f"sensor.{row}"] for row in s.rows]))[inner]

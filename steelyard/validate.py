@@ -127,7 +127,8 @@ def _smooth(values: Array, taps: Array) -> Array:
 
 def _torques_alone(rows: Rows) -> bool:
     """Whether a row's measurement is one column of the log."""
-    return (rows.equations == "joint" or not rows.robot.floating) and not any(s.wrench for s in rows.segments)
+    own = rows.free is None and (rows.equations == "joint" or not rows.robot.floating)
+    return own and not any(s.wrench for s in rows.segments)
 
 
 def _at_true_stamps(rows: Rows, log: Log, time: Array, predicted: Array) -> tuple[Array, Array, Array]:

@@ -34,7 +34,7 @@ def solve(
     scale = prior.scale[free]
     if options.method == "least-squares":
         if options.null_space == "structure":
-            possible = structural(robot, columns, plan.equations, prior.scale, feet=plan.feet)
+            possible = structural(robot, columns, plan.equations, prior.scale, plan.feet)
             basis = Subspace.of(possible.R[:, free], scale).seen
         else:
             space = Subspace.of(data.R, scale)
