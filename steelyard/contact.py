@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import Finding, UsageError
+from steelyard.missing import Missing
 from steelyard.read.description import Shape
 from steelyard.robot import Frame, Robot
 
@@ -55,7 +56,7 @@ def foot(robot: Robot, text: str) -> Foot:
     link = robot.description.links[frame.link]
     place = robot.frames[frame.link].placement
     ball = _ball(link.collision or link.visual, np.linalg.inv(place) @ frame.placement)
-    if kind == "surface" or (kind is None and ball is None and robot.joints_above(frame.joint) >= 6):
+    if kind == "surface" or (kind is None and ball is None and len(robot.joints_above(frame.joint)) >= 6):
         return Foot(frame, True, 0.0, frame.placement[:3, 3])
     if radius is not None or ball is None:
         return Foot(frame, False, radius or 0.0, frame.placement[:3, 3])
@@ -81,13 +82,17 @@ def _radius(text: str, given: str) -> float:
     return radius
 
 
-def jacobian(robot: Robot, data: object, feet: Sequence[Foot], up: Array | None) -> Array:
-    """(Σ forces, nv) Jacobian of all feet in base axes; joint Jacobians and placements are in ``data``."""
+def jacobian(robot: Robot, data: object, feet: Sequence[Foot | Missing], up: Array | None) -> Array:
+    """(Σ forces, nv) Jacobian of all unknown forces in base axes; joint Jacobians and placements are in ``data``."""
     import pinocchio as pin
 
     blocks = []
     for f in feet:
         J = pin.getJointJacobian(robot.model, data, f.frame.joint, pin.ReferenceFrame.WORLD)
+        if isinstance(f, Missing):
+            at = (data.oMi[f.frame.joint] * pin.SE3(f.frame.placement)).homogeneous  # type: ignore[attr-defined]
+            blocks.append(f.directions(at, up).T @ J)
+            continue
         if f.surface:
             blocks.append(J)
             continue
@@ -107,8 +112,11 @@ class FreeRows:
     coordinates: tuple[int, ...]  # indices of generalised coordinates; as many as there are rows
 
     @classmethod
-    def choose(cls, J: Array) -> FreeRows:
-        """Choose from some postures' Jacobians (T, c, n): the base first, then what is least tied to the feet."""
+    def choose(cls, J: Array, lead: int = 6) -> FreeRows:
+        """Choose from some postures' Jacobians (T, c, n): the base first, then what is least tied to the feet.
+
+        ``lead``: how many of the first coordinates are the base's.
+        """
         _, s, Vt = np.linalg.svd(J)
         rank = int(np.max(np.sum(s > 1e-9 * s[:, :1], axis=1)))
         B = Vt[:, rank:]
@@ -117,8 +125,8 @@ class FreeRows:
         for _ in range(n - rank):  # pivoted Cholesky of the mean projector
             left = np.diag(P).copy()
             left[chosen] = -1
-            base = [i for i in range(min(6, n)) if left[i] > REGULAR**2]
-            pivot = base[0] if base else int(np.argmax(left))
+            base = [i for i in range(min(lead, n)) if left[i] > REGULAR**2]
+            pivot = base[int(np.argmax(left[base]))] if base else int(np.argmax(left))
             chosen.append(pivot)
             P = P - np.outer(P[:, pivot], P[pivot]) / P[pivot, pivot]
         return cls(rank, tuple(sorted(chosen)))

@@ -67,6 +67,15 @@ class BodyEstimate:
 
 
 @dataclass(frozen=True)
+class SensorEstimate:
+    """Offsets of one force–torque sensor, fx … mz; None for a component that was not measured."""
+
+    offset: tuple[float | None, ...]  # (6,) N, N·m: reading = truth + offset
+    std: tuple[float | None, ...]  # (6,) posterior
+    verdicts: tuple[Verdict | None, ...]  # (6,)
+
+
+@dataclass(frozen=True)
 class Total:
     """Mass of the whole robot, which a floating base can tell even where single links stay open."""
 
@@ -102,12 +111,14 @@ class Estimate:
     provenance: Mapping[str, Any]
     notices: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()  # bodies whose mass no motion could tell from these equations
+    blind: str = ""  # what is measured, where that can never tell one body from another: "vertical force alone"
     advice: str = ""
     total: Total | None = None
     truth: Mapping[str, Array] = field(default_factory=dict)  # body → (10,), in simulations
     locked: Mapping[str, float] = field(default_factory=dict)  # joints held at a value, rad or m
     loads: tuple[BodyEstimate, ...] = ()
     scale: Scale | None = None
+    sensors: Mapping[str, SensorEstimate] = field(default_factory=dict)
 
     def body(self, name: str) -> BodyEstimate:
         """One body by its name."""
@@ -184,7 +195,10 @@ class Estimate:
         by_motion = [b.name for b in free if b.verdict.mass == "prior" and b.name not in self.hidden]
         if by_structure:
             which = "any single body" if len(by_structure) == len(free) else _some(by_structure)
-            head += f"; the mass of {which} is the prior's share, since no motion shows it apart from its neighbours"
+            why = "since no motion shows it apart from its neighbours"
+            if self.blind:
+                why = f"since {self.blind} cannot tell one body from another"
+            head += f"; the mass of {which} is the prior's share, {why}"
         if by_motion:
             head += f"; the mass of {_some(by_motion)} is the prior's, since this motion does not show it"
         return head + (f". {self.advice}" if self.advice else "") + "."
@@ -199,7 +213,7 @@ class Estimate:
             "bodies_welded": {b.name: list(b.links) for b in self.bodies},
             "links": {b.name: b.as_json() for b in self.bodies},
             "joints": {j: dict(terms) for j, terms in self.joints.items()},
-            "sensors": {},
+            "sensors": {name: {k: list(v) for k, v in vars(s).items()} for name, s in self.sensors.items()},
             "base_parameters": {
                 "count": self.base_count,
                 "condition": self.base_condition if math.isfinite(self.base_condition) else None,

@@ -16,7 +16,9 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from steelyard import inertia
+from steelyard.contact import Foot
 from steelyard.information import Information
+from steelyard.missing import Missing
 from steelyard.noise import Noise, huber
 from steelyard.regressor import Block, Columns, Equations, Rows
 from steelyard.robot import Robot
@@ -91,13 +93,25 @@ class Subspace:
         return float(np.linalg.norm(g - self.V @ (self.V.T @ g)) / length) if length > 0 else 1.0
 
 
-def structural(robot: Robot, columns: Columns, equations: Equations, scale: Array, seed: int = 0) -> Subspace:
-    """Row space of random, rich motion: what the structure alone allows to be seen.
+def structural(
+    robot: Robot,
+    columns: Columns,
+    equations: Equations,
+    scale: Array,
+    unknown: Sequence[Foot | Missing] = (),
+    seed: int = 0,
+) -> Subspace:
+    """Row space of random, rich motion: what structure and sensors alone allow to be seen.
 
-    Feet are left out: contact forces can only hide, and ``contact-free`` rows see what base rows see.
+    Feet among the ``unknown`` forces are left out where there is no sensor inside the robot: they can only hide, and
+    ``contact-free`` rows see what base rows see. What wrenches do not measure does limit it: vertical force alone never
+    shows an inertia. So does what touches below a sensor, which hides the part between.
     """
     rng = np.random.default_rng(seed)
-    each = 6 if equations in ("base", "contact-free") else max(len(robot.joints), 1)  # equations a sample, at least
+    hiding = [u for u in unknown if isinstance(u, Missing) or robot.sensors]
+    base = 6 if robot.floating else len(robot.readings)
+    each = max(base if equations in ("base", "contact-free") else len(robot.joints), 1)  # equations a sample, at least
+    each = 1 if hiding else each
     rows = max(2, int(2 * np.ceil(columns.n / each)))
     J = len(robot.joints)
     segment = Segment(
@@ -111,23 +125,27 @@ def structural(robot: Robot, columns: Columns, equations: Equations, scale: Arra
         gyro=rng.normal(size=(rows, 3)) if robot.floating else None,
         alpha=3 * rng.normal(size=(rows, 3)) if robot.floating else None,
         acc=5 * rng.normal(size=(rows, 3)) if robot.floating else None,
-        up=None,
+        up=_unit(rng.normal(size=(rows, 3))) if robot.floating else None,
         wrench={},
     )
-    kind: Equations = "base" if equations == "contact-free" and not columns.joint_terms else equations
-    if kind == "contact-free":
-        kind = "full"
+    kind = equations
+    if equations == "contact-free":
+        kind = "full" if columns.joint_terms or hiding else "base"
     segments = [segment, replace(segment, loaded=True)] if any(b.carrier for b in robot.bodies) else [segment]
-    stack = Rows(robot, segments, columns, kind)
+    stack = Rows(robot, segments, columns, kind, hiding)
     bodies = 10 * len(columns.bodies)
     info = Information.none(columns.n)
     for block in stack:
         for k, (joint, term) in enumerate(columns.joint_terms, bodies):
-            if term == "gain":  # a current is what the motion needs: larger gains and larger masses look the same
+            if term == "gain" and stack.free is None:  # a current is what the motion needs: the common scale is unseen
                 row = stack.names.index(joint)
                 block.Y[:, row, k] = -block.Y[:, row, :bodies] @ robot.prior
         info = info.extend(block.Y.reshape(-1, columns.n), block.target.ravel())
     return Subspace.of(info.R, scale)
+
+
+def _unit(vectors: Array) -> Array:
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import numpy as np
 from steelyard import inertia, noise
 from steelyard import prior as priors
 from steelyard.errors import Finding, UsageError
-from steelyard.estimate import BodyEstimate, Estimate, Scale, Total
+from steelyard.estimate import BodyEstimate, Estimate, Scale, SensorEstimate, Total
 from steelyard.gains import Drives, as_torques, find, with_gains
 from steelyard.identifiable import (
     CERTAIN,
@@ -32,12 +32,13 @@ from steelyard.identifiable import (
     uncertainty,
 )
 from steelyard.information import Information
-from steelyard.log import Log
+from steelyard.log import WRENCH, Log
+from steelyard.missing import Missing
 from steelyard.plan import Options, Plan, make_plan
 from steelyard.read.description import Description, read_description
 from steelyard.read.mapping import ColumnMap, read_mapping
 from steelyard.read.table import read_log
-from steelyard.regressor import Block, Columns, Rows
+from steelyard.regressor import BASE_ROWS, Block, Columns, Rows
 from steelyard.report.series import Series
 from steelyard.robot import Robot
 from steelyard.samples import Filter, prepare
@@ -116,7 +117,7 @@ def identify(
         if drives is not None:
             blocks, prior = drives.rows(measured), drives.belief(pinned=attempt == 0)
         progress("weighing rows")
-        full = plan.equations == "contact-free"
+        full = everything.free is not None
         model, info = noise.estimate(blocks, names, prior.information + before, full=full, robust=options.robust)
         info = info + before
         progress("solving")
@@ -169,12 +170,14 @@ def identify(
         provenance=_provenance(description, [*fit_logs, *held_out], command, filter, options),
         notices=tuple(dict.fromkeys(notices + _thin(plan, theta))),
         hidden=_hidden(plan, prior),
+        blind=_blind(plan, everything),
         advice=_advice(plan, unc, prior, free, pooled(scores[: len(fit_logs)])),
         total=_total(plan, theta, free, unc) if plan.robot.floating else None,
         truth=_truth(plan, fit_logs[0], truth),
         locked=dict(plan.robot.locked),
         loads=tuple(b for b in bodies if b.carrier is not None),
         scale=_scale(plan, unc, drives),
+        sensors=_sensors(plan, prior, theta, free, unc),
     )
     return Identification(estimate, plan.robot, plan.columns, theta, info, tuple(series))
 
@@ -297,11 +300,33 @@ def _joints(columns: Columns, theta: Array, gains: Mapping[str, float]) -> dict[
     return joints
 
 
+def _sensors(plan: Plan, prior: priors.Prior, theta: Array, free: Array, unc: Uncertainty) -> dict[str, SensorEstimate]:
+    unit = np.eye(plan.columns.n)[:, free]
+    at = dict(zip(plan.columns.offsets, plan.columns.offset_index, strict=True))
+    found = {}
+    for s in plan.robot.sensors:
+        index = [at.get((s.name, c)) for c in WRENCH]
+        found[s.name] = SensorEstimate(
+            tuple(None if k is None else float(theta[k]) for k in index),
+            tuple(None if k is None else unc.std(unit[k]) for k in index),
+            tuple(None if k is None else unc.verdict(unit[k], float(prior.scale[k])) for k in index),
+        )
+    return found
+
+
 def _hidden(plan: Plan, prior: priors.Prior) -> tuple[str, ...]:
     """Bodies whose mass no motion could tell from these equations."""
-    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale)
+    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale, plan.feet)
     unit = np.eye(plan.columns.n)
     return tuple(b for b in plan.columns.bodies if possible.outside(unit[plan.columns.body(b).start]) >= ROW_SPACE)
+
+
+def _blind(plan: Plan, rows: Rows) -> str:
+    """What base rows measure, where wrenches measured in part leave forces only."""
+    parts = [m for m in plan.feet if isinstance(m, Missing)]
+    if not parts or not all(name in BASE_ROWS[:3] for name in rows.names):
+        return ""
+    return "vertical force alone" if len(rows.names) == 1 and any(m.level for m in parts) else "force without moment"
 
 
 def _advice(plan: Plan, unc: Uncertainty, prior: priors.Prior, free: Array, fit: Score) -> str:
@@ -312,23 +337,27 @@ def _advice(plan: Plan, unc: Uncertainty, prior: priors.Prior, free: Array, fit:
         said = f"Friction was left out and {100 * unexplained:.2g} % of the torque is unexplained: try --friction all. "
     if len(free) < plan.columns.n:
         return said[:-2]
-    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale)
+    parts = [m for m in plan.feet if isinstance(m, Missing)]
+    if parts and plan.equations == "base":  # faster motion would not show what no sensor measures
+        return "To learn more, log " + " and ".join(f"{', '.join(m.names)} of {m.column}" for m in parts)
+    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale, plan.feet)
     pivots, Z = possible.composition
     weak: dict[str, int] = {}
     for p, z in zip(pivots, Z, strict=True):
         std = unc.std_data(z)
         if std is None or std >= CERTAIN * possible.size(z):
-            owner = plan.columns.names[p].rsplit(".", 1)[0]
+            owner = plan.columns.names[p].rsplit(".", 1)[0].removesuffix(".offset")
             weak[owner] = weak.get(owner, 0) + 1
     if not weak:
         return said[:-2]
     movers = []
     for owner in sorted(weak, key=lambda name: -weak[name])[:3]:
-        if owner in plan.columns.bodies:
-            joint = str(plan.robot.model.names[plan.robot.body(owner).joint])
-            movers.append("the base" if joint == "root_joint" else joint)
-        else:
+        if owner in plan.robot.joints:
             movers.append(owner)
+            continue
+        sensors = {s.name: s.joint for s in plan.robot.sensors}
+        above = plan.robot.joints_above(sensors.get(owner) or plan.robot.body(owner).joint)
+        movers += above[:1] or ["the base"]
     return f"{said}To learn more, move {', '.join(dict.fromkeys(movers))} faster and further"
 
 

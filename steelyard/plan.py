@@ -15,10 +15,11 @@ from steelyard import prior as priors
 from steelyard.contact import Foot, foot
 from steelyard.errors import Finding, LogError, UsageError
 from steelyard.gains import needs_gain
-from steelyard.log import Log
+from steelyard.log import WRENCH, Log
+from steelyard.missing import Missing, unmeasured
 from steelyard.read.description import Description
 from steelyard.regressor import FRICTION, Columns, Equations
-from steelyard.robot import Base, Robot, build
+from steelyard.robot import Base, Robot, build, find_welds
 from steelyard.samples import Filter
 
 Method = Literal["lmi", "least-squares"]
@@ -78,7 +79,7 @@ class Plan:
 
     robot: Robot
     equations: Equations
-    feet: tuple[Foot, ...]
+    feet: tuple[Foot | Missing, ...]  # and what wrenches do not measure: all forces that are projected out
     columns: Columns
     notices: tuple[str, ...]
 
@@ -99,6 +100,8 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
     ]
     if findings:
         raise LogError(findings)
+    if base == "fixed" and equations == "base":
+        notices.append("the equations are those of the force–torque sensors alone: no joint torque is used")
     if equations in ("full", "base"):
         findings = [
             Finding(log.source, f"has no wrench at {', '.join(missing)}, though {logs[0].source} has",
@@ -112,20 +115,66 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
         raise UsageError(Finding("--gravity", "is for a fixed base: a floating one measures it", "Drop it"))
     lock |= dict.fromkeys(first.locked, 0.0)
     gravity = {"gravity": options.gravity} if options.gravity else {}
-    robot = build(description, base=base, lock=lock, repair=options.repair_prior, **gravity)
+    sensors = _sensors(description, base, lock, logs)
+    robot = build(description, base=base, lock=lock, repair=options.repair_prior, sensors=sensors, **gravity)
     if bad := [f for log in logs for f in (*_frames(robot, log), *check.unit_findings(robot, log), *_silent(log))]:
         raise LogError(bad)
     if options.load is not None:
         robot = robot.carrying(options.load)
     notices += [*robot.notices, *(n for log in logs for n in log.notices), *(n for m in matches for n in m.notices)]
-    feet = tuple(foot(robot, text) for text in options.feet)
-    if equations == "contact-free" and not feet:
-        feet = tuple(foot(robot, name) for name in logs[0].names("contact"))
-        notices.append("feet taken from the log's contact columns: " + ", ".join(f.frame.name for f in feet))
+    feet, remarks = _feet(robot, logs[0], equations, options.feet)
+    notices += remarks
+    unknown = unmeasured(robot, logs)
+    notices += [m.notice for m in unknown]
     gains = [j for j in robot.joints if any(needs_gain(log, j) for log in logs)] if torques else []
+    if gains and feet and robot.sensors:
+        what = f"is not known, and neither is what touches below the sensor {robot.sensors[0].name}"
+        raise LogError(Finding(f"drive gain of {gains[0]}", what, "Give the drive gains (metadata gains)"))
+    if gains and unknown:
+        what = f"lacks {', '.join(unknown[0].names)}, and the drive gain of {gains[0]} is not known either"
+        raise LogError(Finding(unknown[0].column, what, "Give the drive gains (metadata gains), or all six components"))
     terms = [(j, term) for j in robot.joints for term in FRICTION[options.friction]] if torques else []
     terms += [(j, "gain") for j in gains]
-    return Plan(robot, equations, feet, Columns(tuple(b.name for b in robot.bodies), tuple(terms)), tuple(notices))
+    offsets = tuple((s.name, component) for s in robot.sensors for component in s.components)
+    columns = Columns(tuple(b.name for b in robot.bodies), tuple(terms), offsets)
+    return Plan(robot, equations, (*feet, *unknown), columns, tuple(notices))
+
+
+def _feet(robot: Robot, log: Log, equations: Equations, given: Sequence[str]) -> tuple[tuple[Foot, ...], list[str]]:
+    """What may touch, with forces that nothing measures."""
+    if given:
+        return tuple(foot(robot, text) for text in given), []
+    contacts = [name for name in log.names("contact") if equations == "contact-free" or robot.sensors]
+    if equations != "contact-free":
+        contacts = [name for name in contacts if name not in log.names("wrench")]
+    if contacts:
+        names = ", ".join(contacts)
+        return tuple(foot(robot, name) for name in contacts), [f"feet taken from the log's contact columns: {names}"]
+    if not robot.floating:
+        return (), []
+    measured = [robot.frame(name).joint for name in log.names("wrench")]
+    open_ended = [s for s in robot.sensors if not any(j in list(robot.model.subtrees[s.joint]) for j in measured)]
+    if not open_ended:
+        return (), []
+    names = ", ".join(s.name for s in open_ended)
+    remark = f"what is below the sensors {names} is taken to touch something, and nothing else: name the feet otherwise"
+    return tuple(Foot(robot.frames[s.link], True, 0.0, np.zeros(3)) for s in open_ended), [remark]
+
+
+def _sensors(
+    description: Description, base: Base, lock: Mapping[str, float], logs: Sequence[Log]
+) -> dict[str, tuple[str, ...]]:
+    """Force–torque sensors and their measured components, the same in all logs, each in a weld."""
+    every = [{s: tuple(c for c in WRENCH if log.has(f"sensor.{s}.{c}")) for s in log.names("sensor")} for log in logs]
+    findings = []
+    for log, sensors in zip(logs, every, strict=True):
+        findings += find_welds(description, lock, sensors, base, log.source)[1]
+        if sensors != every[0]:
+            what = f"has other sensor columns than {logs[0].source}"
+            findings.append(Finding(log.source, what, "Give logs with the same sensor columns"))
+    if findings:
+        raise LogError(findings)
+    return every[0]
 
 
 def _frames(robot: Robot, log: Log) -> Iterator[Finding]:
@@ -149,31 +198,35 @@ def _silent(log: Log) -> Iterator[Finding]:
 def _base_and_equations(description: Description, logs: Sequence[Log], options: Options) -> tuple[Base, Equations]:
     log = logs[0]
     inertial = any(c.startswith(("imu.", "base.")) for c in log.columns)
+    sensors = bool(log.names("sensor"))
     base: Base
     if options.base != "auto":
         base = options.base
     elif description.root == "world":
         base = "fixed"
     else:
-        base = "floating" if inertial or options.equations in ("base", "contact-free") else "fixed"
+        asked = options.equations == "contact-free" or (options.equations == "base" and not sensors)
+        base = "floating" if inertial or asked else "fixed"
     if options.equations != "auto":
         equations: Equations = options.equations
-        if base == "fixed" and equations != "joint":
+        if base == "fixed" and equations != "joint" and not (equations == "base" and sensors):
             raise UsageError(
                 Finding(f"--equations {equations}", "needs a floating base", "Use joint, or --base floating")
             )
-        if equations == "contact-free" and not (options.feet or log.names("contact")):
+        if equations == "contact-free" and not (options.feet or log.names("contact") or sensors):
             raise UsageError(Finding("--equations contact-free", "needs to know the feet", "Name them: --feet F,…"))
         return base, equations
-    if base == "fixed":
-        if options.feet:
-            raise UsageError(Finding("--feet", "are of no use on a fixed base", "Drop them, or say --base floating"))
-        return base, "joint"
     torques = bool(log.names("tau") or log.names("current"))
+    if base == "fixed":
+        if options.feet and not sensors:
+            raise UsageError(Finding("--feet", "are of no use on a fixed base", "Drop them, or say --base floating"))
+        return base, "joint" if torques or not sensors else "base"
     if options.feet and torques:
         return base, "contact-free"
     if log.names("wrench"):
         return base, "full" if torques else "base"
+    if sensors:
+        return base, "contact-free" if torques else "base"
     if log.names("contact"):
         return base, "contact-free"
     raise UsageError(

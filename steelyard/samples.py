@@ -9,7 +9,7 @@ Torques and forces stay raw here; rows filter both sides of the equations alike 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -63,7 +63,8 @@ class Segment:
     alpha: Array | None  # (T, 3) rad/s², angular acceleration
     acc: Array | None  # (T, 3) m/s², proper acceleration of the base origin
     up: Array | None  # (T, 3) unit vector against gravity
-    wrench: Mapping[str, Array]  # frame → (T, 6) of the world on the robot, in the frame's axes
+    wrench: Mapping[str, Array]  # frame → (T, 6) of the world on the robot, in the frame's axes; 0 where not measured
+    sensor: Mapping[str, Array] = field(default_factory=dict)  # sensor → (T, k) its measured components, raw
     loaded: bool = False  # whether the robot carried the unknown load
 
     def part(self, keep: slice) -> Segment:
@@ -71,6 +72,7 @@ class Segment:
         changed: dict[str, Any] = {k: x[keep] for k, x in vars(self).items() if isinstance(x, np.ndarray)}
         changed["current"] = {j: c[keep] for j, c in self.current.items()}
         changed["wrench"] = {f: w[keep] for f, w in self.wrench.items()}
+        changed["sensor"] = {s: w[keep] for s, w in self.sensor.items()}
         return replace(self, **changed)
 
 
@@ -211,10 +213,14 @@ def _segment(robot: Robot, log: Log, filter: Filter, torques: bool) -> Segment |
         gyro, alpha, acc, up = (x[cut] for x in _base_motion(robot, log, rate, smooth, derivative))
     wrench = {}
     for frame in log.names("wrench"):
-        values = log.vector(f"wrench.{frame}", WRENCH)
-        assert values is not None
-        wrench[frame] = raw(values)[inner]
-    return Segment(grid[inner], rate, q[cut], v[cut], a[cut], tau, current, gyro, alpha, acc, up, wrench, log.loaded)
+        parts = [log.columns.get(f"wrench.{frame}.{c}") for c in WRENCH]
+        wrench[frame] = np.column_stack([np.zeros(count) if x is None else raw(x) for x in parts])[inner]
+    sensor = {}
+    for s in robot.sensors:
+        sensor[s.name] = raw(np.column_stack([log.columns[f"sensor.{row}"] for row in s.rows]))[inner]
+    return Segment(
+        grid[inner], rate, q[cut], v[cut], a[cut], tau, current, gyro, alpha, acc, up, wrench, sensor, log.loaded
+    )
 
 
 def _base_motion(robot: Robot, log: Log, rate: float, smooth, derivative):  # type: ignore[no-untyped-def]
@@ -263,10 +269,10 @@ def imu_mount(robot: Robot, log: Log, key: str = "imu_frame") -> Array:
     name = log.metadata.get(key)
     if name is None:
         return np.eye(4)
-    frame = robot.frame(str(name))
-    if frame.joint != 1:
+    placement = robot.on_base(robot.frame(str(name)))
+    if placement is None:
         raise LogError(Finding(f"{log.source}, {key}", f"{name!r} is not on the base body", "Use the IMU on the base"))
-    return frame.placement
+    return placement
 
 
 def _orientation(log: Log, smooth) -> Array | None:  # type: ignore[no-untyped-def]

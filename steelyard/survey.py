@@ -83,7 +83,7 @@ def survey(
     scale = np.sqrt(np.mean(np.concatenate([b.target for b in rows]) ** 2, axis=0))
     info = noise.information(rows, noise.Noise.unit(np.maximum(0.05 * scale, 1e-6)), plan.columns.names)
     space = Subspace.of(info.R, prior.scale)
-    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale)
+    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale, plan.feet)
     strong = int(np.sum(space.values > 10))
     facts["base parameters"] = (
         f"{possible.rank} possible, {space.rank} excited, {strong} strongly; condition {space.condition:.3g}"

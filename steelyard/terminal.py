@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from steelyard.estimate import BodyEstimate
+    from steelyard.estimate import BodyEstimate, Estimate
     from steelyard.identification import Identification
 
 
@@ -36,6 +36,9 @@ def print_bodies(result: Identification, truth: bool = False) -> None:
         rows.append(row)
     rows += [_load(load) for load in estimate.loads]
     print_table(header, rows)
+    if estimate.sensors:
+        forces, moments = (f"f{c}, N" for c in "xyz"), (f"m{c}, N·m" for c in "xyz")
+        print_table(["offset of sensor", *forces, *moments], _offsets(estimate))
     fit = estimate.fit
     print(
         f"\n{estimate.rows} rows ({estimate.equations}), {estimate.base_count} base parameters "
@@ -72,6 +75,16 @@ def print_end(result: Identification, files: list[Path]) -> None:
     if not has_report():
         print('note: no report, its packages are missing: pip install "steelyard[report]"')
     print(f"\n{result.estimate.sentence()}")
+
+
+def _offsets(estimate: Estimate) -> list[list[str]]:
+    from steelyard.report.words import measure
+
+    return [
+        [name, *("—" if x is None else "prior" if who == "prior" else measure(x, std)
+                 for x, std, who in zip(s.offset, s.std, s.verdicts, strict=True))]
+        for name, s in estimate.sensors.items()
+    ]  # fmt: skip
 
 
 def _says(verdict: str) -> str:

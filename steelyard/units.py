@@ -190,9 +190,8 @@ def _gravity(robot: Robot, q: Array) -> float:
     import pinocchio as pin
 
     data = robot.model.createData()
-    S = np.eye(robot.model.nv) if robot.coupling is None else robot.coupling
-    full = q @ S.T + robot.mimic_offset
-    held = np.array([S.T @ pin.computeGeneralizedGravity(robot.model, data, x) for x in full])
+    S = np.eye(robot.model.nv) if robot.coupling is None else robot.coupling[:, : len(robot.joints)]
+    held = np.array([S.T @ pin.computeGeneralizedGravity(robot.model, data, x) for x in robot.positions(q)])
     return float(np.sqrt(np.mean(held**2)))
 
 

@@ -103,8 +103,8 @@ def pooled(scores: Sequence[Score]) -> Score:
 
 def row_unit(rows: Rows, name: str) -> str:
     """N or N·m."""
-    if name in BASE_ROWS:
-        return "N" if name.startswith("base.f") else "N·m"
+    if name in BASE_ROWS or name in rows.robot.readings:
+        return "N" if name.rsplit(".", 1)[1].startswith("f") else "N·m"
     return "N" if rows.robot.description.joints[name].kind == "prismatic" else "N·m"
 
 
@@ -127,14 +127,20 @@ def _smooth(values: Array, taps: Array) -> Array:
 
 def _torques_alone(rows: Rows) -> bool:
     """Whether a row's measurement is one column of the log."""
-    return rows.equations == "joint" and not any(s.wrench for s in rows.segments)
+    own = rows.free is None and (rows.equations == "joint" or not rows.robot.floating)
+    return own and not any(s.wrench for s in rows.segments)
 
 
 def _at_true_stamps(rows: Rows, log: Log, time: Array, predicted: Array) -> tuple[Array, Array, Array]:
-    """Joint rows at the log's own stamps, where resampling has not touched the measurement."""
+    """Rows of joints and sensors at the log's own stamps, where resampling has not touched the measurement."""
     gains = log.metadata.get("gains", {})
     inside = (log.time >= time[0]) & (log.time <= time[-1])
-    columns = [(f"tau.{j}", 1.0) if log.has(f"tau.{j}") else (f"current.{j}", gains[j]) for j in rows.names]
+    columns = [
+        (f"sensor.{row}", 1.0) if row in rows.robot.readings
+        else (f"tau.{row}", 1.0) if log.has(f"tau.{row}")
+        else (f"current.{row}", gains[row])
+        for row in rows.names
+    ]  # fmt: skip
     tau = np.column_stack([factor * log.columns[name][inside] for name, factor in columns])
     stamps = log.time[inside]
     return stamps, make_interp_spline(time, predicted, k=3)(stamps), tau

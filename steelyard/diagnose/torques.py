@@ -67,8 +67,9 @@ def delay(robot: Robot, segments: Sequence[Segment], columns: Columns, filter: F
     segment = max(segments, key=lambda s: len(s.time))
     rows = Rows(robot, [segment], columns, "joint", (), filter)
     blocks = list(rows)
-    Y = np.concatenate([b.Y for b in blocks])
-    target = np.concatenate([b.target for b in blocks])
+    J = len(robot.joints)  # sensors' rows follow after them
+    Y = np.concatenate([b.Y[:, :J] for b in blocks])
+    target = np.concatenate([b.target[:, :J] for b in blocks])
     time = np.concatenate([b.time for b in blocks])
     scale = np.sqrt(np.mean(target**2, axis=0))
     scale = np.where(scale > 0, scale, 1.0)

@@ -34,7 +34,8 @@ def solve(
     scale = prior.scale[free]
     if options.method == "least-squares":
         if options.null_space == "structure":
-            basis = Subspace.of(structural(robot, columns, plan.equations, prior.scale).R[:, free], scale).seen
+            possible = structural(robot, columns, plan.equations, prior.scale, plan.feet)
+            basis = Subspace.of(possible.R[:, free], scale).seen
         else:
             space = Subspace.of(data.R, scale)
             strong = space.values * priors.RELATIVE > 1.0  # directions that the data know better than the prior

@@ -1,0 +1,67 @@
+"""Wrenches that a sensor measures in part: what it does not measure is an unknown force, and never zero.
+
+A component of ``wrench.F`` that a log lacks is projected out of the equations like the forces of a foot
+(``contact.py``); the rows that survive hold no unknown. Two feet that measure fz alone would leave nothing:
+their normals differ by a degree, so one foot's shear could hide in the other's fz. But a foot that carries load stands
+on the ground, so the shear of such *level* feet is taken to be horizontal, and the vertical balance
+up·(rate of momentum) = Σ fz (z_F·up) survives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.log import WRENCH, Log
+from steelyard.robot import Frame, Robot
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Components of one wrench that nothing measures."""
+
+    column: str  # wrench.F
+    frame: Frame
+    components: tuple[int, ...]  # of fx … mz
+    level: bool  # the foot stands flat: its unknown shear is horizontal, whatever its own axes say
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The same as fx … mz."""
+        return tuple(WRENCH[i] for i in self.components)
+
+    @property
+    def notice(self) -> str:
+        """What is made of it."""
+        text = f"{self.column} has no {', '.join(self.names)}: unknown forces, projected out of the equations"
+        if self.level:
+            text += "; its shear is taken to be horizontal, so that fz counts in the vertical balance"
+        return text
+
+    def directions(self, at: Array, up: Array | None) -> Array:
+        """(6, k) the unknown unit forces and moments about the origin, base axes; ``at`` (4, 4) is the frame there."""
+        R, p = at[:3, :3], at[:3, 3]
+        force = R[:, [i for i in self.components if i < 3]]
+        if self.level:
+            assert up is not None
+            force = np.linalg.svd(up[None])[2][1:].T  # the plane that up is normal to
+        moment = R[:, [i - 3 for i in self.components if i >= 3]]
+        return np.block([[force, np.zeros_like(moment)], [np.cross(p, force, axisb=0, axisc=0), moment]])
+
+
+def unmeasured(robot: Robot, logs: Sequence[Log]) -> tuple[Missing, ...]:
+    """Components of measured wrenches that some log lacks: unknown in all of them."""
+    frames = dict.fromkeys(frame for log in logs for frame in log.names("wrench"))
+    absent = {
+        f: tuple(i for i, c in enumerate(WRENCH) if not all(log.has(f"wrench.{f}.{c}") for log in logs)) for f in frames
+    }
+    upright = [f for f, gone in absent.items() if {0, 1} <= set(gone) and 2 not in gone]
+    return tuple(
+        Missing(f"wrench.{f}", robot.frame(f), gone, f in upright and len(upright) > 1)
+        for f, gone in absent.items()
+        if gone
+    )

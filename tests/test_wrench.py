@@ -1,0 +1,239 @@
+"""Wrenches that are measured in part: what is missing is unknown, never zero, and takes nothing else with it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from steelyard.contact import foot
+from steelyard.errors import LogError, UsageError
+from steelyard.identifiable import structural
+from steelyard.log import WRENCH, Log
+from steelyard.missing import Missing, unmeasured
+from steelyard.plan import Options, make_plan
+from steelyard.prior import make
+from steelyard.regressor import Columns, Rows
+from tests.motions import installed, load, parameters, smooth
+from tests.test_contact import A1_FEET, standing
+
+FEET = {"a1": A1_FEET, "talos": ("left_sole_link", "right_sole_link")}
+
+
+def columns(robot):
+    return Columns(tuple(b.name for b in robot.bodies))
+
+
+def without(robot, lost):
+    """``{"FR_foot": "mx my mz"}`` as what a log without those components has unknown."""
+    found = []
+    for frame, names in lost.items():
+        there = {f"wrench.{frame}.{c}": np.ones(2) for c in WRENCH if c not in names.split()}
+        found.append(Log.from_columns({"time": [0, 1], **there}))
+    merged = {name: values for log in found for name, values in log.columns.items()}
+    return unmeasured(robot, [Log.from_columns({"time": [0, 1], **merged})])
+
+
+def frames(robot, part, t, names):
+    """Placement of each frame in base axes, by Pinocchio's forward kinematics."""
+    data = robot.model.createData()
+    pin.forwardKinematics(robot.model, data, np.concatenate([np.zeros(6), [1.0], part.q[t]]))
+    return [data.oMi[robot.frame(f).joint] * pin.SE3(robot.frame(f).placement) for f in names]
+
+
+def carried(robot, part, theta, names, rng):
+    """The motion with random wrenches at the feet, and torques that make it exact."""
+    (full,) = Rows(robot, [part], columns(robot), "full")
+    needed = full.Y @ theta
+    wrench = {f: 50 * rng.normal(size=(len(part.time), 6)) for f in names}
+    for t in range(len(part.time)):
+        places = frames(robot, part, t, names)
+        rest = needed[t, :6] - sum(at.act(pin.Force(wrench[f][t])).vector for f, at in zip(names, places, strict=True))
+        wrench[names[0]][t] += places[0].actInv(pin.Force(rest)).vector
+    part = replace(part, wrench=wrench)
+    (balance,) = Rows(robot, [replace(part, tau=np.zeros_like(part.tau))], columns(robot), "full")
+    tau = balance.Y @ theta - balance.target
+    assert np.abs(tau[:, :6]).max() < 1e-8
+    return replace(part, tau=tau[:, 6:])
+
+
+def blanked(part, unknown):
+    """The same with what is unknown replaced by something else: nothing may depend on it."""
+    wrench = {name: values.copy() for name, values in part.wrench.items()}
+    rng = np.random.default_rng(9)
+    for m in unknown:
+        wrench[m.frame.name][:, m.components] = rng.normal(size=(len(part.time), len(m.components)))
+    return replace(part, wrench=wrench)
+
+
+LOST = {
+    "three-axis feet": ("a1", dict.fromkeys(A1_FEET, "mx my mz"), {"base": 3, "full": 8}),
+    "one moment of one foot": ("a1", {"FR_foot": "mz"}, {"base": 5, "full": 17}),
+    "one foot with fz alone": ("a1", {"FL_foot": "fx fy mx my mz"}, {"base": 1, "full": 13}),
+    "feet without fy": ("talos", dict.fromkeys(FEET["talos"], "fy"), {"base": 4, "full": None}),
+    "soles without moments": ("talos", dict.fromkeys(FEET["talos"], "mx my mz"), {"base": 3, "full": None}),
+}
+
+
+@installed
+@pytest.mark.parametrize("kind", ["base", "full", "joint", "contact-free"])
+@pytest.mark.parametrize("case", LOST)
+def test_rows_that_survive_hold_no_unknown_and_all_others_survive(case, kind):
+    name, lost, counts = LOST[case]
+    robot, rng = load(name), np.random.default_rng(4)
+    theta = np.concatenate(list(parameters(robot, rng).values()))
+    part = smooth(robot, 0, 12, 20.0, 0.1, standing(robot))
+    part = carried(robot, part, theta, FEET[name], rng)
+    unknown = without(robot, lost)
+    assert all(not m.level for m in unknown)
+    feet = [foot(robot, FEET[name][-1])] if kind == "contact-free" else []
+    (rows,) = Rows(robot, [blanked(part, unknown)], columns(robot), kind, [*feet, *unknown])
+    scale = np.abs(rows.Y @ theta).max()
+    np.testing.assert_allclose(rows.Y @ theta, rows.target, rtol=0, atol=1e-9 * scale)
+    if counts.get(kind):
+        assert rows.Y.shape[1] == counts[kind]
+    # The Gram matrix is that of the orthogonal projector: no equation that is free of unknowns was lost.
+    n = 6 + len(robot.joints)
+    take = {"base": slice(0, 6), "joint": slice(6, n)}.get(kind, slice(0, n))
+    (full,) = Rows(robot, [part], columns(robot), "full")
+    zero = replace(part, tau=np.zeros_like(part.tau), wrench={})
+    for t in (0, 7):
+        unit = []
+        for m in unknown:
+            for i in m.components:
+                wrench = np.zeros((len(part.time), 6))
+                wrench[:, i] = 1
+                (pushed,) = Rows(robot, [replace(zero, wrench={m.frame.name: wrench})], columns(robot), "full")
+                unit.append(pushed.target[t, take])
+        if kind == "contact-free":
+            unit += list(contact_free_part(robot, part, t, feet))
+        J = np.array(unit)
+        P = np.eye(J.shape[1]) - np.linalg.pinv(J) @ J
+        expected = full.Y[t, take].T @ P @ full.Y[t, take]
+        np.testing.assert_allclose(rows.Y[t].T @ rows.Y[t], expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+def contact_free_part(robot, part, t, feet):
+    from steelyard.regressor import Dynamics
+
+    return Dynamics(robot, part).contact_jacobian(feet)[t]
+
+
+@installed
+def test_force_feet_leave_the_three_force_equations_as_they_are():
+    robot = load("a1")
+    part = smooth(robot, 0, 12, 20.0, 0.1, standing(robot))
+    rows = Rows(robot, [part], columns(robot), "base", without(robot, dict.fromkeys(A1_FEET, "mx my mz")))
+    assert rows.names == ("base.fx", "base.fy", "base.fz")
+    (some,), (all_six,) = rows, Rows(robot, [part], columns(robot), "base")
+    np.testing.assert_allclose(some.Y, all_six.Y[:, :3], rtol=0, atol=1e-12 * np.abs(all_six.Y).max())
+
+
+@installed
+@pytest.mark.parametrize("name", FEET)
+def test_feet_with_fz_alone_leave_the_vertical_balance_and_nothing_else(name):
+    robot, rng = load(name), np.random.default_rng(3)
+    part = smooth(robot, 0, 12, 20.0, 0.1, standing(robot))
+    unknown = without(robot, dict.fromkeys(FEET[name], "fx fy mx my mz"))
+    assert all(m.level for m in unknown)
+    wrench = {f: np.zeros((len(part.time), 6)) for f in FEET[name]}
+    for values in wrench.values():
+        values[:, 2] = rng.uniform(50, 100, len(part.time))
+    part = replace(part, wrench=wrench)
+    rows = Rows(robot, [part], columns(robot), "base", unknown)
+    assert rows.names == ("base.fz",)
+    (vertical,), (six,) = rows, Rows(robot, [part], columns(robot), "base")
+    np.testing.assert_allclose(
+        vertical.Y[:, 0], np.einsum("ti,tin->tn", part.up, six.Y[:, :3]), rtol=0, atol=1e-11 * np.abs(six.Y).max()
+    )
+    for t in range(len(part.time)):
+        z = [at.rotation[:, 2] for at in frames(robot, part, t, FEET[name])]
+        pushed = sum(w[t, 2] * (n @ part.up[t]) for w, n in zip(wrench.values(), z, strict=True))
+        assert vertical.target[t, 0] == pytest.approx(pushed, abs=1e-9)
+
+
+@installed
+def test_one_foot_with_fz_alone_needs_no_ground_that_is_level():
+    robot = load("a1")
+    (alone,) = without(robot, {"FR_foot": "fx fy mx my mz"})
+    assert not alone.level
+    both = without(robot, {"FR_foot": "fx fy mx my mz", "FL_foot": "fx fy"})
+    assert [m.level for m in both] == [True, True]
+    mixed = without(robot, {"FR_foot": "fx fy mx my mz", "FL_foot": "fz", "RR_foot": ""})
+    assert [(m.column, m.names, m.level) for m in mixed] == [
+        ("wrench.FR_foot", ("fx", "fy", "mx", "my", "mz"), False), ("wrench.FL_foot", ("fz",), False),
+    ]  # fmt: skip
+
+
+@installed
+def test_what_the_sensors_cannot_see_is_no_part_of_what_motion_could_show():
+    """Forces of a chain of turning joints: the whole mass, and first moments, 3 of the base and 2 of every joint."""
+    robot = load("talos")
+    these = columns(robot)
+    scale = make(robot, these).scale
+    level = without(robot, dict.fromkeys(FEET["talos"], "fx fy mx my mz"))
+    force = without(robot, dict.fromkeys(FEET["talos"], "mx my mz"))
+    moments = [structural(robot, these, "base", scale, unknown) for unknown in (level, force)]
+    turning = sum(robot.description.joints[j].kind != "prismatic" for j in robot.joints)
+    assert turning == len(robot.joints)
+    assert [space.rank for space in moments] == [4 + 2 * turning] * 2
+    unit = np.eye(these.n)
+    total = sum(unit[10 * k] for k in range(len(robot.bodies)))
+    for space in moments:
+        assert space.outside(total) < 1e-9
+        inertias = [space.outside(unit[10 * k + i]) for k in range(len(robot.bodies)) for i in range(4, 10)]
+        assert min(inertias) > 0.999
+    everything, torques = (structural(robot, these, "full", scale, unknown) for unknown in ((), level))
+    assert torques.rank < everything.rank
+    feet = {robot.body(f).name for f in FEET["talos"]}
+    for body in these.bodies:
+        trace = unit[[these.body(body).start + i for i in (4, 6, 9)]].sum(axis=0)
+        hidden = torques.outside(trace) - everything.outside(trace)
+        assert (hidden > 0.1) == (body in feet), "with torques only the soles' own inertia stays behind their moments"
+    assert structural(robot, these, "contact-free", scale, level).rank == torques.rank
+
+
+@installed
+def test_wrenches_that_leave_no_equation_are_refused_with_what_to_log():
+    robot = load("a1")
+    part = smooth(robot, 0, 12, 20.0, 0.1, standing(robot))
+    unknown = without(robot, {"FR_foot": "fz mx my mz", "RL_foot": "fx mz", "FL_foot": "fy"})
+    which = r"wrench.FR_foot without fz mx my mz, .*wrench.FL_foot without fy: "
+    what = r"leave no equation free of contact forces \(6 of 6 taken\)\. Log more components, or a column of zeros"
+    with pytest.raises(UsageError, match=which + what):
+        Rows(robot, [part], columns(robot), "base", unknown)
+
+
+def test_directions_are_unit_forces_about_the_base_origin():
+    rng = np.random.default_rng(0)
+    at = pin.SE3.Random()
+    up = rng.normal(size=3)
+    up /= np.linalg.norm(up)
+    frame = load("demo_arm").frame("tool0")
+    strict = Missing("wrench.f", frame, (1, 5), False).directions(at.homogeneous, None)
+    np.testing.assert_allclose(strict[:, 0], at.act(pin.Force(np.eye(6)[1])).vector, atol=1e-12)
+    np.testing.assert_allclose(strict[:, 1], at.act(pin.Force(np.eye(6)[5])).vector, atol=1e-12)
+    level = Missing("wrench.f", frame, (0, 1, 3), True).directions(at.homogeneous, up)
+    np.testing.assert_allclose(up @ level[:3], 0, atol=1e-12)
+    assert np.linalg.matrix_rank(level) == 3
+    for force in level[:, :2].T:
+        np.testing.assert_allclose(force[3:], np.cross(at.translation, force[:3]), atol=1e-12)
+
+
+@installed
+def test_a_plan_says_what_is_missing_and_needs_the_gains_then():
+    robot = load("a1")
+    t = np.arange(200) / 100
+    table = {f"{kind}.{j}": np.sin(t) for j in robot.joints for kind in ("q", "tau")}
+    table |= {f"wrench.{f}.{c}": 30 + 0 * t for f in A1_FEET for c in ("fx", "fy", "fz")}
+    table |= {f"imu.{kind}.{c}": 9.81 * (c == "z") + 0 * t for kind in ("gyro", "acc") for c in "xyz"}
+    log = Log.from_columns({"time": t, **table})
+    plan = make_plan(robot.description, [log], Options())
+    assert [m.column for m in plan.feet] == [f"wrench.{f}" for f in A1_FEET]
+    assert plan.equations == "full"
+    assert "wrench.FR_foot has no mx, my, mz: unknown forces, projected out of the equations" in plan.notices
+    currents = {name.replace("tau.", "current."): values for name, values in table.items()}
+    with pytest.raises(
+        LogError, match=r"wrench.FR_foot: lacks mx, my, mz, and the drive gain of .* Give the drive gains"
+    ):
+        make_plan(robot.description, [Log.from_columns({"time": t, **currents})], Options())
