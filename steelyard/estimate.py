@@ -97,6 +97,7 @@ class Estimate:
     total: Total | None = None
     truth: Mapping[str, Array] = field(default_factory=dict)  # body → (10,), in simulations
     locked: Mapping[str, float] = field(default_factory=dict)  # joints held at a value, rad or m
+    motors: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)  # coupled ones
 
     def body(self, name: str) -> BodyEstimate:
         """One body by its name."""
@@ -178,6 +179,7 @@ class Estimate:
             "bodies_welded": {b.name: list(b.links) for b in self.bodies},
             "links": {b.name: b.as_json() for b in self.bodies},
             "joints": {j: dict(terms) for j, terms in self.joints.items()},
+            **({"motors": {j: dict(terms) for j, terms in self.motors.items()}} if self.motors else {}),
             "sensors": {},
             "base_parameters": {
                 "count": self.base_count,

@@ -33,6 +33,7 @@ from steelyard.identifiable import (
 )
 from steelyard.information import Information
 from steelyard.log import Log
+from steelyard.motors import LAWS, PREFIX
 from steelyard.plan import Options, Plan, make_plan
 from steelyard.read.description import Description, read_description
 from steelyard.read.mapping import ColumnMap, read_mapping
@@ -155,6 +156,7 @@ def identify(
         total=_total(plan, theta, free, unc) if plan.robot.floating else None,
         truth=_truth(plan, fit_logs[0], truth),
         locked=dict(plan.robot.locked),
+        motors=_motors(plan.columns, theta),
     )
     return Identification(estimate, plan.robot, plan.columns, theta, info, tuple(series))
 
@@ -216,9 +218,18 @@ def _joints(columns: Columns, theta: Array, gains: Mapping[str, float]) -> dict[
     terms |= {(joint, "gain"): gain for joint, gain in gains.items()}
     joints: dict[str, dict[str, float | None]] = {}
     for (joint, term), value in terms.items():
-        entry = joints.setdefault(joint, dict.fromkeys(("viscous", "coulomb", "armature", "offset", "gain")))
-        entry[term] = value
+        if not term.startswith(PREFIX):
+            entry = joints.setdefault(joint, dict.fromkeys(("viscous", "coulomb", "armature", "offset", "gain")))
+            entry[term] = value
     return joints
+
+
+def _motors(columns: Columns, theta: Array) -> dict[str, dict[str, float | None]]:
+    motors: dict[str, dict[str, float | None]] = {}
+    for k, (joint, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies)):
+        if term.startswith(PREFIX):
+            motors.setdefault(joint, dict.fromkeys(LAWS))[term.removeprefix(PREFIX)] = float(theta[k])
+    return motors
 
 
 def _hidden(plan: Plan, prior: priors.Prior) -> tuple[str, ...]:
@@ -242,7 +253,7 @@ def _advice(plan: Plan, unc: Uncertainty, prior: priors.Prior, free: Array, fit:
     for p, z in zip(pivots, Z, strict=True):
         std = unc.std_data(z)
         if std is None or std >= CERTAIN * possible.size(z):
-            owner = plan.columns.names[p].rsplit(".", 1)[0]
+            owner = plan.columns.owner(int(p))
             weak[owner] = weak.get(owner, 0) + 1
     if not weak:
         return said[:-2]

@@ -16,6 +16,7 @@ from steelyard.contact import Foot, foot
 from steelyard.errors import Finding, LogError, UsageError
 from steelyard.gains import needs_gain
 from steelyard.log import Log
+from steelyard.motors import coupled, differing, motor_terms
 from steelyard.read.description import Description
 from steelyard.regressor import FRICTION, Columns, Equations
 from steelyard.robot import Base, Robot, build
@@ -111,7 +112,8 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
     lock |= dict.fromkeys(first.locked, 0.0)
     gravity = {"gravity": options.gravity} if options.gravity else {}
     robot = build(description, base=base, lock=lock, repair=options.repair_prior, **gravity)
-    if bad := [f for log in logs for f in (*_frames(robot, log), *check.unit_findings(robot, log), *_silent(log))]:
+    bad = [f for log in logs for f in (*_frames(robot, log), *check.unit_findings(robot, log), *_silent(log))]
+    if bad := bad + list(differing(robot, logs)):
         raise LogError(bad)
     notices += [*robot.notices, *(n for log in logs for n in log.notices), *(n for m in matches for n in m.notices)]
     feet = tuple(foot(robot, text) for text in options.feet)
@@ -119,9 +121,10 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
         feet = tuple(foot(robot, name) for name in logs[0].names("contact"))
         notices.append("feet taken from the log's contact columns: " + ", ".join(f.frame.name for f in feet))
     gains = [j for j in robot.joints if any(needs_gain(log, j) for log in logs)] if torques else []
-    terms = [(j, term) for j in robot.joints for term in FRICTION[options.friction]] if torques else []
-    terms += [(j, "gain") for j in gains]
-    return Plan(robot, equations, feet, Columns(tuple(b.name for b in robot.bodies), tuple(terms)), tuple(notices))
+    laws, motors = FRICTION[options.friction] if torques else (), coupled(robot, logs[0])
+    terms = [(j, law) for j in robot.joints for law in laws] + motor_terms(motors, laws) + [(j, "gain") for j in gains]
+    columns = Columns(tuple(b.name for b in robot.bodies), tuple(terms), motors)
+    return Plan(robot, equations, feet, columns, tuple(notices))
 
 
 def _frames(robot: Robot, log: Log) -> Iterator[Finding]:

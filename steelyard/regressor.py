@@ -20,6 +20,7 @@ import numpy as np
 from steelyard import inertia
 from steelyard.contact import Foot, FreeRows, jacobian
 from steelyard.errors import Finding, UsageError
+from steelyard.motors import PREFIX, Motor
 from steelyard.robot import Robot
 from steelyard.samples import Filter, Segment, lowpass
 
@@ -42,7 +43,8 @@ class Columns:
     """What each entry of θ is: ten parameters a body, then what belongs to joints."""
 
     bodies: tuple[str, ...]
-    joint_terms: tuple[tuple[str, str], ...] = ()  # (joint, viscous | coulomb | armature | offset | gain)
+    joint_terms: tuple[tuple[str, str], ...] = ()  # (joint, viscous | coulomb | armature | offset | gain | motor.…)
+    motors: tuple[Motor, ...] = ()  # that the terms motor.viscous, motor.coulomb, motor.armature belong to
 
     @property
     def n(self) -> int:
@@ -55,6 +57,11 @@ class Columns:
         return tuple(f"{b}.{p}" for b in self.bodies for p in inertia.NAMES) + tuple(
             f"{joint}.{term}" for joint, term in self.joint_terms
         )
+
+    def owner(self, k: int) -> str:
+        """The body or joint that entry k belongs to."""
+        bodies = 10 * len(self.bodies)
+        return self.bodies[k // 10] if k < bodies else self.joint_terms[k - bodies][0]
 
     def body(self, name: str) -> slice:
         """Where a body's ten parameters are."""
@@ -88,6 +95,7 @@ class Rows:
         """``filter=None`` gives unfiltered rows at every sample."""
         self.robot, self.segments, self.columns = robot, list(segments), columns
         self.equations, self.feet, self.filter = equations, tuple(feet), filter
+        self._ratios = {motor.joint: motor.vector(robot.joints) for motor in columns.motors}
         lead = 6 if robot.floating else 0
         everything = BASE_ROWS[:lead] + robot.joints
         self.free = free
@@ -156,8 +164,12 @@ class Rows:
         Y[:, :, : 10 * len(self.columns.bodies)] = dynamics.regressor(self.columns.bodies)
         lead = 6 if self.robot.floating else 0
         for k, (joint, term) in enumerate(self.columns.joint_terms, 10 * len(self.columns.bodies)):
-            j = self.robot.joints.index(joint)
-            Y[:, lead + j, k] = _joint_column(segment, joint, j, term)
+            if term.startswith(PREFIX):
+                r = self._ratios[joint]
+                Y[:, lead:, k] = np.outer(_law(term.removeprefix(PREFIX), segment.v @ r, segment.a @ r), r)
+            else:
+                j = self.robot.joints.index(joint)
+                Y[:, lead + j, k] = _joint_column(segment, joint, j, term)
         target = dynamics.applied()
         if self.free is None:
             return Y[:, self._take], target[:, self._take], {}
@@ -175,16 +187,22 @@ class Rows:
 
 def _joint_column(segment: Segment, joint: str, j: int, term: str) -> Array:
     match term:
-        case "viscous":
-            return segment.v[:, j]
-        case "coulomb":
-            return np.asarray(segment.v[:, j] / (np.abs(segment.v[:, j]) + COULOMB_SPEED))
-        case "armature":
-            return segment.a[:, j]
         case "offset":
             return np.ones(len(segment.time))
         case "gain":
             return -segment.current[joint]
+    return _law(term, segment.v[:, j], segment.a[:, j])
+
+
+def _law(term: str, v: Array, a: Array) -> Array:
+    """Force of a unit of friction or inertia at speed v and acceleration a."""
+    match term:
+        case "viscous":
+            return v
+        case "coulomb":
+            return np.asarray(v / (np.abs(v) + COULOMB_SPEED))
+        case "armature":
+            return a
     raise ValueError(term)
 
 
