@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steelyard import noise
+from steelyard.holdout import HoldOut, Training
 from steelyard.information import Information
 from steelyard.log import Log
 from steelyard.prior import Prior
@@ -41,14 +42,16 @@ def with_gains(log: Log, gains: dict[str, float]) -> Log:
     return replace(log, metadata={**log.metadata, "gains": {**log.metadata.get("gains", {}), **gains}})
 
 
-def drive_gains(plan: Plan, logs: Sequence[Log], filter: Filter, prior: Prior) -> dict[str, float]:
-    """Gains (N·m/A) of the joints whose columns hold one."""
-    segments = [s for log in logs for s in prepare(plan.robot, log, filter, torques=True)[0]]
-    rows = Rows(plan.robot, segments, plan.columns, "joint", (), filter)
-    blocks = list(rows)
+def drive_gains(
+    plan: Plan, logs: Sequence[Log], filter: Filter, prior: Prior, hold_out: float | None = None
+) -> dict[str, float]:
+    """Gains (N·m/A) of the joints whose columns hold one, from what is not held out."""
+    segments = [prepare(plan.robot, log, filter, torques=True)[0] for log in logs]
+    each = [Rows(plan.robot, part, plan.columns, "joint", (), filter) for part in segments]
+    blocks = list(Training([(r, HoldOut.of(log, hold_out)) for r, log in zip(each, logs, strict=True)]))
     at = {j: k for k, (j, term) in enumerate(plan.columns.joint_terms, 10 * len(plan.columns.bodies)) if term == "gain"}
     index, others = np.array(list(at.values())), np.setdiff1d(np.arange(plan.columns.n), list(at.values()))
-    channel = [rows.names.index(joint) for joint in at]
+    channel = [each[0].names.index(joint) for joint in at]
     belief = prior.information.marginal(others)
     parameters = prior.mean[others]
     bodies = 10 * len(plan.columns.bodies)

@@ -19,6 +19,7 @@ from steelyard import prior as priors
 from steelyard.errors import Finding, UsageError
 from steelyard.estimate import BodyEstimate, Estimate, Total
 from steelyard.gains import drive_gains, with_gains
+from steelyard.holdout import HoldOut, Training
 from steelyard.identifiable import (
     CERTAIN,
     ROW_SPACE,
@@ -43,7 +44,7 @@ from steelyard.report.series import Series
 from steelyard.robot import Robot
 from steelyard.samples import Filter, prepare
 from steelyard.solve.methods import solve
-from steelyard.validate import Score, pooled, score
+from steelyard.validate import Score, pooled, predict
 
 Array = np.ndarray
 Progress = Callable[[str], None]
@@ -93,27 +94,35 @@ def identify(
     gains: dict[str, float] = {}
     if any(term == "gain" for _, term in plan.columns.joint_terms):
         progress("finding drive gains")
-        gains = drive_gains(plan, fit_logs, filter, priors.make(plan.robot, plan.columns, options.prior))
+        gains = drive_gains(
+            plan, fit_logs, filter, priors.make(plan.robot, plan.columns, options.prior), options.hold_out
+        )
         fit_logs, held_out = [with_gains(log, gains) for log in fit_logs], [with_gains(log, gains) for log in held_out]
         plan = make_plan(description, [*fit_logs, *held_out], options)
         shown = ", ".join(f"{j} {k:.3g}" for j, k in gains.items())
         notices.append(f"drive gains not given, taken as {shown} N·m/A; their overall scale is the description's")
 
     progress("filtering")
-    rows_of = []
+    segments_of = []
     for log in (*fit_logs, *held_out):
         segments, remarks = prepare(plan.robot, log, filter, torques=plan.equations != "base")
         notices += remarks
-        rows_of.append(segments)
+        segments_of.append(segments)
     everything = Rows(
-        plan.robot, [s for segments in rows_of[: len(fit_logs)] for s in segments], plan.columns, plan.equations,
+        plan.robot, [s for segments in segments_of[: len(fit_logs)] for s in segments], plan.columns, plan.equations,
         plan.feet, filter,
     )  # fmt: skip
+    rows_of = [
+        Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter, everything.free)
+        for segments in segments_of
+    ]
+    holds = [*(HoldOut.of(log, options.hold_out) for log in fit_logs), *(None for _ in held_out)]
+    training = Training(list(zip(rows_of, holds, strict=True))[: len(fit_logs)])
 
     progress("weighing rows")
     names = plan.columns.names
     prior = priors.make(plan.robot, plan.columns, options.prior)
-    blocks = _cached(everything)
+    blocks = _cached(training)
     contact_free = plan.equations == "contact-free"
     model, info = noise.estimate(blocks, names, prior.information, full=contact_free, robust=options.robust)
 
@@ -129,12 +138,8 @@ def identify(
     unc = uncertainty(space, seen, meat, prior.K[np.ix_(free, free)], pulled=pulled)
 
     progress("validating")
-    scores, series = [], []
-    for k, (log, segments) in enumerate(zip((*fit_logs, *held_out), rows_of, strict=True)):
-        rows = Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter, everything.free)
-        one, drawn = score(rows, theta, log, "fit" if k < len(fit_logs) else "validation")
-        scores.append(one)
-        series.append(drawn)
+    scores = _scores(rows_of, theta, [*fit_logs, *held_out], holds, len(fit_logs))
+    fit = pooled([s for s, drawn in scores if drawn.role == "fit"])
 
     estimate = Estimate(
         robot=plan.robot.name,
@@ -146,19 +151,19 @@ def identify(
         base_condition=space.condition,
         rows=info.rows,
         objective=0.5 * info.cost(theta),
-        fit=pooled(scores[: len(fit_logs)]),
-        validation={log.source: s for log, s in zip(held_out, scores[len(fit_logs) :], strict=True)},
+        fit=fit,
+        validation={drawn.log: s for s, drawn in scores if drawn.role == "validation"},
         certificate=proof,
         provenance=_provenance(description, [*fit_logs, *held_out], command, filter, options),
         notices=tuple(dict.fromkeys(notices + _thin(plan, theta))),
         hidden=_hidden(plan, prior),
-        advice=_advice(plan, unc, prior, free, pooled(scores[: len(fit_logs)])),
+        advice=_advice(plan, unc, prior, free, fit),
         total=_total(plan, theta, free, unc) if plan.robot.floating else None,
         truth=_truth(plan, fit_logs[0], truth),
         locked=dict(plan.robot.locked),
         motors=_motors(plan.columns, theta),
     )
-    return Identification(estimate, plan.robot, plan.columns, theta, info, tuple(series))
+    return Identification(estimate, plan.robot, plan.columns, theta, info, tuple(drawn for _, drawn in scores))
 
 
 def _refuse_training_logs(fit: Sequence[Log], held_out: Sequence[Log]) -> None:
@@ -175,7 +180,22 @@ def _log(item: str | Path | Log, mapping: ColumnMap | None) -> Log:
     return item if isinstance(item, Log) else read_log(item, mapping)
 
 
-def _cached(rows: Rows) -> list[Block] | Rows:
+def _scores(
+    rows_of: Sequence[Rows], theta: Array, logs: Sequence[Log], holds: Sequence[HoldOut | None], learned: int
+) -> list[tuple[Score, Series]]:
+    """Of the first ``learned`` logs, of what was held out of them, and of the other logs."""
+    found = []
+    for k, (rows, log, hold) in enumerate(zip(rows_of, logs, holds, strict=True)):
+        whole = predict(rows, theta, log)
+        if hold is None:
+            found.append(whole.score("fit" if k < learned else "validation"))
+        else:
+            found.append(whole.part(log.source, hold.left).score("fit"))
+            found.append(whole.part(hold.name, hold.held).score("validation"))
+    return found
+
+
+def _cached(rows: Training) -> list[Block] | Training:
     """All blocks in a list where they fit in memory."""
     kept, size = [], 0.0
     for block in rows:
@@ -318,5 +338,5 @@ def _provenance(
         "seed": None,
         "filter": {**vars(filter), "kind": "symmetric Hamming low-pass of three periods, zero phase"},
         "options": {"prior": options.prior, "friction": options.friction, "robust": options.robust,
-                    "regularisation": options.regularisation},
+                    "regularisation": options.regularisation, "hold_out": options.hold_out},
     }  # fmt: skip

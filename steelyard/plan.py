@@ -43,6 +43,7 @@ class Options:
     robust: bool = False
     filter: Filter = field(default_factory=Filter)
     gravity: tuple[float, float, float] | None = None  # m/s², world axes, of a fixed base
+    hold_out: float | None = None  # s: every third block of this length is predicted, not learned from
 
     def __post_init__(self) -> None:
         hints = get_type_hints(Options)
@@ -56,6 +57,10 @@ class Options:
                 findings.append(Finding(f"lock {joint}", f"is {value}", "Give a number in rad or m"))
         if self.gravity is not None and not all(math.isfinite(g) for g in self.gravity):
             findings.append(Finding("gravity", f"is {self.gravity}", "Give three numbers in m/s²"))
+        if self.hold_out is not None and not 0 < self.hold_out < math.inf:
+            findings.append(
+                Finding(f"hold_out {self.hold_out}", "is no length of a block", "Give seconds, more than 0")
+            )
         if self.prior == "none" and self.regularisation == "entropic":
             findings.append(
                 Finding(

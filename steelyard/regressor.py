@@ -132,6 +132,11 @@ class Rows:
         assert self.filter.cutoff is not None
         return lowpass(segment.rate, self.filter.cutoff)
 
+    @property
+    def reach(self) -> float:
+        """Seconds to either side of a row whose samples it sees."""
+        return max(len(self.taps(segment)) // 2 / segment.rate for segment in self.segments)
+
     def _blocks(self, segment: Segment) -> Iterator[Block]:
         taps, step = self.taps(segment), 1
         if self.filter is not None and len(taps) > 1:
