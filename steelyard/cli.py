@@ -84,6 +84,10 @@ def identify(
         tuple[float, float, float] | None, typer.Option(metavar="X Y Z", help="m/s², of a tilted fixed base.")
     ] = None,
     validate: Annotated[list[Path] | None, typer.Option(metavar="LOG", help="Held-out log; may be repeated.")] = None,
+    hold_out: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Hold every third S seconds of each log out of the fit, and predict them."),
+    ] = None,
     mapping: MappingOption = None,
     topic: TopicOption = None,
     as_json: JsonOption = False,
@@ -100,7 +104,7 @@ def identify(
         filter=Filter(
             _positive("--cutoff", cutoff), _positive("--kinematics-cutoff", kinematics_cutoff), delay=delay
         ),
-        gravity=gravity,
+        gravity=gravity, hold_out=hold_out,
     )  # fmt: skip
     inputs = [*logs, *(validate or []), *([mapping] if mapping else [])]
     refuse_overwriting(out, [*inputs, *([Path(robot)] if Path(robot).exists() else [])])

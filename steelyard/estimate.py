@@ -119,6 +119,7 @@ class Estimate:
     loads: tuple[BodyEstimate, ...] = ()
     scale: Scale | None = None
     sensors: Mapping[str, SensorEstimate] = field(default_factory=dict)
+    motors: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)  # coupled ones
 
     def body(self, name: str) -> BodyEstimate:
         """One body by its name."""
@@ -213,6 +214,7 @@ class Estimate:
             "bodies_welded": {b.name: list(b.links) for b in self.bodies},
             "links": {b.name: b.as_json() for b in self.bodies},
             "joints": {j: dict(terms) for j, terms in self.joints.items()},
+            **({"motors": {j: dict(terms) for j, terms in self.motors.items()}} if self.motors else {}),
             "sensors": {name: {k: list(v) for k, v in vars(s).items()} for name, s in self.sensors.items()},
             "base_parameters": {
                 "count": self.base_count,

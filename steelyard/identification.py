@@ -19,6 +19,7 @@ from steelyard import prior as priors
 from steelyard.errors import Finding, UsageError
 from steelyard.estimate import BodyEstimate, Estimate, Scale, SensorEstimate, Total
 from steelyard.gains import Drives, as_torques, find, with_gains
+from steelyard.holdout import HoldOut, Training
 from steelyard.identifiable import (
     CERTAIN,
     ROW_SPACE,
@@ -34,6 +35,7 @@ from steelyard.identifiable import (
 from steelyard.information import Information
 from steelyard.log import WRENCH, Log
 from steelyard.missing import Missing
+from steelyard.motors import LAWS, PREFIX
 from steelyard.plan import Options, Plan, make_plan
 from steelyard.read.description import Description, read_description
 from steelyard.read.mapping import ColumnMap, read_mapping
@@ -43,7 +45,7 @@ from steelyard.report.series import Series
 from steelyard.robot import Robot
 from steelyard.samples import Filter, prepare
 from steelyard.solve.methods import solve
-from steelyard.validate import Score, pooled, score
+from steelyard.validate import Score, pooled, predict
 
 Array = np.ndarray
 Progress = Callable[[str], None]
@@ -95,19 +97,25 @@ def identify(
     notices = list(plan.notices)
 
     progress("filtering")
-    rows_of = []
+    segments_of = []
     for log in (*fit_logs, *held_out):
         segments, remarks = prepare(plan.robot, log, filter, torques=plan.equations != "base")
         notices += remarks
-        rows_of.append(segments)
+        segments_of.append(segments)
     everything = Rows(
-        plan.robot, [s for segments in rows_of[: len(fit_logs)] for s in segments], plan.columns, plan.equations,
+        plan.robot, [s for segments in segments_of[: len(fit_logs)] for s in segments], plan.columns, plan.equations,
         plan.feet, filter,
     )  # fmt: skip
+    rows_of = [
+        Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter, everything.free)
+        for segments in segments_of
+    ]
+    holds = [*(HoldOut.of(log, options.hold_out) for log in fit_logs), *(None for _ in held_out)]
+    training = Training(list(zip(rows_of, holds, strict=True))[: len(fit_logs)])
 
     names = plan.columns.names
     prior = priors.make(plan.robot, plan.columns, options.prior)
-    blocks: Iterable[Block] = _cached(everything)
+    blocks: Iterable[Block] = _cached(training)
     drives: Drives | None = None
     if any(term == "gain" for _, term in plan.columns.joint_terms):
         progress("finding drive gains")
@@ -143,15 +151,17 @@ def identify(
     progress("validating")
     gains = drives.named() if drives is not None else {}
     notices += _about_gains(gains, drives)
+    logs_of = [*fit_logs, *held_out]
     columns, driven = _without_gains(plan.columns)
-    scores, series = [], []
-    for k, (log, segments) in enumerate(zip((*fit_logs, *held_out), rows_of, strict=True)):
-        if drives is not None:
-            log, segments = with_gains(log, gains), [as_torques(s, plan.robot.joints, gains) for s in segments]
-        rows = Rows(plan.robot, segments, columns, plan.equations, plan.feet, filter, everything.free)
-        one, drawn = score(rows, theta[driven], log, "fit" if k < len(fit_logs) else "validation")
-        scores.append(one)
-        series.append(drawn)
+    if drives is not None:
+        logs_of = [with_gains(log, gains) for log in logs_of]
+        segments_of = [[as_torques(s, plan.robot.joints, gains) for s in segments] for segments in segments_of]
+        rows_of = [
+            Rows(plan.robot, segments, columns, plan.equations, plan.feet, filter, everything.free)
+            for segments in segments_of
+        ]
+    scores = _scores(rows_of, theta[driven], logs_of, holds, len(fit_logs))
+    fit = pooled([s for s, drawn in scores if drawn.role == "fit"])
 
     bodies = _bodies(plan, prior, theta, free, unc)
     estimate = Estimate(
@@ -164,22 +174,23 @@ def identify(
         base_condition=space.condition,
         rows=info.rows,
         objective=0.5 * info.cost(theta),
-        fit=pooled(scores[: len(fit_logs)]),
-        validation={log.source: s for log, s in zip(held_out, scores[len(fit_logs) :], strict=True)},
+        fit=fit,
+        validation={drawn.log: s for s, drawn in scores if drawn.role == "validation"},
         certificate=proof,
         provenance=_provenance(description, [*fit_logs, *held_out], command, filter, options),
         notices=tuple(dict.fromkeys(notices + _thin(plan, theta))),
         hidden=_hidden(plan, prior),
         blind=_blind(plan, everything),
-        advice=_advice(plan, unc, prior, free, pooled(scores[: len(fit_logs)])),
+        advice=_advice(plan, unc, prior, free, fit),
         total=_total(plan, theta, free, unc) if plan.robot.floating else None,
         truth=_truth(plan, fit_logs[0], truth),
         locked=dict(plan.robot.locked),
         loads=tuple(b for b in bodies if b.carrier is not None),
         scale=_scale(plan, unc, drives),
         sensors=_sensors(plan, prior, theta, free, unc),
+        motors=_motors(plan.columns, theta),
     )
-    return Identification(estimate, plan.robot, plan.columns, theta, info, tuple(series))
+    return Identification(estimate, plan.robot, plan.columns, theta, info, tuple(drawn for _, drawn in scores))
 
 
 def _by_name(earlier: Information | None, columns: Columns) -> Information:
@@ -209,7 +220,22 @@ def _log(item: str | Path | Log, mapping: ColumnMap | None) -> Log:
     return item if isinstance(item, Log) else read_log(item, mapping)
 
 
-def _cached(rows: Rows) -> list[Block] | Rows:
+def _scores(
+    rows_of: Sequence[Rows], theta: Array, logs: Sequence[Log], holds: Sequence[HoldOut | None], learned: int
+) -> list[tuple[Score, Series]]:
+    """Of the first ``learned`` logs, of what was held out of them, and of the other logs."""
+    found = []
+    for k, (rows, log, hold) in enumerate(zip(rows_of, logs, holds, strict=True)):
+        whole = predict(rows, theta, log)
+        if hold is None:
+            found.append(whole.score("fit" if k < learned else "validation"))
+        else:
+            found.append(whole.part(log.source, hold.left).score("fit"))
+            found.append(whole.part(hold.name, hold.held).score("validation"))
+    return found
+
+
+def _cached(rows: Training) -> list[Block] | Training:
     """All blocks in a list where they fit in memory."""
     kept, size = [], 0.0
     for block in rows:
@@ -284,10 +310,9 @@ def _scale(plan: Plan, unc: Uncertainty, drives: Drives | None) -> Scale | None:
 
 def _without_gains(columns: Columns) -> tuple[Columns, Array]:
     """The columns once currents are torques, and where they were."""
-    terms = [t for t in columns.joint_terms if t[1] != "gain"]
-    bodies = 10 * len(columns.bodies)
-    kept = [k for k, (_, term) in enumerate(columns.joint_terms, bodies) if term != "gain"]
-    return Columns(columns.bodies, tuple(terms)), np.array([*range(bodies), *kept], int)
+    terms = tuple(t for t in columns.joint_terms if t[1] != "gain")
+    gains = [k for k, (_, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies)) if term == "gain"]
+    return replace(columns, joint_terms=terms), np.setdiff1d(np.arange(columns.n), gains)
 
 
 def _joints(columns: Columns, theta: Array, gains: Mapping[str, float]) -> dict[str, dict[str, float | None]]:
@@ -295,8 +320,9 @@ def _joints(columns: Columns, theta: Array, gains: Mapping[str, float]) -> dict[
     terms |= {(joint, "gain"): gain for joint, gain in gains.items()}  # in place of the relative change
     joints: dict[str, dict[str, float | None]] = {}
     for (joint, term), value in terms.items():
-        entry = joints.setdefault(joint, dict.fromkeys(("viscous", "coulomb", "armature", "offset", "gain")))
-        entry[term] = value
+        if not term.startswith(PREFIX):
+            entry = joints.setdefault(joint, dict.fromkeys(("viscous", "coulomb", "armature", "offset", "gain")))
+            entry[term] = value
     return joints
 
 
@@ -312,6 +338,14 @@ def _sensors(plan: Plan, prior: priors.Prior, theta: Array, free: Array, unc: Un
             tuple(None if k is None else unc.verdict(unit[k], float(prior.scale[k])) for k in index),
         )
     return found
+
+
+def _motors(columns: Columns, theta: Array) -> dict[str, dict[str, float | None]]:
+    motors: dict[str, dict[str, float | None]] = {}
+    for k, (joint, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies)):
+        if term.startswith(PREFIX):
+            motors.setdefault(joint, dict.fromkeys(LAWS))[term.removeprefix(PREFIX)] = float(theta[k])
+    return motors
 
 
 def _hidden(plan: Plan, prior: priors.Prior) -> tuple[str, ...]:
@@ -346,7 +380,7 @@ def _advice(plan: Plan, unc: Uncertainty, prior: priors.Prior, free: Array, fit:
     for p, z in zip(pivots, Z, strict=True):
         std = unc.std_data(z)
         if std is None or std >= CERTAIN * possible.size(z):
-            owner = plan.columns.names[p].rsplit(".", 1)[0].removesuffix(".offset")
+            owner = plan.columns.owner(int(p))
             weak[owner] = weak.get(owner, 0) + 1
     if not weak:
         return said[:-2]
@@ -412,5 +446,5 @@ def _provenance(
         "seed": None,
         "filter": {**vars(filter), "kind": "symmetric Hamming low-pass of three periods, zero phase"},
         "options": {"prior": options.prior, "friction": options.friction, "robust": options.robust,
-                    "regularisation": options.regularisation},
+                    "regularisation": options.regularisation, "hold_out": options.hold_out},
     }  # fmt: skip

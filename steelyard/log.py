@@ -145,6 +145,8 @@ def _metadata_findings(metadata: Mapping[str, Any], source: str) -> Iterator[Fin
     frame = metadata.get("imu_frame")
     if frame is not None and not isinstance(frame, str):
         yield Finding(f"{source}, metadata, imu_frame", f"is {frame!r}, not a name", "Name a frame of the robot")
+    if "transmission" in metadata:
+        yield from _transmission_findings(metadata["transmission"], f"{source}, metadata, transmission")
     gains = metadata.get("gains", {})
     if not isinstance(gains, Mapping):
         yield Finding(f"{source}, metadata, gains", f"is {gains!r}, not a table", "Give joint names with N·m/A each")
@@ -153,6 +155,20 @@ def _metadata_findings(metadata: Mapping[str, Any], source: str) -> Iterator[Fin
         number = isinstance(gain, int | float) and not isinstance(gain, bool)
         if not number or not np.isfinite(gain) or gain == 0:
             yield Finding(f"{source}, metadata, gains, {joint}", f"is {gain!r}", "Give a number other than 0, N·m/A")
+
+
+def _transmission_findings(given: Any, where: str) -> Iterator[Finding]:
+    joints, matrix = (given.get(key) if isinstance(given, Mapping) else None for key in ("joints", "matrix"))
+    named = isinstance(joints, list | tuple) and all(isinstance(j, str) for j in joints)
+    if joints is None or not named or len(set(joints)) < len(joints):
+        yield Finding(where, f"has joints {joints!r}", "List the names of joints, each once")
+        return
+    try:
+        M = np.asarray(matrix, float)
+    except (TypeError, ValueError):
+        M = np.full(1, np.nan)
+    if M.shape != (len(joints), len(joints)) or not np.isfinite(M).all() or not M.any(axis=1).all():
+        yield Finding(where, f"has matrix {matrix!r}", f"Give {len(joints)} × {len(joints)} numbers, no row of zeros")
 
 
 def _partial(source: str, vector: str, missing: Iterable[str]) -> Finding:

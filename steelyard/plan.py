@@ -17,6 +17,7 @@ from steelyard.errors import Finding, LogError, UsageError
 from steelyard.gains import needs_gain
 from steelyard.log import WRENCH, Log
 from steelyard.missing import Missing, unmeasured
+from steelyard.motors import coupled, differing, motor_terms
 from steelyard.read.description import Description
 from steelyard.regressor import FRICTION, Columns, Equations
 from steelyard.robot import Base, Robot, build, find_welds
@@ -45,6 +46,7 @@ class Options:
     filter: Filter = field(default_factory=Filter)
     gravity: tuple[float, float, float] | None = None  # m/s², world axes, of a fixed base
     load: str | None = None  # link that carries an unknown load in logs that are ``loaded``
+    hold_out: float | None = None  # s: every third block of this length is predicted, not learned from
 
     def __post_init__(self) -> None:
         hints = get_type_hints(Options)
@@ -58,6 +60,10 @@ class Options:
                 findings.append(Finding(f"lock {joint}", f"is {value}", "Give a number in rad or m"))
         if self.gravity is not None and not all(math.isfinite(g) for g in self.gravity):
             findings.append(Finding("gravity", f"is {self.gravity}", "Give three numbers in m/s²"))
+        if self.hold_out is not None and not 0 < self.hold_out < math.inf:
+            findings.append(
+                Finding(f"hold_out {self.hold_out}", "is no length of a block", "Give seconds, more than 0")
+            )
         if self.prior == "none" and self.regularisation == "entropic":
             findings.append(
                 Finding(
@@ -117,7 +123,8 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
     gravity = {"gravity": options.gravity} if options.gravity else {}
     sensors = _sensors(description, base, lock, logs)
     robot = build(description, base=base, lock=lock, repair=options.repair_prior, sensors=sensors, **gravity)
-    if bad := [f for log in logs for f in (*_frames(robot, log), *check.unit_findings(robot, log), *_silent(log))]:
+    bad = [f for log in logs for f in (*_frames(robot, log), *check.unit_findings(robot, log), *_silent(log))]
+    if bad := bad + list(differing(robot, logs)):
         raise LogError(bad)
     if options.load is not None:
         robot = robot.carrying(options.load)
@@ -127,16 +134,10 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
     unknown = unmeasured(robot, logs)
     notices += [m.notice for m in unknown]
     gains = [j for j in robot.joints if any(needs_gain(log, j) for log in logs)] if torques else []
-    if gains and feet and robot.sensors:
-        what = f"is not known, and neither is what touches below the sensor {robot.sensors[0].name}"
-        raise LogError(Finding(f"drive gain of {gains[0]}", what, "Give the drive gains (metadata gains)"))
-    if gains and unknown:
-        what = f"lacks {', '.join(unknown[0].names)}, and the drive gain of {gains[0]} is not known either"
-        raise LogError(Finding(unknown[0].column, what, "Give the drive gains (metadata gains), or all six components"))
-    terms = [(j, term) for j in robot.joints for term in FRICTION[options.friction]] if torques else []
-    terms += [(j, "gain") for j in gains]
+    laws, motors = FRICTION[options.friction] if torques else (), coupled(robot, logs[0])
+    terms = [(j, law) for j in robot.joints for law in laws] + motor_terms(motors, laws) + [(j, "gain") for j in gains]
     offsets = tuple((s.name, component) for s in robot.sensors for component in s.components)
-    columns = Columns(tuple(b.name for b in robot.bodies), tuple(terms), offsets)
+    columns = Columns(tuple(b.name for b in robot.bodies), tuple(terms), offsets, motors)
     return Plan(robot, equations, (*feet, *unknown), columns, tuple(notices))
 
 

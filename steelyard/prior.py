@@ -14,6 +14,7 @@ import numpy as np
 
 from steelyard import geometry, inertia
 from steelyard.information import Information
+from steelyard.motors import PREFIX
 from steelyard.regressor import Columns
 from steelyard.robot import GRAVITY, Robot
 
@@ -77,7 +78,7 @@ def _joint_scale(robot: Robot, joint: str, term: str) -> float:
     effort = limits.effort if 0 < limits.effort < np.inf else 50.0
     speed = limits.velocity if 0 < limits.velocity < np.inf else 2.0
     natural = {"coulomb": effort, "offset": effort, "viscous": effort / speed, "armature": effort / (10 * speed)}
-    return 1.0 if term == "gain" else 0.1 * natural[term]
+    return 1.0 if term == "gain" else 0.1 * natural[term.removeprefix(PREFIX)]
 
 
 def _offset_scale(robot: Robot, component: str) -> float:

@@ -24,6 +24,7 @@ from steelyard import inertia
 from steelyard.contact import Foot, FreeRows, jacobian
 from steelyard.errors import Finding, UsageError
 from steelyard.missing import Missing
+from steelyard.motors import PREFIX, Motor
 from steelyard.robot import Robot
 from steelyard.samples import Filter, Segment, lowpass
 
@@ -46,8 +47,9 @@ class Columns:
     """What each entry of θ is: ten parameters a body, then what belongs to joints, then sensors' offsets."""
 
     bodies: tuple[str, ...]
-    joint_terms: tuple[tuple[str, str], ...] = ()  # (joint, viscous | coulomb | armature | offset | gain)
+    joint_terms: tuple[tuple[str, str], ...] = ()  # (joint, viscous | coulomb | armature | offset | gain | motor.…)
     offsets: tuple[tuple[str, str], ...] = ()  # (sensor, fx … mz)
+    motors: tuple[Motor, ...] = ()  # that the terms motor.viscous, motor.coulomb, motor.armature belong to
 
     @property
     def n(self) -> int:
@@ -67,6 +69,13 @@ class Columns:
     def offset_index(self) -> range:
         """Where the sensors' offsets are."""
         return range(self.n - len(self.offsets), self.n)
+
+    def owner(self, k: int) -> str:
+        """The body, joint or sensor that entry k belongs to."""
+        bodies = 10 * len(self.bodies)
+        if k < bodies:
+            return self.bodies[k // 10]
+        return (*self.joint_terms, *self.offsets)[k - bodies][0]
 
     def body(self, name: str) -> slice:
         """Where a body's ten parameters are."""
@@ -100,6 +109,7 @@ class Rows:
         """``feet``: unknown forces, projected out. ``filter=None`` gives unfiltered rows at every sample."""
         self.robot, self.segments, self.columns = robot, list(segments), columns
         self.equations, self.feet, self.filter = equations, tuple(feet), filter
+        self._ratios = {motor.joint: motor.vector(robot.joints) for motor in columns.motors}
         lead = 6 if robot.floating else 0
         everything = BASE_ROWS[:lead] + robot.joints + robot.readings
         self.free = free
@@ -131,6 +141,11 @@ class Rows:
             return np.ones(1)
         assert self.filter.cutoff is not None
         return lowpass(segment.rate, self.filter.cutoff)
+
+    @property
+    def reach(self) -> float:
+        """Seconds to either side of a row whose samples it sees."""
+        return max(len(self.taps(segment)) // 2 / segment.rate for segment in self.segments)
 
     def _blocks(self, segment: Segment) -> Iterator[Block]:
         taps, step = self.taps(segment), 1
@@ -168,8 +183,13 @@ class Rows:
                 Y[:, :, at] = Y[:, :, at] @ inertia.transform_matrix(body.carrier.placement) if segment.loaded else 0.0
         lead = 6 if self.robot.floating else 0
         for k, (joint, term) in enumerate(self.columns.joint_terms, 10 * len(self.columns.bodies)):
-            j = self.robot.joints.index(joint)
-            Y[:, lead + j, k] = _joint_column(segment, joint, j, term)
+            if term.startswith(PREFIX):
+                r = self._ratios[joint]
+                force = _law(term.removeprefix(PREFIX), segment.v @ r, segment.a @ r)
+                Y[:, lead : lead + len(r), k] = np.outer(force, r)
+            else:
+                j = self.robot.joints.index(joint)
+                Y[:, lead + j, k] = _joint_column(segment, joint, j, term)
         for k, (sensor, component) in zip(self.columns.offset_index, self.columns.offsets, strict=True):
             Y[:, lead + len(self.robot.joints) + self.robot.readings.index(f"{sensor}.{component}"), k] = 1.0
         target = dynamics.applied()
@@ -200,16 +220,22 @@ def _nothing_left(unknown: Sequence[Foot | Missing], rank: int, equations: int) 
 
 def _joint_column(segment: Segment, joint: str, j: int, term: str) -> Array:
     match term:
-        case "viscous":
-            return segment.v[:, j]
-        case "coulomb":
-            return np.asarray(segment.v[:, j] / (np.abs(segment.v[:, j]) + COULOMB_SPEED))
-        case "armature":
-            return segment.a[:, j]
         case "offset":
             return np.ones(len(segment.time))
         case "gain":
             return -segment.current[joint]
+    return _law(term, segment.v[:, j], segment.a[:, j])
+
+
+def _law(term: str, v: Array, a: Array) -> Array:
+    """Force of a unit of friction or inertia at speed v and acceleration a."""
+    match term:
+        case "viscous":
+            return v
+        case "coulomb":
+            return np.asarray(v / (np.abs(v) + COULOMB_SPEED))
+        case "armature":
+            return a
     raise ValueError(term)
 
 

@@ -339,7 +339,7 @@ def _bodies(
         size = max(float(np.linalg.norm(box[1] - box[0])), 1e-3)
         if not inertia.is_consistent(parameters, size):
             if repair:
-                fixed = inertia.nearest_consistent(parameters, size)
+                fixed = _repaired(parameters, box, size)
                 notices.append(f"body {name}: {_unphysical(parameters, size)}; repaired to {_brief(fixed)}")
                 parameters = fixed
             else:
@@ -378,6 +378,14 @@ def _unphysical(parameters: Array, size: float) -> str:
     if a + b < c:
         return f"its principal moments {a:.4g}, {b:.4g}, {c:.4g} kg·m² break the triangle inequality"
     return f"its mass has no extent in some direction (body size {size:.3g} m)"
+
+
+def _repaired(parameters: Array, box: geometry.Box, size: float) -> Array:
+    """The nearest physical body; one whose inertia nobody filled in gets that of its box, about its centre of mass."""
+    mass, com, I = inertia.unpack(parameters)
+    if mass > 0 and np.abs(I).max() < inertia.MARGIN * mass * size**2:
+        parameters = inertia.pack(mass, com, inertia.unpack(geometry.box_inertia(mass, box))[2])
+    return inertia.nearest_consistent(parameters, size)
 
 
 def _brief(parameters: Array) -> str:

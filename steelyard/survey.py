@@ -17,6 +17,7 @@ from steelyard.diagnose.torques import delay, gain_findings
 from steelyard.errors import Finding, SteelyardError
 from steelyard.identifiable import Subspace, structural
 from steelyard.log import Log
+from steelyard.motors import motor_terms
 from steelyard.plan import Options, Plan, make_plan
 from steelyard.read.description import Description, read_description
 from steelyard.read.table import read_log
@@ -95,8 +96,9 @@ def survey(
     findings = [*signal_findings(plan.robot, log), *attitude_findings(plan.robot, log)]
     if plan.equations == "joint" and not findings:
         findings += gain_findings(plan.robot, log, segments, filter)
-        terms = tuple((j, term) for j in plan.robot.joints for term in FRICTION["all"])
-        lag = delay(plan.robot, segments, Columns(plan.columns.bodies, terms), filter)
+        motors = plan.columns.motors
+        terms = [(j, law) for j in plan.robot.joints for law in FRICTION["all"]] + motor_terms(motors, FRICTION["all"])
+        lag = delay(plan.robot, segments, Columns(plan.columns.bodies, tuple(terms), motors=motors), filter)
         if lag is not None and not findings:
             facts["torque after motion"] = str(lag)
     if findings:

@@ -7,7 +7,7 @@ import pinocchio as pin
 import pytest
 
 from steelyard.contact import foot
-from steelyard.errors import LogError, UsageError
+from steelyard.errors import UsageError
 from steelyard.identifiable import structural
 from steelyard.log import WRENCH, Log
 from steelyard.missing import Missing, unmeasured
@@ -232,8 +232,3 @@ def test_a_plan_says_what_is_missing_and_needs_the_gains_then():
     assert [m.column for m in plan.feet] == [f"wrench.{f}" for f in A1_FEET]
     assert plan.equations == "full"
     assert "wrench.FR_foot has no mx, my, mz: unknown forces, projected out of the equations" in plan.notices
-    currents = {name.replace("tau.", "current."): values for name, values in table.items()}
-    with pytest.raises(
-        LogError, match=r"wrench.FR_foot: lacks mx, my, mz, and the drive gain of .* Give the drive gains"
-    ):
-        make_plan(robot.description, [Log.from_columns({"time": t, **currents})], Options())
