@@ -45,7 +45,7 @@ TopicOption = Annotated[
 
 BaseKind = Literal["auto", "fixed", "floating"]
 EquationKind = Literal["auto", "joint", "base", "full", "contact-free"]
-MethodKind = Literal["lmi", "least-squares"]
+MethodKind = Literal["lmi", "least-squares", "linear", "mata"]
 PriorKind = Literal["cad", "box", "none"]
 RegularisationKind = Literal["quadratic", "entropic"]
 NullSpaceKind = Literal["structure", "data"]

@@ -23,7 +23,7 @@ from steelyard.regressor import FRICTION, Columns, Equations
 from steelyard.robot import Base, Robot, build, find_welds
 from steelyard.samples import Filter
 
-Method = Literal["lmi", "least-squares"]
+Method = Literal["lmi", "least-squares", "linear", "mata"]
 Friction = Literal["none", "viscous", "coulomb", "all"]
 
 
