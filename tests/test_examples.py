@@ -93,3 +93,19 @@ def test_the_files_of_a_real_arm_become_logs_that_are_identified(measured, tmp_p
     assert done.code == 0
     (error,) = re.findall(r"^held out .*: relative error ([\d.]+) %", done.out, re.MULTILINE)
     assert float(error) <= 4.8
+
+
+def test_published_base_parameters_stand_beside_ours(measured, tmp_path, steelyard):
+    """Steps of the guide to an arm with a coupled wrist, its mapping included."""
+    folder = measured("tx40")
+    guide = (ROOT / "docs" / "how-to-tx40.md").read_text(encoding="utf-8")
+    (tmp_path / "tx40.toml").write_text(re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)[0], encoding="utf-8")
+    robot, log = folder / "tx40_mdh_modified.urdf", folder / "pos_read_data.csv.gz"
+    filters = ("--kinematics-cutoff", 100, "--cutoff", 20)
+    named = ("--mapping", tmp_path / "tx40.toml", "--friction", "all", *filters, "-o", tmp_path / "whole")
+    assert steelyard("identify", robot, log, *named).code == 3
+    done = steelyard("identify", robot, log, *named, "--repair-prior")
+    assert done.code == 0
+    lines = run("tx40_published", folder, tmp_path / "whole").splitlines()
+    assert lines[-1] == "23 of 23 agree within 3 σ or 5 %"
+    assert "\n".join(lines) in guide

@@ -16,7 +16,8 @@ from steelyard.holdout import HoldOut, Training
 from steelyard.read.table import read_log
 from steelyard.regressor import Columns, Rows
 from steelyard.validate import predict
-from tests.motions import smooth
+from tests.floating import floating_log
+from tests.motions import installed, smooth
 from tests.test_gains import GAIN, currents
 
 lengths = st.floats(0.05, 20.0)
@@ -110,6 +111,21 @@ def test_nor_does_a_current_reach_a_drive_gain(log):
     clean, wrong = (identify("demo_arm", [one], options).estimate for one in (amps, spoiled(amps, hold, "current.")))
     assert clean.joints == wrong.joints
     assert clean.joints["elbow_joint"]["gain"] == pytest.approx(GAIN, rel=0.5)
+
+
+@installed
+def test_nor_does_a_torque_reach_rows_without_contact_forces(a1_robot):
+    feet = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
+    truth = {b.name: b.parameters for b in a1_robot.bodies}
+    walk = floating_log(a1_robot, truth, feet, seconds=4.0, rate=200)
+    options = Options(links=("base",), feet=feet, hold_out=0.6)
+    clean, wrong = (
+        identify(a1_robot.description, [one], options) for one in (walk, spoiled(walk, HoldOut.of(walk, 0.6)))
+    )
+    assert clean.estimate.equations == "contact-free"
+    np.testing.assert_array_equal(clean.theta, wrong.theta)
+    (held,), (spoilt,) = (r.estimate.validation.values() for r in (clean, wrong))
+    assert held.relative < 0.02 < 0.2 < spoilt.relative
 
 
 def test_what_was_learned_from_and_what_was_held_out_make_up_the_log(log):

@@ -24,7 +24,7 @@ def model_law(v):
     return v / (np.abs(v) + COULOMB_SPEED)
 
 
-def coupled_log(arm, seed, noise=0.003, seconds=12.0, rate=200.0, dry=np.sign):
+def coupled_log(arm, seed, noise=0.003, seconds=12.0, rate=200.0, dry=np.sign, shaft=1.0):
     """Joint side, exact positions, white torque noise; friction of every joint and of one coupled motor."""
     robot, rng = arm.robot, np.random.default_rng(seed)
     t, q, v, a = fourier_motion(robot, rng, seconds, rate)
@@ -37,7 +37,7 @@ def coupled_log(arm, seed, noise=0.003, seconds=12.0, rate=200.0, dry=np.sign):
     tau += rub.viscous * v + rub.coulomb * dry(v) + rub.armature * a + rub.offset
     i, j = (robot.joints.index(joint) for joint in COUPLED)
     u, du = 0.5 * v[:, i] + v[:, j], 0.5 * a[:, i] + a[:, j]
-    on_the_shaft = VISCOUS * u + COULOMB * dry(u) + ARMATURE * du
+    on_the_shaft = shaft * (VISCOUS * u + COULOMB * dry(u) + ARMATURE * du)
     tau[:, i] += 0.5 * on_the_shaft
     tau[:, j] += on_the_shaft
     tau = tau + noise * np.sqrt(np.mean(tau**2, axis=0)) * rng.normal(size=tau.shape)
@@ -135,3 +135,15 @@ def test_what_to_move_is_said_in_joints_where_a_motor_is_known_least(arm):
     advice = identify("demo_arm", [still], Options(friction="all")).estimate.advice
     assert "move" in advice
     assert "motor" not in advice
+
+
+def test_friction_of_a_motor_is_not_negative_where_noise_would_have_it_so(arm):
+    """No friction on the shaft, much noise: least squares goes below zero somewhere, the physical method never."""
+    below = False
+    for seed in range(5, 9):
+        log = coupled_log(arm, seed, noise=0.3, seconds=6.0, shaft=0.0)
+        found = {m: identify("demo_arm", [log], Options(friction="all", method=m)) for m in ("least-squares", "lmi")}
+        below |= min(found["least-squares"].estimate.motors["wrist_3_joint"].values()) < -1e-3
+        assert min(found["lmi"].estimate.motors["wrist_3_joint"].values()) >= -1e-9
+        assert found["lmi"].estimate.certificate.holds
+    assert below
