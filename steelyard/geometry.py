@@ -13,6 +13,7 @@ from steelyard.read.description import Link, Shape
 
 Array = np.ndarray
 Box = tuple[Array, Array]  # lower and upper corner, (3,) m each
+STEEL = 8000.0  # kg/m³
 
 _CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 
@@ -31,10 +32,13 @@ def link_box(link: Link, placement: Array) -> Box | None:
 
 
 def inertia_box(parameters: Array) -> Box:
-    """Box around the uniform cuboid that has these ten parameters, in the body's axes."""
-    _, com, _ = inertia.unpack(parameters)
+    """Box around the uniform cuboid that has these ten parameters, in the body's axes; no less than a cube of steel.
+
+    Descriptions hold mass points (force sensors often are), and nothing about a body of no size makes sense.
+    """
+    mass, com, _ = inertia.unpack(parameters)
     w, V = np.linalg.eigh(inertia.density_covariance(parameters))
-    half = np.abs(V) @ np.sqrt(3 * np.maximum(w, 0))
+    half = np.maximum(np.abs(V) @ np.sqrt(3 * np.maximum(w, 0)), np.cbrt(mass / STEEL) / 2)
     return com - half, com + half
 
 
