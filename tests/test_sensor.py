@@ -390,7 +390,7 @@ def test_sensors_in_the_feet_stand_in_for_contact_forces(walker, drop, equations
     result = identify(robot.description, [replace(log, columns=without(log, *drop))])
     estimate = result.estimate
     assert estimate.equations == equations
-    assert any(n.startswith("what is below the sensors FR_foot, FL_foot, RR_foot, RL_foot") for n in estimate.notices)
+    assert any(n.startswith("the parts below FR_foot, FL_foot, RR_foot, RL_foot are taken") for n in estimate.notices)
     feet = tuple(Foot(robot.frames[s.link], True, 0.0, np.zeros(3)) for s in robot.sensors)
     assert missed(walker, result, feet) < 1e-4
     for sensor, offset in offsets.items():
