@@ -140,7 +140,7 @@ class FreeRows:
         """
         B = np.linalg.svd(J)[2][:, self.rank :]
         U, s, Vt = np.linalg.svd(B[:, :, self.coordinates])
-        N = np.asarray(np.einsum("tji,tkj,tkl->til", Vt, U, B))
+        N = np.asarray((U @ Vt).transpose(0, 2, 1) @ B)
         singular = np.flatnonzero(s.min(axis=1, initial=1.0) <= REGULAR)
         turned = 0 if before is not None else int(singular[0]) if singular.size else len(N)
         last = before if turned == 0 else N[turned - 1]

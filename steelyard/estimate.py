@@ -82,6 +82,16 @@ class Total:
     mass: float  # kg
     std: float
     verdict: Verdict
+    above: Total | None = None  # of all that is above sensors whose lower part touches something
+
+    def as_json(self) -> dict[str, Any]:
+        """The entry ``total``."""
+        whole = {"mass": self.mass, "std": self.std, "verdict": self.verdict}
+        return whole if self.above is None else {**whole, "above_sensors": self.above.as_json()}
+
+    def __str__(self) -> str:
+        text = f"{self.mass:.2f} ± {1.96 * self.std:.2g} kg ({self.verdict})"
+        return text if self.above is None else f"{text}, of which {self.above} above the sensors"
 
 
 @dataclass(frozen=True)
@@ -180,8 +190,7 @@ class Estimate:
         if scores:
             head += f"; held-out torque is predicted to {100 * max(scores):.2g} %"
         if self.total is not None:
-            weight = f"{self.total.mass:.2f} ± {1.96 * self.total.std:.2g} kg"
-            head += f"; the whole robot weighs {weight} ({self.total.verdict})"
+            head += f"; the whole robot weighs {self.total}"
         for load in self.loads:
             head += f"; the load on {load.carrier} weighs {load.mass:.3g} ± {1.96 * load.std[0]:.2g} kg"
             head += "" if self.scale else f" ({load.verdict.mass})"
@@ -228,7 +237,7 @@ class Estimate:
             "information": "information.npz",
             "provenance": dict(self.provenance),
             "verdict": {"sentence": self.sentence(), "trusted": self.trusted},
-            "total": vars(self.total) if self.total else None,
+            "total": self.total.as_json() if self.total else None,
             "prior": {b.name: {"parameters": b.prior.tolist(), "std": b.prior_std.tolist()} for b in self.bodies},
             "truth": {name: {"parameters": p.tolist()} for name, p in self.truth.items()} or None,
             "locked": dict(self.locked),

@@ -109,11 +109,13 @@ def structural(
     """
     rng = np.random.default_rng(seed)
     hiding = [u for u in unknown if isinstance(u, Missing) or robot.sensors]
-    base = 6 if robot.floating else len(robot.readings)
-    each = max(base if equations in ("base", "contact-free") else len(robot.joints), 1)  # equations a sample, at least
-    each = 1 if hiding else each
-    rows = max(2, int(2 * np.ceil(columns.n / each)))
-    J = len(robot.joints)
+    J, lead = len(robot.joints), 6 if robot.floating else 0
+    kind = equations
+    if equations == "contact-free":
+        kind = "full" if columns.joint_terms or hiding else "base"
+    each = {"joint": J, "base": lead, "full": lead + J}[kind] + len(robot.readings)  # equations a sample, at least
+    each -= sum(u.forces for u in hiding)
+    rows = max(2, int(2 * np.ceil(columns.n / max(each, 1))))
     segment = Segment(
         time=np.arange(rows, dtype=float),
         rate=1.0,
@@ -128,9 +130,6 @@ def structural(
         up=_unit(rng.normal(size=(rows, 3))) if robot.floating else None,
         wrench={},
     )
-    kind = equations
-    if equations == "contact-free":
-        kind = "full" if columns.joint_terms or hiding else "base"
     segments = [segment, replace(segment, loaded=True)] if any(b.carrier for b in robot.bodies) else [segment]
     stack = Rows(robot, segments, columns, kind, hiding)
     bodies = 10 * len(columns.bodies)

@@ -418,11 +418,18 @@ def _thin(plan: Plan, theta: Array) -> list[str]:
 
 
 def _total(plan: Plan, theta: Array, free: Array, unc: Uncertainty) -> Total:
-    g = np.zeros(plan.columns.n)
-    for body in plan.robot.bodies:
-        g[plan.columns.body(body.name).start] = float(body.carrier is None)
-    mass = float(g @ theta)
-    return Total(mass, unc.std(g[free]), unc.verdict(g[free], mass))
+    """Mass of the whole, and of what is above sensors where all that is below them stays behind contact forces."""
+    model, feet = plan.robot.model, {f.frame.joint for f in plan.feet}
+    below = {int(i) for s in plan.robot.sensors if feet & set(model.subtrees[s.joint]) for i in model.subtrees[s.joint]}
+    masses = []
+    for kept in (set(range(model.njoints)), set(range(model.njoints)) - below):
+        g = np.zeros(plan.columns.n)
+        for name in plan.columns.bodies:
+            body = plan.robot.body(name)
+            g[plan.columns.body(name).start] = float(body.joint in kept and body.carrier is None)
+        mass = float(g @ theta)
+        masses.append(Total(mass, unc.std(g[free]), unc.verdict(g[free], mass)))
+    return replace(masses[0], above=masses[1]) if below and masses[0].verdict != "identified" else masses[0]
 
 
 def _provenance(

@@ -35,6 +35,11 @@ class Missing:
         return tuple(WRENCH[i] for i in self.components)
 
     @property
+    def forces(self) -> int:
+        """Unknown components."""
+        return len(self.components)
+
+    @property
     def notice(self) -> str:
         """What is made of it."""
         text = f"{self.column} has no {', '.join(self.names)}: unknown forces, projected out of the equations"

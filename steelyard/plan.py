@@ -158,7 +158,7 @@ def _feet(robot: Robot, log: Log, equations: Equations, given: Sequence[str]) ->
     if not open_ended:
         return (), []
     names = ", ".join(s.name for s in open_ended)
-    remark = f"what is below the sensors {names} is taken to touch something, and nothing else: name the feet otherwise"
+    remark = f"the parts below {names} are taken to touch something, and nothing else: name the feet if that is not so"
     return tuple(Foot(robot.frames[s.link], True, 0.0, np.zeros(3)) for s in open_ended), [remark]
 
 

@@ -265,7 +265,7 @@ class Dynamics:
         out = np.empty((len(self.segment.time), self.model.nv, len(index)))
         for t, (q, v, a) in enumerate(zip(*self.states, strict=True)):
             out[t] = np.atleast_2d(pin.computeJointTorqueRegressor(self.model, self.data, q, v, a))[:, index]
-        return out if self.robot.coupling is None else np.einsum("mi,tmn->tin", self.robot.coupling, out)
+        return out if self.robot.coupling is None else self.robot.coupling.T @ out
 
     def applied(self) -> Array:
         """(T, nv) generalised forces that were measured: torques, readings, and the world's wrenches where known."""

@@ -264,7 +264,7 @@ def build(
         holder = frames[link]
         frames.setdefault(name, Frame(name, holder.joint, link, holder.placement @ local))
 
-    bodies = _bodies(description, groups, frames, repair, notices, base)
+    bodies = _bodies(description, groups, frames, repair, notices, base, set(cuts.values()))
     for body in bodies:
         model.inertias[body.joint] = pin.Inertia.FromDynamicParameters(body.parameters)
     inside = tuple(
@@ -323,6 +323,7 @@ def _bodies(
     repair: bool,
     notices: list[str],
     base: Base,
+    cuts: set[int],
 ) -> tuple[Body, ...]:
     bodies, findings = [], []
     for index, links in groups.items():
@@ -338,7 +339,8 @@ def _bodies(
         box = geometry.join(boxes) if boxes else (np.full(3, -0.05), np.full(3, 0.05))
         size = max(float(np.linalg.norm(box[1] - box[0])), 1e-3)
         if not inertia.is_consistent(parameters, size):
-            if repair:
+            weightless = index in cuts and parameters[0] <= 0  # nothing to repair: the prior would hold it there
+            if repair and not weightless:
                 fixed = _repaired(parameters, box, size)
                 notices.append(f"body {name}: {_unphysical(parameters, size)}; repaired to {_brief(fixed)}")
                 parameters = fixed
@@ -348,7 +350,9 @@ def _bodies(
                     Finding(
                         f"{description.path.name}:{line} body {name!r} ({', '.join(links)})",
                         _unphysical(parameters, size),
-                        "Correct the inertial values, or let --repair-prior take the nearest physical ones",
+                        "Give what hangs on the sensor an inertial, a guess of its mass and size will do"
+                        if weightless
+                        else "Correct the inertial values, or let --repair-prior take the nearest physical ones",
                     )
                 )
         bodies.append(Body(name, tuple(links), index, parameters, box, size))

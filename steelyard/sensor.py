@@ -73,7 +73,9 @@ def find_weld(description: Description, moving: Sequence[str], name: str, where:
         return Finding(where, f"{name!r} hangs on {above[link].name}, which moves: a sensor sits in a weld", fix)
     if name in description.joints:
         return Finding(where, f"{name!r} is a joint that moves: a sensor sits in a weld", fix)
-    near = difflib.get_close_matches(name, [*welds, *description.links, *description.frames], n=3)
+    below = [joint.child for joint in welds.values()]
+    sites = [site for site, (holder, _) in description.frames.items() if holder in below]
+    near = difflib.get_close_matches(name, [*welds, *below, *sites], n=3)
     fix = f"Did you mean {' or '.join(dict.fromkeys(near))}" if near else fix
     return Finding(where, f"{name!r} is not in {description.name}", fix)
 

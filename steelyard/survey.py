@@ -12,6 +12,7 @@ import numpy as np
 from steelyard import noise
 from steelyard import prior as priors
 from steelyard.diagnose.attitude import attitude_findings
+from steelyard.diagnose.sensors import sign_findings
 from steelyard.diagnose.signals import signal_findings
 from steelyard.diagnose.torques import delay, gain_findings
 from steelyard.errors import Finding, SteelyardError
@@ -78,6 +79,8 @@ def survey(
         "gaps": int(gaps(log).size),
         "equations": plan.equations,
     }
+    if plan.robot.sensors:
+        facts["sensors"] = ", ".join(f"{s.name} ({' '.join(s.components)})" for s in plan.robot.sensors)
     progress("looking at what the motion excites")
     rows = Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter)
     prior = priors.make(plan.robot, plan.columns)
@@ -94,6 +97,8 @@ def survey(
         facts["hardly moving"] = ", ".join(quiet)
     progress("comparing channels with each other")
     findings = [*signal_findings(plan.robot, log), *attitude_findings(plan.robot, log)]
+    if not plan.feet:
+        findings += sign_findings(plan.robot, log, segments, filter)
     if plan.equations == "joint" and not findings:
         findings += gain_findings(plan.robot, log, segments, filter)
         motors = plan.columns.motors

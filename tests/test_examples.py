@@ -64,6 +64,15 @@ def test_information_of_parts_adds_up_to_that_of_the_whole():
     assert float(difference) < 1e-9
 
 
+def test_a_tool_is_weighed_by_the_sensor_in_the_wrist():
+    printed = run("wrist_sensor")
+    (mass,) = re.findall(r"^mass +([\d.]+) ± [\d.]+ kg, true 1.8 \(identified\)$", printed, re.MULTILINE)
+    assert float(mass) == pytest.approx(1.8, abs=0.005)
+    (found,) = re.findall(r"^offset +\[(.*?)\]", printed, re.MULTILINE)
+    assert [float(x) for x in found.split()] == pytest.approx([4, -3, 6, 0.2, -0.1, 0.3], abs=0.02)
+    assert "16 of 16 base parameters come from the data" in printed
+
+
 def test_inertias_come_back_from_every_conversion():
     printed = run("inertia_conversions")
     (error,) = re.findall(r"^largest round-trip error: (\S+)$", printed, re.MULTILINE)

@@ -1,6 +1,7 @@
 """Force–torque sensors: a cut changes nothing, readings are what mechanics says, tools and offsets come back."""
 
 import itertools
+import json
 from dataclasses import replace
 from functools import lru_cache
 
@@ -9,11 +10,20 @@ import pinocchio as pin
 import pytest
 
 from steelyard import Options, identify, inertia
+from steelyard.contact import Foot, foot
+from steelyard.identifiable import structural
 from steelyard.log import WRENCH, Log
+from steelyard.prior import make
+from steelyard.read import index
 from steelyard.read.description import read_description
+from steelyard.read.table import write_log
 from steelyard.regressor import Columns, Rows
 from steelyard.robot import Robot
 from steelyard.samples import Segment
+from steelyard.simulate.arm import simulate_arm
+from steelyard.simulate.truth import perturbed
+from steelyard.validate import base_error
+from tests.floating import floating_log
 from tests.motions import installed, parameters, physical, segment
 
 # robot → sensors in it: feet, arms with joints below them, a wrist, one below another, under an arm
@@ -231,3 +241,209 @@ def test_a_tool_is_weighed_by_a_wrist_sensor_of_mujoco_that_has_offsets(wrist):
     assert error[3:].max() < 0.002  # N·m
     assert set(estimate.sensors["wrist"].verdicts) == {"identified"}
     assert {estimate.body(b).verdict.worst for b in ("upper", "fore", "hand")} == {"prior"}
+
+
+def test_two_sensors_in_one_weld_tell_the_same_wrench_in_their_own_axes(wrist):
+    _, _, path = wrist
+    robot = Robot.load(path, base="fixed", sensors=["wrist", "tool.weld"])
+    assert robot.sensors[0].joint == robot.sensors[1].joint
+    assert len(robot.bodies) == 4
+    _, block = stacked(robot, segment(robot, np.random.default_rng(0)), "base")
+    at = pin.SE3(robot.sensors[0].placement)
+    for tilted, plain in (np.split(x, 2) for x in block.Y @ robot.prior):
+        np.testing.assert_allclose(at.act(pin.Force(tilted)).vector, plain, rtol=0, atol=1e-12)
+
+
+GUESS = """<link name="tool0"><inertial><origin xyz="0 0 0.05"/><mass value="1"/>
+  <inertia ixx="0.002" iyy="0.002" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+OFFSET = np.array([4.0, -3.0, 6.0, 0.2, -0.1, 0.3])
+
+
+@pytest.fixture(scope="module")
+def tooled(tmp_path_factory):
+    """The demonstration arm with a tool below a sensor, its truth, and a maker of logs."""
+    path = tmp_path_factory.mktemp("tool") / "arm.urdf"
+    path.write_text(index.find("demo_arm").read_text().replace('<link name="tool0"/>', GUESS))
+    robot = Robot.load(path, sensors=["tool_joint"])
+    truth = perturbed(robot, np.random.default_rng(1))
+
+    def log(seed, drop=(), noise="low", source="run"):
+        run = simulate_arm(robot, truth, seed=seed, seconds=8.0, noise=noise, source=source)
+        columns = {name: x for name, x in run.columns.items() if not name.startswith(tuple(drop))}
+        for row, x in zip(robot.readings, OFFSET, strict=True):
+            if f"sensor.{row}" in columns:
+                columns[f"sensor.{row}"] = columns[f"sensor.{row}"] + x
+        return replace(run, columns=columns)
+
+    return path, robot, truth, log
+
+
+def test_torques_and_a_wrist_sensor_are_fitted_and_validated_together(tooled):
+    path, robot, truth, log = tooled
+    estimate = identify(path, [log(2)], validate=[log(3, source="other")]).estimate
+    assert estimate.equations == "joint"
+    assert list(estimate.fit.rmse) == [*robot.joints, *robot.readings]
+    assert estimate.validation["other"].relative < 0.01
+    np.testing.assert_allclose(estimate.sensors["tool_joint"].offset, OFFSET, atol=0.01)
+    assert estimate.body("tool0").verdict.worst == "identified"
+    assert estimate.body("tool0").mass == pytest.approx(truth["tool0"][0], rel=1e-3)
+
+
+def test_a_component_that_is_not_measured_is_a_row_less(tooled):
+    path, _, truth, log = tooled
+    drop = ("tau.", "sensor.tool_joint.mz", "sensor.tool_joint.fx")
+    estimate = identify(path, [log(2, drop)]).estimate
+    assert list(estimate.fit.rmse) == [f"tool_joint.{c}" for c in ("fy", "fz", "mx", "my")]
+    sensor = estimate.sensors["tool_joint"]
+    assert [x is None for x in sensor.offset] == [True, False, False, False, False, True]
+    assert estimate.as_json()["sensors"]["tool_joint"]["offset"][0] is None
+    assert estimate.body("tool0").mass == pytest.approx(truth["tool0"][0], rel=1e-3)
+
+
+def test_the_torques_can_be_left_out_though_they_are_there(tooled):
+    path, _, truth, log = tooled
+    estimate = identify(path, [log(2)], Options(equations="base")).estimate
+    assert estimate.equations == "base"
+    assert any(n.startswith("the equations are those of the force–torque sensors alone") for n in estimate.notices)
+    assert estimate.body("tool0").mass == pytest.approx(truth["tool0"][0], rel=1e-3)
+
+
+def test_motor_currents_and_a_wrist_sensor_go_together(tooled):
+    path, robot, truth, log = tooled
+    run = log(2)
+    columns = {n.replace("tau.", "current."): x / 12.0 if n.startswith("tau.") else x for n, x in run.columns.items()}
+    estimate = identify(path, [replace(run, columns=columns)]).estimate
+    assert set(estimate.joints) == set(robot.joints)
+    assert estimate.body("tool0").mass == pytest.approx(truth["tool0"][0], rel=1e-2)
+
+
+def test_the_command_line_shows_offsets_and_writes_each_part_to_its_own_links(tooled, steelyard, tmp_path):
+    path, _, truth, log = tooled
+    write_log(tmp_path / "log.parquet", log(2, ("tau.",)))
+    looked = steelyard("check", path, tmp_path / "log.parquet")
+    assert looked.code == 0, looked.out
+    assert "sensors: tool_joint (fx fy fz mx my mz)" in looked.out
+    assert "16 possible, 16 excited" in looked.out
+    done = steelyard("identify", path, tmp_path / "log.parquet", "-o", tmp_path / "out")
+    assert done.code == 0
+    (row,) = [line for line in done.out.splitlines() if line.strip().startswith("tool_joint ")]
+    assert float(row.split()[1]) == pytest.approx(OFFSET[0], abs=0.01)
+    assert "±" in row
+    written, described = (read_description(p).links for p in (tmp_path / "out" / "robot.urdf", path))
+    assert written["tool0"].mass == pytest.approx(truth["tool0"][0], rel=1e-3)
+    assert written["wrist_3_link"].mass == pytest.approx(described["wrist_3_link"].mass, rel=1e-6)
+    saved = json.loads((tmp_path / "out" / "estimate.json").read_text())
+    assert saved["sensors"]["tool_joint"]["offset"][2] == pytest.approx(OFFSET[2], abs=0.01)
+    assert saved["sensors"]["tool_joint"]["verdicts"] == ["identified"] * 6
+    assert "Sensor offsets" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_weight_and_offset_of_a_sensor_that_never_turns_are_not_told_apart(tooled):
+    """Under an arm gravity has one direction: only what moves shows, and the verdicts say so."""
+    path, _, _, _ = tooled
+    heavy = path.with_name("base.urdf")
+    heavy.write_text(path.read_text().replace('<link name="base_link">', '<link name="base_link">' + GUESS[19:-7]))
+    robot = Robot.load(heavy, sensors=["world_joint"])
+    truth = perturbed(robot, np.random.default_rng(1))
+    run = simulate_arm(robot, truth, seed=2, seconds=8.0, noise="low")
+    estimate = identify(heavy, [replace(run, columns=without(run, "tau."))]).estimate
+    verdicts = dict(zip(WRENCH, estimate.sensors["world_joint"].verdicts, strict=True))
+    assert verdicts["fz"] == verdicts["mx"] == verdicts["my"] == "prior"
+    assert verdicts["fx"] == verdicts["fy"] == verdicts["mz"] == "identified"
+    assert estimate.body("base_link").verdict.mass == "prior"
+    assert "base_link" in estimate.hidden
+    assert estimate.trusted
+    assert estimate.base_identified > 20, "what turns above the sensor shows its moments"
+
+
+def without(log, *prefixes):
+    return {name: x for name, x in log.columns.items() if not name.startswith(prefixes)}
+
+
+A1_FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
+
+
+@pytest.fixture(scope="module")
+def walker():
+    """An A1 with a sensor in every foot, its truth, offsets, and an exact log."""
+    robot = Robot.load("a1", sensors=A1_FEET)
+    rng = np.random.default_rng(0)
+    truth = perturbed(robot, rng)
+    offsets = {s: rng.normal(size=6) * [3, 3, 3, 0.2, 0.2, 0.2] for s in A1_FEET}
+    log = floating_log(robot, truth, A1_FEET, rate=200.0, offsets=offsets, wrenches=True)
+    return robot, truth, offsets, log
+
+
+def missed(walker, result, feet):
+    """Base-parameter error, offsets included, by what motion can show with these unknown forces."""
+    robot, truth, offsets, _ = walker
+    exact = np.concatenate([*(truth[b] for b in result.columns.bodies), *(offsets[s] for s in A1_FEET)])
+    scale = make(robot, result.columns).scale
+    return base_error(structural(robot, result.columns, result.estimate.equations, scale, feet), result.theta, exact)
+
+
+@installed
+@pytest.mark.parametrize(("drop", "equations"), [(("tau.", "wrench."), "base"), (("wrench.",), "contact-free")])
+def test_sensors_in_the_feet_stand_in_for_contact_forces(walker, drop, equations):
+    """Base parameters of all above the sensors and every offset come out; the feet below them never do."""
+    robot, truth, offsets, log = walker
+    result = identify(robot.description, [replace(log, columns=without(log, *drop))])
+    estimate = result.estimate
+    assert estimate.equations == equations
+    assert any(n.startswith("the parts below FR_foot, FL_foot, RR_foot, RL_foot are taken") for n in estimate.notices)
+    feet = tuple(Foot(robot.frames[s.link], True, 0.0, np.zeros(3)) for s in robot.sensors)
+    assert missed(walker, result, feet) < 1e-4
+    for sensor, offset in offsets.items():
+        np.testing.assert_allclose(estimate.sensors[sensor].offset, offset, atol=2e-3)
+    assert {estimate.body(f).verdict.worst for f in A1_FEET} == {"prior"}
+    assert set(A1_FEET) <= set(estimate.hidden)
+    for f in A1_FEET:
+        np.testing.assert_allclose(estimate.body(f).parameters, robot.body(f).parameters, rtol=1e-6, atol=1e-9)
+    total = estimate.total
+    assert total.verdict == "prior"
+    assert total.above.verdict == "identified"
+    assert total.above.mass == pytest.approx(sum(truth[b][0] for b in truth if b not in A1_FEET), abs=1e-4)
+    assert "kg (identified) above the sensors" in estimate.sentence()
+
+
+@installed
+@pytest.mark.parametrize("drop", [("tau.", "wrench."), ("wrench.",)], ids=["base", "contact-free"])
+def test_a_point_foot_that_is_named_leaves_moments_that_show_the_foot_too(walker, drop):
+    robot, truth, _, log = walker
+    columns = without(log, *drop)
+    result = identify(robot.description, [replace(log, columns=columns)], Options(feet=A1_FEET))
+    assert missed(walker, result, [foot(robot, f) for f in A1_FEET]) < 1e-4
+    assert result.estimate.total.verdict == "identified"
+    assert result.estimate.total.above is None
+    assert result.estimate.body("FR_foot").mass == pytest.approx(truth["FR_foot"][0], rel=0.02)
+    flags = {f"contact.{f}": np.ones(len(log)) for f in A1_FEET}
+    flagged = identify(robot.description, [replace(log, columns=columns | flags)])
+    np.testing.assert_allclose(flagged.theta, result.theta)
+    assert "feet taken from the log's contact columns: FR_foot, FL_foot, RR_foot, RL_foot" in flagged.estimate.notices
+
+
+@installed
+def test_a_wrench_below_a_sensor_leaves_nothing_unknown(walker):
+    robot, truth, _, log = walker
+    result = identify(robot.description, [log])
+    assert result.estimate.equations == "full"
+    assert not any("taken to touch" in n for n in result.estimate.notices)
+    assert list(result.estimate.fit.rmse)[-24:] == list(robot.readings)
+    assert missed(walker, result, ()) < 1e-4
+    assert result.estimate.body("FR_foot").mass == pytest.approx(truth["FR_foot"][0], rel=0.01)
+
+
+@installed
+def test_an_imu_on_a_part_below_a_cut_is_still_on_the_base():
+    """A cut is no joint: what is welded stays where it is."""
+    robot, parted = uncut("a1"), Robot.load("a1", sensors=["imu_joint"])
+    assert parted.frames["imu_link"].joint != 1
+    np.testing.assert_allclose(parted.on_base(parted.frames["imu_link"]), robot.frames["imu_link"].placement)
+    assert parted.on_base(parted.frames["FR_calf"]) is None
+    assert robot.joints_above(robot.frames["FR_foot"].joint) == ["FR_calf_joint", "FR_thigh_joint", "FR_hip_joint"]
+    foot_cut = Robot.load("a1", sensors=["FR_foot"])
+    assert foot_cut.joints_above(foot_cut.frames["FR_foot"].joint) == [
+        "FR_calf_joint",
+        "FR_thigh_joint",
+        "FR_hip_joint",
+    ]
