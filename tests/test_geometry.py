@@ -78,7 +78,7 @@ def test_a_mesh_of_a_bomb_of_triangles_leaves_the_box_to_the_inertia(part):
 
 
 def test_a_mass_point_is_no_smaller_than_a_cube_of_steel():
-    box = geometry.inertia_box(inertia.pack(0.216, [0.1, 0.2, 0.3], np.zeros((3, 3))))
+    box = geometry.inertia_box(inertia.pack(7850 * 0.03**3, [0.1, 0.2, 0.3], np.zeros((3, 3))))
     np.testing.assert_allclose(box, [[0.085, 0.185, 0.285], [0.115, 0.215, 0.315]])
 
 

@@ -125,14 +125,6 @@ def test_joint_torques_still_count_where_a_tool_touches_below_its_sensor(tmp_pat
     assert estimate.base_identified > 0
 
 
-def test_drive_gains_and_contact_below_a_sensor_cannot_both_be_unknown(tmp_path):
-    path = written(tmp_path)
-    log = table(Robot.load(path, sensors=["wrist"]), ["wrist"], drop=())
-    currents = {n.replace("tau.", "current."): x for n, x in log.columns.items()}
-    with pytest.raises(LogError, match=r"drive gain of pan: is not known, and neither is what touches below .* wrist"):
-        make_plan(read_description(path), [replace(log, columns=currents)], Options(feet=("tool",)))
-
-
 def test_check_finds_a_sensor_whose_sign_is_reversed(tmp_path, steelyard):
     path = written(tmp_path)
     log = table(Robot.load(path, sensors=["wrist"]), ["wrist"], seconds=8.0)
