@@ -201,9 +201,19 @@ class BaseParameter:
     identified: bool  # std below 10 % of the combination's natural size
 
 
-def base_parameters(space: Subspace, unc: Uncertainty, theta: Array, names: Sequence[str]) -> tuple[BaseParameter, ...]:
-    """All base parameters of the data, in the order of their leaders."""
+def base_parameters(
+    space: Subspace, unc: Uncertainty, theta: Array, names: Sequence[str], whole: Array | None = None
+) -> tuple[BaseParameter, ...]:
+    """All base parameters of the data, in the order of their leaders.
+
+    ``whole``: a sum with a meaning of its own (the robot's mass). Where it lies in the row space it stands in for the
+    base parameter that the first of its terms leads, which gives a basis as well.
+    """
     pivots, Z = space.composition
+    if whole is not None and space.outside(whole) < ROW_SPACE:
+        first = min((k for k, p in enumerate(pivots) if whole[p] != 0), key=lambda k: pivots[k])
+        pivots, Z = pivots.copy(), Z.copy()
+        pivots[first], Z[first] = np.flatnonzero(whole)[0], whole
     found = []
     for k in np.argsort(pivots):
         std = float(np.linalg.norm(Z[k] @ unc.data_root))

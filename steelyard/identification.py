@@ -33,7 +33,7 @@ from steelyard.identifiable import (
 )
 from steelyard.information import Information
 from steelyard.log import Log
-from steelyard.missing import Missing
+from steelyard.missing import Missing, grouped
 from steelyard.plan import Options, Plan, make_plan
 from steelyard.read.description import Description, read_description
 from steelyard.read.mapping import ColumnMap, read_mapping
@@ -128,6 +128,8 @@ def identify(
     pulled = options.method != "least-squares"
     unc = uncertainty(space, seen, meat, prior.K[np.ix_(free, free)], pulled=pulled)
 
+    whole = _whole(plan.columns) if plan.robot.floating else None
+
     progress("validating")
     scores, series = [], []
     for k, (log, segments) in enumerate(zip((*fit_logs, *held_out), rows_of, strict=True)):
@@ -142,7 +144,7 @@ def identify(
         equations=plan.equations,
         bodies=_bodies(plan, prior, theta, free, unc),
         joints=_joints(plan.columns, theta, gains),
-        base=base_parameters(space, unc, theta[free], [names[i] for i in free]),
+        base=base_parameters(space, unc, theta[free], [names[i] for i in free], None if whole is None else whole[free]),
         base_condition=space.condition,
         rows=info.rows,
         objective=0.5 * info.cost(theta),
@@ -154,7 +156,7 @@ def identify(
         hidden=_hidden(plan, prior),
         blind=_blind(plan, everything),
         advice=_advice(plan, unc, prior, free, pooled(scores[: len(fit_logs)])),
-        total=_total(plan, theta, free, unc) if plan.robot.floating else None,
+        total=None if whole is None else _total(whole, theta, free, unc),
         truth=_truth(plan, fit_logs[0], truth),
         locked=dict(plan.robot.locked),
     )
@@ -248,7 +250,7 @@ def _advice(plan: Plan, unc: Uncertainty, prior: priors.Prior, free: Array, fit:
         return said[:-2]
     parts = [m for m in plan.feet if isinstance(m, Missing)]
     if parts and plan.equations == "base":  # faster motion would not show what no sensor measures
-        return "To learn more, log " + " and ".join(f"{', '.join(m.names)} of {m.column}" for m in parts)
+        return "To learn more, log " + "; ".join(f"{', '.join(names)} of {which}" for which, names, _ in grouped(parts))
     possible = structural(plan.robot, plan.columns, plan.equations, prior.scale, plan.feet)
     pivots, Z = possible.composition
     weak: dict[str, int] = {}
@@ -291,10 +293,15 @@ def _thin(plan: Plan, theta: Array) -> list[str]:
     )
 
 
-def _total(plan: Plan, theta: Array, free: Array, unc: Uncertainty) -> Total:
-    g = np.zeros(plan.columns.n)
-    for name in plan.columns.bodies:
-        g[plan.columns.body(name).start] = 1.0
+def _whole(columns: Columns) -> Array:
+    """(n,) gradient of the mass of the whole robot."""
+    g = np.zeros(columns.n)
+    for name in columns.bodies:
+        g[columns.body(name).start] = 1.0
+    return g
+
+
+def _total(g: Array, theta: Array, free: Array, unc: Uncertainty) -> Total:
     mass = float(g @ theta)
     return Total(mass, unc.std(g[free]), unc.verdict(g[free], mass))
 

@@ -17,10 +17,12 @@ from steelyard.errors import Finding, LogError, UsageError
 from steelyard.gains import needs_gain
 from steelyard.log import Log
 from steelyard.missing import Missing, unmeasured
+from steelyard.missing import notices as partly_measured
 from steelyard.read.description import Description
 from steelyard.regressor import FRICTION, Columns, Equations
 from steelyard.robot import Base, Robot, build
 from steelyard.samples import Filter
+from steelyard.weight import weight_findings
 
 Method = Literal["lmi", "least-squares"]
 
@@ -120,7 +122,12 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
         feet = tuple(foot(robot, name) for name in logs[0].names("contact"))
         notices.append("feet taken from the log's contact columns: " + ", ".join(f.frame.name for f in feet))
     unknown = unmeasured(robot, logs)
-    notices += [m.notice for m in unknown]
+    notices += partly_measured(unknown)
+    if base == "floating" and equations in ("base", "full"):  # wrenches are all that holds the robot
+        weighed = [weight_findings(robot, log, unknown) for log in logs]
+        if wrong := [f for findings, _ in weighed for f in findings]:
+            raise LogError(wrong)
+        notices += [n for _, said in weighed for n in said]
     gains = [j for j in robot.joints if any(needs_gain(log, j) for log in logs)] if torques else []
     if gains and unknown:
         what = f"lacks {', '.join(unknown[0].names)}, and the drive gain of {gains[0]} is not known either"
