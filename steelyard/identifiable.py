@@ -202,9 +202,20 @@ class BaseParameter:
     identified: bool  # std below 10 % of the combination's natural size
 
 
-def base_parameters(space: Subspace, unc: Uncertainty, theta: Array, names: Sequence[str]) -> tuple[BaseParameter, ...]:
-    """All base parameters of the data, in the order of their leaders."""
+def base_parameters(
+    space: Subspace, unc: Uncertainty, theta: Array, names: Sequence[str], sums: Sequence[Array] = ()
+) -> tuple[BaseParameter, ...]:
+    """All base parameters of the data, in the order of their leaders.
+
+    ``sums``: with a meaning of their own (the robot's mass). The first that lies in the row space stands in for the
+    base parameter that the first of its terms leads, which gives a basis as well.
+    """
     pivots, Z = space.composition
+    whole = next((g for g in sums if space.outside(g) < ROW_SPACE), None)
+    if whole is not None:
+        first = min((k for k, p in enumerate(pivots) if whole[p] != 0), key=lambda k: pivots[k])
+        pivots, Z = pivots.copy(), Z.copy()
+        pivots[first], Z[first] = np.flatnonzero(whole)[0], whole
     found = []
     for k in np.argsort(pivots):
         std = float(np.linalg.norm(Z[k] @ unc.data_root))

@@ -33,7 +33,7 @@ from steelyard.identifiable import (
 )
 from steelyard.information import Information
 from steelyard.log import WRENCH, Log
-from steelyard.missing import Missing
+from steelyard.missing import Missing, grouped
 from steelyard.plan import Options, Plan, make_plan
 from steelyard.read.description import Description, read_description
 from steelyard.read.mapping import ColumnMap, read_mapping
@@ -128,6 +128,8 @@ def identify(
     pulled = options.method != "least-squares"
     unc = uncertainty(space, seen, meat, prior.K[np.ix_(free, free)], pulled=pulled)
 
+    weighed = _weighed(plan) if plan.robot.floating else []
+
     progress("validating")
     scores, series = [], []
     for k, (log, segments) in enumerate(zip((*fit_logs, *held_out), rows_of, strict=True)):
@@ -142,7 +144,7 @@ def identify(
         equations=plan.equations,
         bodies=_bodies(plan, prior, theta, free, unc),
         joints=_joints(plan.columns, theta, gains),
-        base=base_parameters(space, unc, theta[free], [names[i] for i in free]),
+        base=base_parameters(space, unc, theta[free], [names[i] for i in free], [g[free] for g in weighed]),
         base_condition=space.condition,
         rows=info.rows,
         objective=0.5 * info.cost(theta),
@@ -154,7 +156,7 @@ def identify(
         hidden=_hidden(plan, prior),
         blind=_blind(plan, everything),
         advice=_advice(plan, unc, prior, free, pooled(scores[: len(fit_logs)])),
-        total=_total(plan, theta, free, unc) if plan.robot.floating else None,
+        total=_total(weighed, theta, free, unc) if weighed else None,
         truth=_truth(plan, fit_logs[0], truth),
         locked=dict(plan.robot.locked),
         sensors=_sensors(plan, prior, theta, free, unc),
@@ -263,7 +265,7 @@ def _advice(plan: Plan, unc: Uncertainty, prior: priors.Prior, free: Array, fit:
         return said[:-2]
     parts = [m for m in plan.feet if isinstance(m, Missing)]
     if parts and plan.equations == "base":  # faster motion would not show what no sensor measures
-        return "To learn more, log " + " and ".join(f"{', '.join(m.names)} of {m.column}" for m in parts)
+        return "To learn more, log " + "; ".join(f"{', '.join(names)} of {which}" for which, names, _ in grouped(parts))
     possible = structural(plan.robot, plan.columns, plan.equations, prior.scale, plan.feet)
     pivots, Z = possible.composition
     weak: dict[str, int] = {}
@@ -307,18 +309,22 @@ def _thin(plan: Plan, theta: Array) -> list[str]:
     )
 
 
-def _total(plan: Plan, theta: Array, free: Array, unc: Uncertainty) -> Total:
-    """Mass of the whole, and of what is above sensors where all that is below them stays behind contact forces."""
+def _weighed(plan: Plan) -> list[Array]:
+    """(n,) gradients of masses with a meaning: of the whole robot, and of what is above sensors in contact, if any."""
     model, feet = plan.robot.model, {f.frame.joint for f in plan.feet}
     below = {int(i) for s in plan.robot.sensors if feet & set(model.subtrees[s.joint]) for i in model.subtrees[s.joint]}
-    masses = []
-    for kept in (set(range(model.njoints)), set(range(model.njoints)) - below):
+    gradients = []
+    for left_out in (set[int](), below) if below else (set[int](),):
         g = np.zeros(plan.columns.n)
         for name in plan.columns.bodies:
-            g[plan.columns.body(name).start] = float(plan.robot.body(name).joint in kept)
-        mass = float(g @ theta)
-        masses.append(Total(mass, unc.std(g[free]), unc.verdict(g[free], mass)))
-    return replace(masses[0], above=masses[1]) if below and masses[0].verdict != "identified" else masses[0]
+            g[plan.columns.body(name).start] = float(plan.robot.body(name).joint not in left_out)
+        gradients.append(g)
+    return gradients
+
+
+def _total(gradients: Sequence[Array], theta: Array, free: Array, unc: Uncertainty) -> Total:
+    totals = [Total(m := float(g @ theta), unc.std(g[free]), unc.verdict(g[free], m)) for g in gradients]
+    return totals[0] if totals[0].verdict == "identified" else replace(totals[0], above=(*totals, None)[1])
 
 
 def _provenance(

@@ -9,7 +9,7 @@ up·(rate of momentum) = Σ fz (z_F·up) survives.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,14 +39,6 @@ class Missing:
         """Unknown components."""
         return len(self.components)
 
-    @property
-    def notice(self) -> str:
-        """What is made of it."""
-        text = f"{self.column} has no {', '.join(self.names)}: unknown forces, projected out of the equations"
-        if self.level:
-            text += "; its shear is taken to be horizontal, so that fz counts in the vertical balance"
-        return text
-
     def directions(self, at: Array, up: Array | None) -> Array:
         """(6, k) the unknown unit forces and moments about the origin, base axes; ``at`` (4, 4) is the frame there."""
         R, p = at[:3, :3], at[:3, 3]
@@ -70,3 +62,22 @@ def unmeasured(robot: Robot, logs: Sequence[Log]) -> tuple[Missing, ...]:
         for f, gone in absent.items()
         if gone
     )
+
+
+def grouped(unknown: Iterable[Missing]) -> list[tuple[str, tuple[str, ...], bool]]:
+    """Columns that lack the same, together: "wrench.a and wrench.b", what they lack, whether level."""
+    groups: dict[tuple[tuple[str, ...], bool], list[str]] = {}
+    for m in unknown:
+        groups.setdefault((m.names, m.level), []).append(m.column)
+    return [(" and ".join(columns), names, level) for (names, level), columns in groups.items()]
+
+
+def notices(unknown: Iterable[Missing]) -> list[str]:
+    """What is made of wrenches that are measured in part."""
+    said = []
+    for which, names, level in grouped(unknown):
+        text = f"{which} without {', '.join(names)}: unknown forces, and equations that need them are left out"
+        if level:
+            text += "; shear is taken to be horizontal, so that fz counts in the vertical balance"
+        said.append(text)
+    return said

@@ -17,10 +17,12 @@ from steelyard.errors import Finding, LogError, UsageError
 from steelyard.gains import needs_gain
 from steelyard.log import WRENCH, Log
 from steelyard.missing import Missing, unmeasured
+from steelyard.missing import notices as partly_measured
 from steelyard.read.description import Description
 from steelyard.regressor import FRICTION, Columns, Equations
 from steelyard.robot import Base, Robot, build, find_welds
 from steelyard.samples import Filter
+from steelyard.weight import weight_findings
 
 Method = Literal["lmi", "least-squares"]
 
@@ -121,7 +123,12 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
     feet, remarks = _feet(robot, logs[0], equations, options.feet)
     notices += remarks
     unknown = unmeasured(robot, logs)
-    notices += [m.notice for m in unknown]
+    notices += partly_measured(unknown)
+    if base == "floating" and equations in ("base", "full") and not feet:  # wrenches are all that holds the robot
+        weighed = [weight_findings(robot, log, unknown) for log in logs]
+        if wrong := [f for findings, _ in weighed for f in findings]:
+            raise LogError(wrong)
+        notices += [n for _, said in weighed for n in said]
     gains = [j for j in robot.joints if any(needs_gain(log, j) for log in logs)] if torques else []
     if gains and feet and robot.sensors:
         what = f"is not known, and neither is what touches below the sensor {robot.sensors[0].name}"

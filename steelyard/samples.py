@@ -25,6 +25,9 @@ Array = np.ndarray
 
 GAP = 4.0  # a step of more than this many median steps splits the log
 MOVES = 0.05  # rad or m: joints that travel less say nothing about the band of the motion
+POSE_CUTOFF = 3.0  # Hz: where the base's acceleration is the second derivative of a pose, noise grows with f²
+NEAR_STAMPS = 0.25  # of the median step: samples closer than this are taken for one
+NOISE = 20.0  # times the level of the highest frequencies: what a line of a spectrum must exceed to be motion
 EDGE = 4  # samples dropped at either end, where derivatives of the spline are one-sided
 
 
@@ -45,7 +48,12 @@ class Filter:
 
     def for_logs(self, logs: Sequence[Log]) -> Filter:
         """The same with every default filled in for these logs, taken together."""
-        return self.at(float(np.median([log_rate(log) for log in logs])), max(motion_band(log) for log in logs))
+        rate, motion = float(np.median([log_rate(log) for log in logs])), max(motion_band(log) for log in logs)
+        if not any(_from_pose(log) for log in logs):
+            return self.at(rate, motion)
+        low = replace(self, cutoff=self.cutoff or min(POSE_CUTOFF, (self.rate or rate) / 10)).at(rate, motion)
+        assert low.cutoff is not None and low.kinematics is not None
+        return replace(low, kinematics=self.kinematics or min(low.kinematics, 4 * low.cutoff))
 
 
 @dataclass(frozen=True)
@@ -94,8 +102,11 @@ def log_rate(log: Log) -> float:
 
 
 def motion_band(log: Log) -> float:
-    """Frequency in Hz below which 99 % of every moving joint's velocity lies: what no filter may touch."""
-    rate = log_rate(log)
+    """Frequency in Hz below which 99 % of every moving joint's velocity lies: what no filter may touch.
+
+    Noise and rounding of encoders are no motion: they are flat, and of a velocity they make most of the spectrum.
+    """
+    log, rate = merged(log)[0], log_rate(log)
     edges = np.concatenate([[0], gaps(log) + 1, [len(log)]])
     longest = int(np.argmax(np.diff(edges)))
     part = slice(int(edges[longest]), int(edges[longest + 1]))
@@ -109,9 +120,46 @@ def motion_band(log: Log) -> float:
         q = np.interp(grid, time, log.columns[f"q.{joint}"][part])
         if np.ptp(q) < MOVES:
             continue
-        power = np.cumsum(np.abs(frequency * np.fft.rfft((q - q.mean()) * np.hanning(len(q)))) ** 2)
+        lines = np.abs(np.fft.rfft((q - q.mean()) * np.hanning(len(q)))) ** 2
+        lines[lines < NOISE * np.median(lines[2 * len(lines) // 3 :])] = 0
+        power = np.cumsum(frequency**2 * lines)
         highest = max(highest, float(frequency[np.searchsorted(power, 0.99 * power[-1])]))
     return highest
+
+
+def merged(log: Log) -> tuple[Log, int]:
+    """The log with samples whose stamps nearly coincide averaged into one, and how many vanished.
+
+    A logger that was held up writes what it missed in one burst. No spline should run through two values that
+    far apart in a time that short.
+    """
+    least = NEAR_STAMPS * float(np.median(np.diff(log.time)))
+    if np.min(np.diff(log.time)) >= least:
+        return log, 0
+    first = [0]
+    for k, t in enumerate(log.time):
+        if t - log.time[first[-1]] >= least:
+            first.append(k)
+    sizes = np.diff([*first, len(log)])
+    columns = dict(log.columns)
+    if log.has(*QUATERNION):  # q and −q are one orientation, but their mean is none
+        quaternion = np.column_stack([columns[name] for name in QUATERNION])
+        columns |= zip(QUATERNION, _continuous(quaternion).T, strict=True)
+    columns = {name: np.add.reduceat(values, first) / sizes for name, values in columns.items()}
+    time = np.add.reduceat(log.time - log.time[0], first) / sizes + log.time[0]
+    return replace(log, time=time, columns=columns), len(log) - len(first)
+
+
+def _continuous(quaternion: Array) -> Array:
+    """(T, 4) the same orientations without changes of sign."""
+    sign = np.cumprod(np.where(np.sum(quaternion[1:] * quaternion[:-1], axis=1) < 0, -1.0, 1.0))
+    return np.asarray(quaternion * np.append(1.0, sign)[:, None])
+
+
+def _from_pose(log: Log) -> bool:
+    """Whether the base's acceleration can only be had by differentiating its position twice."""
+    told = any(log.has(f"{name}.x") for name in ("imu.acc", "base.acceleration", "base.velocity"))
+    return log.has("base.position.x", *QUATERNION) and not told
 
 
 def gaps(log: Log) -> Array:
@@ -126,6 +174,8 @@ def prepare(robot: Robot, log: Log, filter: Filter, *, torques: bool) -> tuple[l
     ``filter`` has every value set (``Filter.at``). ``torques``: whether joint torques are needed.
     """
     assert filter.rate is not None and filter.kinematics is not None
+    step = float(np.median(np.diff(log.time)))
+    log, same = merged(log)
     holes = gaps(log)
     edges = np.concatenate([[0], holes + 1, [len(log)]])
     segments, short, notices = [], 0.0, []
@@ -136,6 +186,12 @@ def prepare(robot: Robot, log: Log, filter: Filter, *, torques: bool) -> tuple[l
             short += float(piece.time[-1] - piece.time[0])
         else:
             segments.append(segment)
+    if same:
+        near = f"within {1e3 * NEAR_STAMPS * step:.2g} ms of the one before"
+        notices.append(f"{log.source}: {same} samples {near} were averaged with it")
+    if robot.floating and _from_pose(log):
+        what = f"so both sides of the equations are filtered at {filter.cutoff:.3g} Hz (--cutoff)"
+        notices.append(f"{log.source}: the base's acceleration is the second derivative of its position, {what}")
     if holes.size:
         widest = float(np.diff(log.time)[holes].max())
         notices.append(f"{log.source}: split at {holes.size} gaps (the widest {widest:.3g} s)")
@@ -284,8 +340,7 @@ def _orientation(log: Log, smooth) -> Array | None:  # type: ignore[no-untyped-d
         raise LogError(
             Finding(f"{log.source}, base.quaternion, row {k}", f"has length {length[k]:.3g}", "Give unit quaternions")
         )
-    sign = np.cumprod(np.where(np.sum(quaternion[1:] * quaternion[:-1], axis=1) < 0, -1.0, 1.0))
-    x, y, z, w = smooth(quaternion / length[:, None] * np.append(1.0, sign)[:, None]).T
+    x, y, z, w = smooth(_continuous(quaternion / length[:, None])).T
     x, y, z, w = np.array([x, y, z, w]) / np.sqrt(x * x + y * y + z * z + w * w)
     return np.stack(
         [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w),

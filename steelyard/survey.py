@@ -96,8 +96,7 @@ def survey(
         facts["hardly moving"] = ", ".join(quiet)
     progress("comparing channels with each other")
     findings = [*signal_findings(plan.robot, log), *attitude_findings(plan.robot, log)]
-    if not plan.feet:
-        findings += sign_findings(plan.robot, log, segments, filter)
+    findings += sign_findings(plan, log, segments, filter)
     if plan.equations == "joint" and not findings:
         findings += gain_findings(plan.robot, log, segments, filter)
         terms = tuple((j, term) for j in plan.robot.joints for term in FRICTION["all"])
