@@ -18,6 +18,7 @@ from steelyard.gains import needs_gain
 from steelyard.log import Log
 from steelyard.missing import Missing, unmeasured
 from steelyard.missing import notices as partly_measured
+from steelyard.plate import plate_findings
 from steelyard.read.description import Description
 from steelyard.regressor import FRICTION, Columns, Equations
 from steelyard.robot import Base, Robot, build
@@ -102,13 +103,20 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
         raise LogError(findings)
     if equations in ("full", "base"):
         findings = [
-            Finding(log.source, f"has no wrench at {', '.join(missing)}, though {logs[0].source} has",
+            Finding(log.source, f"has no {kind} at {', '.join(missing)}, though {logs[0].source} has",
                     "Give logs with the same force sensors, or name the feet")
             for log in logs
-            if (missing := sorted(set(logs[0].names("wrench")) - set(log.names("wrench"))))
+            for kind in ("wrench", "plate")
+            if (missing := sorted(set(logs[0].names(kind)) - set(log.names(kind))))
         ]  # fmt: skip
         if findings:
             raise LogError(findings)
+    if equations == "base":
+        if bad := [f for log in logs for f in plate_findings(log)]:
+            raise LogError(bad)
+    else:
+        notices += [f"{log.source}: plates are used in base equations alone, not in {equations} rows"
+                    for log in logs if log.names("plate")]  # fmt: skip
     if base == "floating" and options.gravity:
         raise UsageError(Finding("--gravity", "is for a fixed base: a floating one measures it", "Drop it"))
     lock |= dict.fromkeys(first.locked, 0.0)
@@ -121,10 +129,10 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
     if equations == "contact-free" and not feet:
         feet = tuple(foot(robot, name) for name in logs[0].names("contact"))
         notices.append("feet taken from the log's contact columns: " + ", ".join(f.frame.name for f in feet))
-    unknown = unmeasured(robot, logs)
+    unknown = unmeasured(robot, logs, plates=equations == "base")
     notices += partly_measured(unknown)
     if base == "floating" and equations in ("base", "full"):  # wrenches are all that holds the robot
-        weighed = [weight_findings(robot, log, unknown) for log in logs]
+        weighed = [weight_findings(robot, log, unknown, plates=equations == "base") for log in logs]
         if wrong := [f for findings, _ in weighed for f in findings]:
             raise LogError(wrong)
         notices += [n for _, said in weighed for n in said]
@@ -174,6 +182,9 @@ def _base_and_equations(description: Description, logs: Sequence[Log], options: 
             )
         if equations == "contact-free" and not (options.feet or log.names("contact")):
             raise UsageError(Finding("--equations contact-free", "needs to know the feet", "Name them: --feet F,…"))
+        if equations in ("full", "joint") and base == "floating" and log.names("plate") and not log.names("wrench"):
+            what = "cannot use force plates, since nobody knows which body they push, and nothing else holds the robot"
+            raise UsageError(Finding(f"--equations {equations}", what, "Use base, or contact-free with --feet F,…"))
         return base, equations
     if base == "fixed":
         if options.feet:
@@ -182,8 +193,13 @@ def _base_and_equations(description: Description, logs: Sequence[Log], options: 
     torques = bool(log.names("tau") or log.names("current"))
     if options.feet and torques:
         return base, "contact-free"
+    if options.feet and (log.names("wrench") or log.names("plate")):
+        what = "are projected out of contact-free rows, which need torques, and the log has none"
+        raise UsageError(Finding("--feet", what, "Drop them to use the measured forces"))
     if log.names("wrench"):
         return base, "full" if torques else "base"
+    if log.names("plate"):
+        return base, "base"
     if log.names("contact"):
         return base, "contact-free"
     raise UsageError(

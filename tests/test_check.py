@@ -435,5 +435,5 @@ def test_what_is_not_used_is_told_and_never_fatal():
     notices = matched(columns, "panda").notices
     assert any("no joint 'panda_joint22', its columns are ignored (did you mean panda_joint2?)" in n for n in notices)
     assert "run.csv: 1 columns ignored: battery" in notices
-    assert "run.csv: 1 columns of sensors and plates are not used: sensor.wrist.fx" in notices
+    assert "run.csv: 1 columns of sensors are not used: sensor.wrist.fx" in notices
     assert any(n.endswith("follow others or have no single value: panda_finger_joint2") for n in notices)
