@@ -129,7 +129,7 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
     if equations == "contact-free" and not feet:
         feet = tuple(foot(robot, name) for name in logs[0].names("contact"))
         notices.append("feet taken from the log's contact columns: " + ", ".join(f.frame.name for f in feet))
-    unknown = unmeasured(robot, logs, plates=equations == "base")
+    unknown = unmeasured(robot, logs, base=equations == "base")
     notices += partly_measured(unknown)
     if base == "floating" and equations in ("base", "full"):  # wrenches are all that holds the robot
         weighed = [weight_findings(robot, log, unknown, plates=equations == "base") for log in logs]

@@ -79,7 +79,7 @@ def test_what_a_plate_does_not_feel_is_projected_out_in_its_own_axes(lost):
     part = smooth(robot, 0, 8, 20.0, 0.1, standing(robot))
     name, gone = lost
     table = {f"plate.{p}.{c}": np.ones(2) for p in PLACES for c in WRENCH if p != name or c not in gone.split()}
-    (unknown,) = unmeasured(robot, [Log.from_columns({"time": [0, 1], **table})], plates=True)
+    (unknown,) = unmeasured(robot, [Log.from_columns({"time": [0, 1], **table})], base=True)
     assert (unknown.column, unknown.names, unknown.level) == (f"plate.{name}", tuple(gone.split()), False)
     pose = np.array([pin.SE3.Random().homogeneous for _ in range(8)])
     felt = 50 * rng.normal(size=(8, 6))
