@@ -20,6 +20,8 @@ from steelyard.contact import Foot
 from steelyard.information import Information
 from steelyard.missing import Missing
 from steelyard.noise import Noise, huber
+from steelyard.plate import Plate
+from steelyard.quaternion import rotations
 from steelyard.regressor import Block, Columns, Equations, Rows
 from steelyard.robot import Robot
 from steelyard.samples import Segment
@@ -129,12 +131,23 @@ def structural(
         acc=5 * rng.normal(size=(rows, 3)) if robot.floating else None,
         up=_unit(rng.normal(size=(rows, 3))) if robot.floating else None,
         wrench={},
+        plates={
+            m.column.removeprefix("plate."): _somewhere(rng, rows)
+            for m in hiding
+            if isinstance(m, Missing) and m.frame is None
+        },
     )
     stack = Rows(robot, [segment], columns, kind, hiding)
     info = Information.none(columns.n)
     for block in stack:
         info = info.extend(block.Y.reshape(-1, columns.n), block.target.ravel())
     return Subspace.of(info.R, scale)
+
+
+def _somewhere(rng: np.random.Generator, samples: int) -> Plate:
+    pose = np.tile(np.eye(4), (samples, 1, 1))
+    pose[:, :3, :3], pose[:, :3, 3] = rotations(rng.normal(size=(samples, 4))), rng.normal(size=(samples, 3))
+    return Plate(pose, np.zeros((samples, 6)))
 
 
 def _unit(vectors: Array) -> Array:

@@ -263,10 +263,12 @@ def _advice(plan: Plan, unc: Uncertainty, prior: priors.Prior, free: Array, fit:
         said = f"Friction was left out and {100 * unexplained:.2g} % of the torque is unexplained: try --friction all. "
     if len(free) < plan.columns.n:
         return said[:-2]
-    parts = [m for m in plan.feet if isinstance(m, Missing)]
-    if parts and plan.equations == "base":  # faster motion would not show what no sensor measures
-        return "To learn more, log " + "; ".join(f"{', '.join(names)} of {which}" for which, names, _ in grouped(parts))
     possible = structural(plan.robot, plan.columns, plan.equations, prior.scale, plan.feet)
+    parts = [m for m in plan.feet if isinstance(m, Missing)]
+    with_all = structural(plan.robot, plan.columns, plan.equations, prior.scale) if parts else possible
+    if plan.equations != "contact-free" and possible.rank < with_all.rank:  # motion never shows what no sensor measures
+        lacking = "; ".join(f"{', '.join(names)} of {which}" for which, names, _ in grouped(parts))
+        return f"{said}To learn more, log {lacking}"
     pivots, Z = possible.composition
     weak: dict[str, int] = {}
     for p, z in zip(pivots, Z, strict=True):
@@ -311,7 +313,7 @@ def _thin(plan: Plan, theta: Array) -> list[str]:
 
 def _weighed(plan: Plan) -> list[Array]:
     """(n,) gradients of masses with a meaning: of the whole robot, and of what is above sensors in contact, if any."""
-    model, feet = plan.robot.model, {f.frame.joint for f in plan.feet}
+    model, feet = plan.robot.model, {f.frame.joint for f in plan.feet if f.frame is not None}
     below = {int(i) for s in plan.robot.sensors if feet & set(model.subtrees[s.joint]) for i in model.subtrees[s.joint]}
     gradients = []
     for left_out in (set[int](), below) if below else (set[int](),):

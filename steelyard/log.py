@@ -10,7 +10,7 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -144,6 +144,7 @@ def _metadata_findings(metadata: Mapping[str, Any], source: str) -> Iterator[Fin
     frame = metadata.get("imu_frame")
     if frame is not None and not isinstance(frame, str):
         yield Finding(f"{source}, metadata, imu_frame", f"is {frame!r}, not a name", "Name a frame of the robot")
+    yield from _plate_findings(metadata.get("plates", {}), f"{source}, metadata, plates")
     gains = metadata.get("gains", {})
     if not isinstance(gains, Mapping):
         yield Finding(f"{source}, metadata, gains", f"is {gains!r}, not a table", "Give joint names with N·m/A each")
@@ -152,6 +153,30 @@ def _metadata_findings(metadata: Mapping[str, Any], source: str) -> Iterator[Fin
         number = isinstance(gain, int | float) and not isinstance(gain, bool)
         if not number or not np.isfinite(gain) or gain == 0:
             yield Finding(f"{source}, metadata, gains, {joint}", f"is {gain!r}", "Give a number other than 0, N·m/A")
+
+
+def _plate_findings(plates: Any, where: str) -> Iterator[Finding]:
+    if not isinstance(plates, Mapping):
+        yield Finding(where, f"is {plates!r}, not a table", "Give plate names with position and quaternion each")
+        return
+    for name, pose in plates.items():
+        if not isinstance(pose, Mapping):
+            yield Finding(f"{where}, {name}", f"is {pose!r}, not a table", "Give its position and quaternion")
+            continue
+        for key, components in (("position", "xyz"), ("quaternion", "xyzw")):
+            value, fix = pose.get(key), f"Give [{', '.join(components)}] in the world"
+            if not _numbers(value, len(components)):
+                yield Finding(f"{where}, {name}, {key}", "is missing" if value is None else f"is {value!r}", fix)
+            elif key == "quaternion" and abs((length := float(np.linalg.norm(list(value)))) - 1) > 0.05:
+                yield Finding(
+                    f"{where}, {name}, {key}", f"has length {length:.3g}", "Give a unit quaternion, scalar last"
+                )
+
+
+def _numbers(value: Any, count: int) -> TypeGuard[list[float]]:
+    if not isinstance(value, list | tuple) or len(value) != count:
+        return False
+    return all(isinstance(x, int | float) and not isinstance(x, bool) and np.isfinite(x) for x in value)
 
 
 def _partial(source: str, vector: str, missing: Iterable[str]) -> Finding:

@@ -11,6 +11,7 @@ import numpy as np
 
 from steelyard import noise
 from steelyard import prior as priors
+from steelyard.clock import gaps, log_rate
 from steelyard.diagnose.attitude import attitude_findings
 from steelyard.diagnose.sensors import sign_findings
 from steelyard.diagnose.signals import signal_findings
@@ -22,7 +23,7 @@ from steelyard.plan import Options, Plan, make_plan
 from steelyard.read.description import Description, read_description
 from steelyard.read.table import read_log
 from steelyard.regressor import FRICTION, Columns, Rows
-from steelyard.samples import gaps, log_rate, prepare
+from steelyard.samples import prepare
 
 Array = np.ndarray
 

@@ -13,6 +13,7 @@ import numpy as np
 from steelyard.errors import Finding
 from steelyard.log import WRENCH, Log
 from steelyard.missing import Missing
+from steelyard.plate import plate_pose
 from steelyard.robot import GRAVITY, Robot
 from steelyard.samples import imu_mount
 
@@ -27,22 +28,22 @@ TILTED, LYING = 10.0, 45.0  # degrees between a level foot's z and up: worth a n
 
 
 def weight_findings(
-    robot: Robot, log: Log, unknown: Sequence[Missing], samples: int = 400
+    robot: Robot, log: Log, unknown: Sequence[Missing], *, plates: bool = False, samples: int = 400
 ) -> tuple[list[Finding], list[str]]:
-    """What is wrong with the wrenches of a floating robot that nothing else holds, and what is worth a note."""
+    """What is wrong with the forces on a floating robot that nothing else holds, and what is worth a note."""
     rows = np.linspace(0, len(log) - 1, min(samples, len(log))).astype(int)
     told = _up(robot, log, rows)
-    if told is None or not log.names("wrench"):
+    if told is None:
         return [], []
     source, up = told
-    axes = _axes(robot, log, rows)
+    upwards = {f"wrench.{f}": np.einsum("ti,tij->tj", up, R) for f, R in _axes(robot, log, rows).items()}
+    if plates:
+        upwards |= {f"plate.{p}": np.tile(plate_pose(log, p)[2, :3], (len(rows), 1)) for p in log.names("plate")}
     mass = float(sum(body.parameters[0] for body in robot.bodies))
     findings, notices = [], []
     vertical, unseen = np.zeros(len(rows)), 0.0
     missing = {m.column: m for m in unknown}
-    for frame, R in axes.items():
-        along = np.einsum("ti,tij->tj", up, R)  # (T, 3) up in the frame's axes
-        column = f"wrench.{frame}"
+    for column, along in upwards.items():  # (T, 3) up in the axes of the frame or plate
         force = np.column_stack([log.columns.get(f"{column}.{c}", np.zeros(len(log)))[rows] for c in WRENCH[:3]])
         vertical += np.sum(force * along, axis=1)
         if (m := missing.get(column)) is None:
@@ -53,25 +54,29 @@ def weight_findings(
         if m.level and loaded.any():
             tilt = np.degrees(np.arccos(np.clip(np.abs(along[loaded, 2]), 0, 1)))
             if (most := float(np.median(tilt))) > LYING:
-                what = f"measures fz alone, and z of {frame} is {most:.0f}° from vertical while it carries load"
+                what = f"measures fz alone, and its z is {most:.0f}° from vertical while it carries load"
                 fix = "Name the frame whose z is normal to the sole, or log fx and fy too"
                 findings.append(Finding(f"{log.source}, {column}", what, fix))
             elif (most := float(np.max(tilt))) > TILTED:
                 share = 100 * float(np.mean(tilt > TILTED))
                 what = f"tilts by up to {most:.0f}° while it carries load (beyond {TILTED:.0f}° in {share:.0f} % of it)"
                 notices.append(f"{log.source}, {column}: {what}, so its shear is not quite horizontal there")
-    if not findings and unseen < UNSEEN:
-        findings += _carried(f"{log.source}, wrench", float(np.mean(vertical)) / GRAVITY, mass, source)
+    if upwards and not findings and unseen < UNSEEN:
+        kinds = " and ".join(dict.fromkeys(column.split(".")[0] for column in upwards))
+        findings += _carried(f"{log.source}, {kinds}", float(np.mean(vertical)) / GRAVITY, mass, source)
     return findings, notices
 
 
 def _carried(where: str, carried: float, mass: float, source: str) -> list[Finding]:
     """``carried``: kg by the forces, if they are N. ``source``: who told what is up."""
     ratio = carried / mass
-    told = f"of all frames together carries {carried:.3g} kg of a robot of {mass:.3g} kg"
+    told = f"carries {carried:.3g} kg, all taken together, of a robot of {mass:.3g} kg"
     if ratio < -DOWN:
         what = f"{told}: it pushes down, if {source} is right about what is up"
         return [Finding(where, what, "Give the force of the world on the robot, in the frame's axes: negate it")]
+    if " and " in where and 2 / NEAR < ratio < 2 * NEAR:
+        what = f"{told}: a foot that has a wrench stands on a plate, and counts twice"
+        return [Finding(where, what, "Leave the columns of one of the two out")]
     for unit, size in UNITS:
         if 1 / NEAR < ratio / size < NEAR:
             return [Finding(where, f"{told}: {unit}", f"Give N: multiply by {1 / size:.6g}")]

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.read.table import read_log
+
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
@@ -102,3 +104,12 @@ def test_the_files_of_a_real_arm_become_logs_that_are_identified(measured, tmp_p
     assert done.code == 0
     (error,) = re.findall(r"^held out .*: relative error ([\d.]+) %", done.out, re.MULTILINE)
     assert float(error) <= 4.8
+
+
+def test_the_files_of_a_real_humanoid_become_logs(measured, tmp_path):
+    pytest.importorskip("h5py")
+    printed = run("icub", measured("icub"), tmp_path)
+    assert [line.split(": ")[1] for line in printed.splitlines()] == ["1188 samples, 12.0 s", "2004 samples, 20.1 s"]
+    walking, sinusoid = (read_log(tmp_path / f"{name}.parquet") for name in ("walking", "com-sinusoid"))
+    assert walking.names("wrench") == sinusoid.names("wrench") == ["l_sole", "r_sole"]
+    assert len(walking.names("q")) == 26

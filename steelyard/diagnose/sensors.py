@@ -26,7 +26,7 @@ def sign_findings(plan: Plan, log: Log, segments: Sequence[Segment], filter: Fil
     """Sensors whose force is the opposite of what it has to be."""
     robot, model = plan.robot, plan.robot.model
     below = {int(i) for s in robot.sensors for i in model.subtrees[s.joint]}
-    if not robot.sensors or any(f.frame.joint not in below for f in plan.feet):
+    if not robot.sensors or any(f.frame is None or f.frame.joint not in below for f in plan.feet):
         return []
     columns = Columns(plan.columns.bodies, (), plan.columns.offsets)
     rows = Rows(robot, segments, columns, "base", plan.feet, filter)
