@@ -9,7 +9,7 @@ projector P = 1 − Jᵀ(JJᵀ)⁺J depends on the posture alone, smoothly as lo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,15 +82,30 @@ def _radius(text: str, given: str) -> float:
     return radius
 
 
-def jacobian(robot: Robot, data: object, feet: Sequence[Foot | Missing], up: Array | None) -> Array:
-    """(Σ forces, nv) Jacobian of all unknown forces in base axes; joint Jacobians and placements are in ``data``."""
+def jacobian(
+    robot: Robot,
+    data: object,
+    feet: Sequence[Foot | Missing],
+    up: Array | None,
+    plates: Mapping[str, Array] | None = None,
+) -> Array:
+    """(Σ forces, nv) Jacobian of all unknown forces in base axes; joint Jacobians and placements are in ``data``.
+
+    ``plates``: column → (4, 4) pose in base axes of the force plates among them, which push the base as far as its own
+    equations can tell.
+    """
     import pinocchio as pin
 
     blocks = []
     for f in feet:
-        J = pin.getJointJacobian(robot.model, data, f.frame.joint, pin.ReferenceFrame.WORLD)
+        joint = 1 if f.frame is None else f.frame.joint
+        J = pin.getJointJacobian(robot.model, data, joint, pin.ReferenceFrame.WORLD)
         if isinstance(f, Missing):
-            at = (data.oMi[f.frame.joint] * pin.SE3(f.frame.placement)).homogeneous  # type: ignore[attr-defined]
+            if f.frame is None:
+                assert plates is not None
+                at = plates[f.column]
+            else:
+                at = (data.oMi[joint] * pin.SE3(f.frame.placement)).homogeneous  # type: ignore[attr-defined]
             blocks.append(f.directions(at, up).T @ J)
             continue
         if f.surface:

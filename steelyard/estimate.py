@@ -166,6 +166,10 @@ class Estimate:
         """0, or 4: an inconsistent body, a failed certificate, or no identified base parameter."""
         return 0 if self.consistent and self.certificate.holds and self.base_identified > 0 else 4
 
+    @property
+    def _measured(self) -> str:
+        return "force" if self.equations == "base" else "torque"
+
     def sentence(self) -> str:
         """One sentence: trusted or not, why, what motion would help."""
         parts = []
@@ -178,17 +182,18 @@ class Estimate:
         if self.base_identified == 0:
             parts.append("the data know no base parameter to a tenth of its size")
         if self.unexplained >= UNEXPLAINED:
-            parts.append(f"{100 * self.unexplained:.2g} % of the measured torque is not explained")
+            parts.append(f"{100 * self.unexplained:.2g} % of the measured {self._measured} is not explained")
         if parts:
             head = "Not to be trusted: " + "; ".join(parts)
         else:
+            come = "comes" if self.base_identified == 1 else "come"
             head = (
                 f"Trusted: every body is physical, and {self.base_identified} of {self.base_count} base parameters "
-                "come from the data"
+                f"{come} from the data"
             )
         scores = [s.relative for s in self.validation.values() if s.relative is not None]
         if scores:
-            head += f"; held-out torque is predicted to {100 * max(scores):.2g} %"
+            head += f"; held-out {self._measured} is predicted to {100 * max(scores):.2g} %"
         if self.total is not None:
             head += f"; the whole robot weighs {self.total}"
         for load in self.loads:

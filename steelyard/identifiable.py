@@ -20,6 +20,8 @@ from steelyard.contact import Foot
 from steelyard.information import Information
 from steelyard.missing import Missing
 from steelyard.noise import Noise, huber
+from steelyard.plate import Plate
+from steelyard.quaternion import rotations
 from steelyard.regressor import Block, Columns, Equations, Rows
 from steelyard.robot import Robot
 from steelyard.samples import Segment
@@ -129,6 +131,11 @@ def structural(
         acc=5 * rng.normal(size=(rows, 3)) if robot.floating else None,
         up=_unit(rng.normal(size=(rows, 3))) if robot.floating else None,
         wrench={},
+        plates={
+            m.column.removeprefix("plate."): _somewhere(rng, rows)
+            for m in hiding
+            if isinstance(m, Missing) and m.frame is None
+        },
     )
     segments = [segment, replace(segment, loaded=True)] if any(b.carrier for b in robot.bodies) else [segment]
     stack = Rows(robot, segments, columns, kind, hiding)
@@ -141,6 +148,12 @@ def structural(
                 block.Y[:, row, k] = -block.Y[:, row, :bodies] @ robot.prior
         info = info.extend(block.Y.reshape(-1, columns.n), block.target.ravel())
     return Subspace.of(info.R, scale)
+
+
+def _somewhere(rng: np.random.Generator, samples: int) -> Plate:
+    pose = np.tile(np.eye(4), (samples, 1, 1))
+    pose[:, :3, :3], pose[:, :3, 3] = rotations(rng.normal(size=(samples, 4))), rng.normal(size=(samples, 3))
+    return Plate(pose, np.zeros((samples, 6)))
 
 
 def _unit(vectors: Array) -> Array:
@@ -208,9 +221,20 @@ class BaseParameter:
     identified: bool  # std below 10 % of the combination's natural size
 
 
-def base_parameters(space: Subspace, unc: Uncertainty, theta: Array, names: Sequence[str]) -> tuple[BaseParameter, ...]:
-    """All base parameters of the data, in the order of their leaders."""
+def base_parameters(
+    space: Subspace, unc: Uncertainty, theta: Array, names: Sequence[str], sums: Sequence[Array] = ()
+) -> tuple[BaseParameter, ...]:
+    """All base parameters of the data, in the order of their leaders.
+
+    ``sums``: with a meaning of their own (the robot's mass). The first that lies in the row space stands in for the
+    base parameter that the first of its terms leads, which gives a basis as well.
+    """
     pivots, Z = space.composition
+    whole = next((g for g in sums if space.outside(g) < ROW_SPACE), None)
+    if whole is not None:
+        first = min((k for k, p in enumerate(pivots) if whole[p] != 0), key=lambda k: pivots[k])
+        pivots, Z = pivots.copy(), Z.copy()
+        pivots[first], Z[first] = np.flatnonzero(whole)[0], whole
     found = []
     for k in np.argsort(pivots):
         std = float(np.linalg.norm(Z[k] @ unc.data_root))

@@ -34,7 +34,7 @@ from steelyard.identifiable import (
 )
 from steelyard.information import Information
 from steelyard.log import WRENCH, Log
-from steelyard.missing import Missing
+from steelyard.missing import Missing, grouped
 from steelyard.motors import LAWS, PREFIX
 from steelyard.plan import Options, Plan, make_plan
 from steelyard.read.description import Description, read_description
@@ -148,6 +148,8 @@ def identify(
     pulled = options.method != "least-squares"
     unc = uncertainty(space, seen, meat, prior.K[np.ix_(free, free)], pulled=pulled)
 
+    weighed = _weighed(plan) if plan.robot.floating else []
+
     progress("validating")
     gains = drives.named() if drives is not None else {}
     notices += _about_gains(gains, drives)
@@ -170,7 +172,7 @@ def identify(
         equations=plan.equations,
         bodies=tuple(b for b in bodies if b.carrier is None),
         joints=_joints(plan.columns, theta, gains),
-        base=base_parameters(space, unc, theta[free], [names[i] for i in free]),
+        base=base_parameters(space, unc, theta[free], [names[i] for i in free], [g[free] for g in weighed]),
         base_condition=space.condition,
         rows=info.rows,
         objective=0.5 * info.cost(theta),
@@ -182,7 +184,7 @@ def identify(
         hidden=_hidden(plan, prior),
         blind=_blind(plan, everything),
         advice=_advice(plan, unc, prior, free, fit),
-        total=_total(plan, theta, free, unc) if plan.robot.floating else None,
+        total=_total(weighed, theta, free, unc) if weighed else None,
         truth=_truth(plan, fit_logs[0], truth),
         locked=dict(plan.robot.locked),
         loads=tuple(b for b in bodies if b.carrier is not None),
@@ -371,10 +373,12 @@ def _advice(plan: Plan, unc: Uncertainty, prior: priors.Prior, free: Array, fit:
         said = f"Friction was left out and {100 * unexplained:.2g} % of the torque is unexplained: try --friction all. "
     if len(free) < plan.columns.n:
         return said[:-2]
-    parts = [m for m in plan.feet if isinstance(m, Missing)]
-    if parts and plan.equations == "base":  # faster motion would not show what no sensor measures
-        return "To learn more, log " + " and ".join(f"{', '.join(m.names)} of {m.column}" for m in parts)
     possible = structural(plan.robot, plan.columns, plan.equations, prior.scale, plan.feet)
+    parts = [m for m in plan.feet if isinstance(m, Missing)]
+    with_all = structural(plan.robot, plan.columns, plan.equations, prior.scale) if parts else possible
+    if plan.equations != "contact-free" and possible.rank < with_all.rank:  # motion never shows what no sensor measures
+        lacking = "; ".join(f"{', '.join(names)} of {which}" for which, names, _ in grouped(parts))
+        return f"{said}To learn more, log {lacking}"
     pivots, Z = possible.composition
     weak: dict[str, int] = {}
     for p, z in zip(pivots, Z, strict=True):
@@ -417,19 +421,23 @@ def _thin(plan: Plan, theta: Array) -> list[str]:
     )
 
 
-def _total(plan: Plan, theta: Array, free: Array, unc: Uncertainty) -> Total:
-    """Mass of the whole, and of what is above sensors where all that is below them stays behind contact forces."""
-    model, feet = plan.robot.model, {f.frame.joint for f in plan.feet}
+def _weighed(plan: Plan) -> list[Array]:
+    """(n,) gradients of masses with a meaning: of the whole robot, and of what is above sensors in contact, if any."""
+    model, feet = plan.robot.model, {f.frame.joint for f in plan.feet if f.frame is not None}
     below = {int(i) for s in plan.robot.sensors if feet & set(model.subtrees[s.joint]) for i in model.subtrees[s.joint]}
-    masses = []
-    for kept in (set(range(model.njoints)), set(range(model.njoints)) - below):
+    gradients = []
+    for left_out in (set[int](), below) if below else (set[int](),):
         g = np.zeros(plan.columns.n)
         for name in plan.columns.bodies:
             body = plan.robot.body(name)
-            g[plan.columns.body(name).start] = float(body.joint in kept and body.carrier is None)
-        mass = float(g @ theta)
-        masses.append(Total(mass, unc.std(g[free]), unc.verdict(g[free], mass)))
-    return replace(masses[0], above=masses[1]) if below and masses[0].verdict != "identified" else masses[0]
+            g[plan.columns.body(name).start] = float(body.joint not in left_out and body.carrier is None)
+        gradients.append(g)
+    return gradients
+
+
+def _total(gradients: Sequence[Array], theta: Array, free: Array, unc: Uncertainty) -> Total:
+    totals = [Total(m := float(g @ theta), unc.std(g[free]), unc.verdict(g[free], m)) for g in gradients]
+    return totals[0] if totals[0].verdict == "identified" else replace(totals[0], above=(*totals, None)[1])
 
 
 def _provenance(

@@ -17,11 +17,14 @@ from steelyard.errors import Finding, LogError, UsageError
 from steelyard.gains import needs_gain
 from steelyard.log import WRENCH, Log
 from steelyard.missing import Missing, unmeasured
+from steelyard.missing import notices as partly_measured
 from steelyard.motors import coupled, differing, motor_terms
+from steelyard.plate import plate_findings
 from steelyard.read.description import Description
 from steelyard.regressor import FRICTION, Columns, Equations
 from steelyard.robot import Base, Robot, build, find_welds
 from steelyard.samples import Filter
+from steelyard.weight import weight_findings
 
 Method = Literal["lmi", "least-squares", "linear", "mata"]
 Friction = Literal["none", "viscous", "coulomb", "all"]
@@ -110,13 +113,21 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
         notices.append("the equations are those of the force–torque sensors alone: no joint torque is used")
     if equations in ("full", "base"):
         findings = [
-            Finding(log.source, f"has no wrench at {', '.join(missing)}, though {logs[0].source} has",
+            Finding(log.source, f"has no {kind} at {', '.join(missing)}, though {logs[0].source} has",
                     "Give logs with the same force sensors, or name the feet")
             for log in logs
-            if (missing := sorted(set(logs[0].names("wrench")) - set(log.names("wrench"))))
+            for kind in ("wrench", "plate")
+            if (missing := sorted(set(logs[0].names(kind)) - set(log.names(kind))))
         ]  # fmt: skip
         if findings:
             raise LogError(findings)
+    plates = base == "floating" and equations == "base"
+    if plates:
+        if bad := [f for log in logs for f in (*plate_findings(log), *_counted_twice(log))]:
+            raise LogError(bad)
+    else:
+        notices += [f"{log.source}: plates are used in base equations alone, not in {equations} rows"
+                    for log in logs if log.names("plate")]  # fmt: skip
     if base == "floating" and options.gravity:
         raise UsageError(Finding("--gravity", "is for a fixed base: a floating one measures it", "Drop it"))
     lock |= dict.fromkeys(first.locked, 0.0)
@@ -131,8 +142,13 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
     notices += [*robot.notices, *(n for log in logs for n in log.notices), *(n for m in matches for n in m.notices)]
     feet, remarks = _feet(robot, logs[0], equations, options.feet)
     notices += remarks
-    unknown = unmeasured(robot, logs)
-    notices += [m.notice for m in unknown]
+    unknown = unmeasured(robot, logs, base=plates)
+    notices += partly_measured(unknown)
+    if base == "floating" and equations in ("base", "full") and not feet:  # wrenches are all that holds the robot
+        weighed = [weight_findings(robot, log, unknown, plates=plates) for log in logs]
+        if wrong := [f for findings, _ in weighed for f in findings]:
+            raise LogError(wrong)
+        notices += [n for _, said in weighed for n in said]
     gains = [j for j in robot.joints if any(needs_gain(log, j) for log in logs)] if torques else []
     laws, motors = FRICTION[options.friction] if torques else (), coupled(robot, logs[0])
     terms = [(j, law) for j in robot.joints for law in laws] + motor_terms(motors, laws) + [(j, "gain") for j in gains]
@@ -190,6 +206,13 @@ def _frames(robot: Robot, log: Log) -> Iterator[Finding]:
             yield Finding(f"{log.source}, {column}", f"{frame!r} is not in {robot.name}", fix)
 
 
+def _counted_twice(log: Log) -> Iterator[Finding]:
+    if log.names("plate") and log.names("sensor"):
+        where = f"{log.source}, plate.{log.names('plate')[0]} and sensor.{log.names('sensor')[0]}"
+        what = "may tell the same force twice: nobody knows what stands on a plate"
+        yield Finding(where, what, "Leave the columns of one of the two out")
+
+
 def _silent(log: Log) -> Iterator[Finding]:
     driven = [c for c in log.columns if c.startswith(("tau.", "current."))]
     if driven and not any(np.any(log.columns[c]) for c in driven):
@@ -216,6 +239,9 @@ def _base_and_equations(description: Description, logs: Sequence[Log], options: 
             )
         if equations == "contact-free" and not (options.feet or log.names("contact") or sensors):
             raise UsageError(Finding("--equations contact-free", "needs to know the feet", "Name them: --feet F,…"))
+        if equations in ("full", "joint") and base == "floating" and log.names("plate") and not log.names("wrench"):
+            what = "cannot use force plates, since nobody knows which body they push, and nothing else holds the robot"
+            raise UsageError(Finding(f"--equations {equations}", what, "Use base, or contact-free with --feet F,…"))
         return base, equations
     torques = bool(log.names("tau") or log.names("current"))
     if base == "fixed":
@@ -224,10 +250,15 @@ def _base_and_equations(description: Description, logs: Sequence[Log], options: 
         return base, "joint" if torques or not sensors else "base"
     if options.feet and torques:
         return base, "contact-free"
+    if options.feet and (log.names("wrench") or log.names("plate")):
+        what = "are projected out of contact-free rows, which need torques, and the log has none"
+        raise UsageError(Finding("--feet", what, "Drop them to use the measured forces"))
     if log.names("wrench"):
         return base, "full" if torques else "base"
     if sensors:
         return base, "contact-free" if torques else "base"
+    if log.names("plate"):
+        return base, "base"
     if log.names("contact"):
         return base, "contact-free"
     raise UsageError(

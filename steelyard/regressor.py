@@ -214,7 +214,7 @@ def _nothing_left(unknown: Sequence[Foot | Missing], rank: int, equations: int) 
     if parts := [m for m in unknown if isinstance(m, Missing)]:
         where = ", ".join(f"{m.column} without {' '.join(m.names)}" for m in parts)
         return Finding(where, what, "Log more components, or a column of zeros for one that is known to be zero")
-    held = ", ".join(f.frame.name for f in unknown)
+    held = ", ".join(f.frame.name for f in unknown if isinstance(f, Foot))
     return Finding(f"feet {held}", what, "Name fewer feet, or say FRAME:point where one is a ball")
 
 
@@ -277,6 +277,9 @@ class Dynamics:
             target[:, self.nv - readings - J : self.nv - readings] = self.segment.tau
         if self.segment.sensor:
             target[:, self.nv - readings :] = np.hstack([self.segment.sensor[s.name] for s in self.robot.sensors])
+        for plate in self.segment.plates.values():  # on the base's equations alone
+            for t in range(T):
+                target[t, :6] += pin.SE3(plate.pose[t]).act(pin.Force(plate.wrench[t])).vector
         if not self.segment.wrench:
             return target
         frames = {name: self.robot.frame(name) for name in self.segment.wrench}
@@ -302,5 +305,6 @@ class Dynamics:
         found = []
         for t, q in enumerate(self.states[0]):
             pin.computeJointJacobians(self.model, self.data, q)
-            found.append(jacobian(self.robot, self.data, feet, up[t]))
+            plates = {f"plate.{name}": plate.pose[t] for name, plate in self.segment.plates.items()}
+            found.append(jacobian(self.robot, self.data, feet, up[t], plates))
         return np.stack(found)

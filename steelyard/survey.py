@@ -11,6 +11,7 @@ import numpy as np
 
 from steelyard import noise
 from steelyard import prior as priors
+from steelyard.clock import gaps, log_rate
 from steelyard.diagnose.attitude import attitude_findings
 from steelyard.diagnose.sensors import sign_findings
 from steelyard.diagnose.signals import signal_findings
@@ -23,7 +24,7 @@ from steelyard.plan import Options, Plan, make_plan
 from steelyard.read.description import Description, read_description
 from steelyard.read.table import read_log
 from steelyard.regressor import FRICTION, Columns, Rows
-from steelyard.samples import gaps, log_rate, prepare
+from steelyard.samples import prepare
 
 Array = np.ndarray
 
@@ -97,8 +98,7 @@ def survey(
         facts["hardly moving"] = ", ".join(quiet)
     progress("comparing channels with each other")
     findings = [*signal_findings(plan.robot, log), *attitude_findings(plan.robot, log)]
-    if not plan.feet:
-        findings += sign_findings(plan.robot, log, segments, filter)
+    findings += sign_findings(plan, log, segments, filter)
     if plan.equations == "joint" and not findings:
         findings += gain_findings(plan.robot, log, segments, filter)
         motors = plan.columns.motors

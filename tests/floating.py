@@ -28,8 +28,11 @@ def floating_log(
     noise: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0),  # q, gyro, acc, tau
     imu_frame: str | None = None,
     offsets: Mapping[str, np.ndarray] | None = None,  # of the robot's force–torque sensors
+    mix: np.ndarray | None = None,  # (6+J, 6+J) applied to base position, roll pitch yaw and joints
+    around: np.ndarray | None = None,  # (J,) posture; knees bent if None
+    position: bool = False,
 ) -> Log:
-    """Joint positions and torques, IMU, readings of sensors, and the feet's wrenches where asked."""
+    """Joint positions and torques, IMU, sensors; the feet's wrenches and the base's position where asked."""
     rng = np.random.default_rng(seed)
     t = np.arange(int(seconds * rate)) / rate
     J, n = len(robot.joints), 6 + len(robot.joints)
@@ -39,6 +42,8 @@ def floating_log(
     x = np.sum(size * np.sin(angle), axis=1)
     dx = np.sum(size * w[:, None] * np.cos(angle), axis=1)
     ddx = np.sum(-size * (w**2)[:, None] * np.sin(angle), axis=1)
+    if mix is not None:
+        x, dx, ddx = (y @ mix.T for y in (x, dx, ddx))
     model = robot.model.copy()
     for body in robot.bodies:
         model.inertias[body.joint] = pin.Inertia.FromDynamicParameters(np.asarray(truth[body.name]))
@@ -48,6 +53,7 @@ def floating_log(
     places = [foot(robot, text) for text in feet]
     S = np.eye(model.nv) if robot.coupling is None else robot.coupling
     crouch = np.array([{"hip": 0.0, "thigh": 0.8, "calf": -1.6, "knee": 0.6}.get(_kind(j), 0.1) for j in robot.joints])
+    crouch = crouch if around is None else around
     columns: dict[str, list] = {}
     for k in range(len(t)):
         R = pin.rpy.rpyToMatrix(x[k, 3:6])
@@ -80,6 +86,8 @@ def floating_log(
         values |= {f"sensor.{row}": y for row, y in zip(robot.readings, reading, strict=True)}
         quaternion = pin.Quaternion(R).coeffs()
         values |= {f"base.quaternion.{c}": y for c, y in zip("xyzw", quaternion, strict=True)}
+        if position:
+            values |= {f"base.position.{c}": y for c, y in zip("xyz", x[k, :3], strict=True)}
         if wrenches:
             for place, part in zip(places, np.split(force, len(places)), strict=True):
                 at = free_data.oMi[place.frame.joint] * pin.SE3(place.frame.placement)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.read.table import read_log
+
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
@@ -118,3 +120,12 @@ def test_published_base_parameters_stand_beside_ours(measured, tmp_path, steelya
     lines = run("tx40_published", folder, tmp_path / "whole").splitlines()
     assert lines[-1] == "23 of 23 agree within 3 σ or 5 %"
     assert "\n".join(lines) in guide
+
+
+def test_the_files_of_a_real_humanoid_become_logs(measured, tmp_path):
+    pytest.importorskip("h5py")
+    printed = run("icub", measured("icub"), tmp_path)
+    assert [line.split(": ")[1] for line in printed.splitlines()] == ["1188 samples, 12.0 s", "2004 samples, 20.1 s"]
+    walking, sinusoid = (read_log(tmp_path / f"{name}.parquet") for name in ("walking", "com-sinusoid"))
+    assert walking.names("wrench") == sinusoid.names("wrench") == ["l_sole", "r_sole"]
+    assert len(walking.names("q")) == 26

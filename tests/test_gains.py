@@ -114,5 +114,3 @@ def test_a_slope_beside_other_columns_is_that_of_the_joint_regression():
     assert abs(only_friction) < 0.05
     assert share < 0.05
     assert partial(np.zeros(5), np.ones(5), np.zeros((5, 0))) == (1.0, 0.0)
-
-

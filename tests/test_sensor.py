@@ -423,6 +423,17 @@ def test_a_point_foot_that_is_named_leaves_moments_that_show_the_foot_too(walker
 
 
 @installed
+def test_check_finds_feet_whose_sensors_have_the_wrong_sign(walker, steelyard, tmp_path):
+    _, _, _, log = walker
+    for sign, code in ((1, 0), (-1, 3)):
+        columns = {n: sign * x if n.startswith("sensor.") else x for n, x in without(log, "tau.", "wrench.").items()}
+        write_log(tmp_path / "log.parquet", replace(log, columns=columns))
+        done = steelyard("check", "a1", tmp_path / "log.parquet")
+        assert done.code == code, done.out
+        assert ("sensor: is the opposite of what the part below exerts on the part above" in done.out) == (sign < 0)
+
+
+@installed
 def test_a_wrench_below_a_sensor_leaves_nothing_unknown(walker):
     robot, truth, _, log = walker
     result = identify(robot.description, [log])

@@ -1,19 +1,23 @@
 """Wrenches that are measured in part: what is missing is unknown, never zero, and takes nothing else with it."""
 
+import re
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 import pinocchio as pin
 import pytest
 
+from steelyard import identify
 from steelyard.contact import foot
-from steelyard.errors import UsageError
+from steelyard.errors import LogError, UsageError
 from steelyard.identifiable import structural
 from steelyard.log import WRENCH, Log
 from steelyard.missing import Missing, unmeasured
 from steelyard.plan import Options, make_plan
 from steelyard.prior import make
 from steelyard.regressor import Columns, Rows
+from tests.floating import floating_log
 from tests.motions import installed, load, parameters, smooth
 from tests.test_contact import A1_FEET, standing
 
@@ -24,14 +28,14 @@ def columns(robot):
     return Columns(tuple(b.name for b in robot.bodies))
 
 
-def without(robot, lost):
+def without(robot, lost, base=True):
     """``{"FR_foot": "mx my mz"}`` as what a log without those components has unknown."""
     found = []
     for frame, names in lost.items():
         there = {f"wrench.{frame}.{c}": np.ones(2) for c in WRENCH if c not in names.split()}
         found.append(Log.from_columns({"time": [0, 1], **there}))
     merged = {name: values for log in found for name, values in log.columns.items()}
-    return unmeasured(robot, [Log.from_columns({"time": [0, 1], **merged})])
+    return unmeasured(robot, [Log.from_columns({"time": [0, 1], **merged})], base=base)
 
 
 def frames(robot, part, t, names):
@@ -183,14 +187,16 @@ def test_what_the_sensors_cannot_see_is_no_part_of_what_motion_could_show():
         assert space.outside(total) < 1e-9
         inertias = [space.outside(unit[10 * k + i]) for k in range(len(robot.bodies)) for i in range(4, 10)]
         assert min(inertias) > 0.999
-    everything, torques = (structural(robot, these, "full", scale, unknown) for unknown in ((), level))
+    strict = without(robot, dict.fromkeys(FEET["talos"], "fx fy mx my mz"), base=False)
+    assert not any(m.level for m in strict), "beside torques no ground has to be level"
+    everything, torques = (structural(robot, these, "full", scale, unknown) for unknown in ((), strict))
     assert torques.rank < everything.rank
     feet = {robot.body(f).name for f in FEET["talos"]}
     for body in these.bodies:
         trace = unit[[these.body(body).start + i for i in (4, 6, 9)]].sum(axis=0)
         hidden = torques.outside(trace) - everything.outside(trace)
         assert (hidden > 0.1) == (body in feet), "with torques only the soles' own inertia stays behind their moments"
-    assert structural(robot, these, "contact-free", scale, level).rank == torques.rank
+    assert structural(robot, these, "contact-free", scale, strict).rank == torques.rank
 
 
 @installed
@@ -231,4 +237,141 @@ def test_a_plan_says_what_is_missing_and_needs_the_gains_then():
     plan = make_plan(robot.description, [log], Options())
     assert [m.column for m in plan.feet] == [f"wrench.{f}" for f in A1_FEET]
     assert plan.equations == "full"
-    assert "wrench.FR_foot has no mx, my, mz: unknown forces, projected out of the equations" in plan.notices
+    which = " and ".join(f"wrench.{f}" for f in A1_FEET)
+    assert f"{which} without mx, my, mz: unknown forces, and equations that need them are left out" in plan.notices
+
+
+def level_log(robot, truth, feet, legs, still, seed=0, lean=0.0, **options):
+    """A humanoid that bends its knees at will while both soles stay level, but for ``lean`` rad of one ankle."""
+    n = 6 + len(robot.joints)
+    mix, around = np.eye(n), np.zeros(len(robot.joints))
+    mix[3:6] = 0
+    for joint in still:
+        mix[6 + robot.joints.index(joint)] = 0
+    for k, leg in enumerate(legs):
+        hip, knee, ankle = (robot.joints.index(j) for j in leg)
+        mix[6 + ankle] = 0
+        mix[6 + ankle, [6 + hip, 6 + knee]] = -1
+        around[[hip, knee, ankle]] = -0.4, 0.8, -0.4 + (lean if k == 0 else 0)
+    return floating_log(robot, truth, feet, seed=seed, wrenches=True, mix=mix, around=around, **options)
+
+
+@lru_cache
+def talos_log(lean=0.0, scaled=1.0):
+    robot = load("talos")
+    legs = [[f"leg_{side}_{k}_joint" for k in (3, 4, 5)] for side in ("left", "right")]
+    still = [j for j in robot.joints if j.startswith("leg_") and j.split("_")[2] in "126"]
+    truth = {b.name: scaled * b.parameters for b in robot.bodies}
+    log = level_log(robot, truth, FEET["talos"], legs, still, seconds=6, rate=100, lean=lean, position=True)
+    return robot, log
+
+
+def only(log, *components, scale=1.0, frame=None):
+    """The log with these components of its wrenches alone, in another unit, or called after another frame."""
+    kept = {}
+    for name, values in log.columns.items():
+        if not name.startswith("wrench."):
+            kept[name] = values
+        elif name.rsplit(".", 1)[1] in components:
+            kept[name.replace("left_sole_link", frame or "left_sole_link")] = scale * values
+    return replace(log, columns={n: v for n, v in kept.items() if not n.startswith("tau.")})
+
+
+@installed
+@pytest.mark.parametrize("components", [WRENCH, WRENCH[:3], ("fz",)])
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    [
+        (
+            1 / 9.81,
+            r"wrench: carries 9.19 kg, all taken together, of a robot of 90.3 kg: kgf. Give N: multiply by 9.81",
+        ),
+        (1e3, "mN. Give N: multiply by 0.001"),
+        (1e-3, "kN. Give N: multiply by 1000"),
+        (1e3 / 9.81, "gf. Give N: multiply by 0.00981"),
+        (
+            -1.0,
+            "it pushes down, if base.quaternion is right about what is up. Give the force of the world on the robot",
+        ),
+        (1.0, None),
+        (0.6, None),
+    ],
+)
+def test_forces_that_do_not_carry_the_robot_are_refused(components, scale, message):
+    robot, log = talos_log()
+    log = only(log, *components, scale=scale)
+    if message is None:
+        assert make_plan(robot.description, [log], Options()).equations == "base"
+        return
+    with pytest.raises(LogError, match=message):
+        make_plan(robot.description, [log], Options())
+
+
+@installed
+def test_whether_forces_carry_the_robot_is_not_asked_where_nobody_can_know():
+    robot, log = talos_log()
+    sideways = only(log, "fx", "fy", scale=-1.0)  # what is measured is horizontal
+    make_plan(robot.description, [sideways], Options())
+    lost = only(log, "fz", scale=-1.0)
+    lost = replace(lost, columns={n: v for n, v in lost.columns.items() if "quaternion" not in n and ".acc." not in n})
+    make_plan(robot.description, [lost], Options())  # nothing tells what is up
+    torn = replace(only(log, "fz", scale=-1.0))
+    torn.columns.update({f"imu.acc.{c}": -torn.columns[f"imu.acc.{c}"] for c in "xyz"})
+    make_plan(robot.description, [torn], Options())  # orientation and accelerometer disagree: not the forces' fault
+
+
+@installed
+def test_a_foot_that_does_not_stand_level_is_told_or_refused():
+    def tilts(lean, *components):
+        robot, log = talos_log(lean=lean)
+        return [n for n in make_plan(robot.description, [only(log, *components)], Options()).notices if "tilts" in n]
+
+    assert tilts(0.0, "fz") == []
+    assert tilts(0.15, "fz") == [], "9°"
+    (note,) = tilts(0.25, "fz")
+    what = (
+        r"left_sole_link: tilts by up to 14° while it carries load \(beyond 10° in 100 % of it\), so its shear is not"
+    )
+    assert re.search(what, note)
+    assert tilts(0.25, "fx", "fy", "fz") == []
+    what = r"left_sole_link: measures fz alone, and its z is 74° from vertical while it carries load\. Name "
+    with pytest.raises(LogError, match=what):
+        tilts(1.3, "fz")
+
+
+@installed
+@pytest.mark.parametrize("base", ["imu", "pose"])
+def test_a_humanoid_whose_feet_measure_fz_alone_is_weighed(base):
+    """Its true mass is a tenth more than described; single bodies stay what the description says, and say so."""
+    robot, log = talos_log(scaled=1.1)
+    log = only(log, "fz")
+    told = ("imu.", "base.quaternion") if base == "imu" else ("base.",)
+    gone = [n for n in log.columns if n.startswith(("imu.", "base.")) and not n.startswith(told)]
+    log = replace(log, columns={n: v for n, v in log.columns.items() if n not in gone})
+    estimate = identify(robot.description, [log]).estimate
+    assert estimate.equations == "base"
+    assert list(estimate.fit.rmse) == ["base.fz"]
+    assert estimate.total.mass == pytest.approx(1.1 * 90.272192, rel=1e-3)
+    assert estimate.total.verdict == "identified"
+    assert {b.verdict.worst for b in estimate.bodies} == {"prior"}
+    assert estimate.exit_code == 0
+    what = (
+        r"the whole robot weighs 99.\d\d ± \S+ kg \(identified\); the mass of any single body is the prior's share, "
+        r"since vertical force alone cannot tell one body from another\. To learn more, log fx, fy, mx, my, mz of "
+        r"wrench.left_sole_link and wrench.right_sole_link\.$"
+    )
+    assert re.search(what, estimate.sentence())
+    everything = {f"{b.name}.m": 1.0 for b in robot.bodies}
+    (whole,) = [p for p in estimate.base if p.terms == everything]
+    assert whole.identified
+    assert (whole.value, whole.name) == (pytest.approx(estimate.total.mass), "base_link.m")
+
+
+@installed
+def test_feet_without_moments_tell_force_parameters_and_say_so():
+    robot, log = talos_log(scaled=1.1)
+    estimate = identify(robot.description, [only(log, *WRENCH[:3])]).estimate
+    assert list(estimate.fit.rmse) == ["base.fx", "base.fy", "base.fz"]
+    assert estimate.total.mass == pytest.approx(1.1 * 90.272192, rel=1e-3)
+    assert "since force without moment cannot tell one body from another" in estimate.sentence()
+    assert estimate.fit.relative_filtered < 1e-3

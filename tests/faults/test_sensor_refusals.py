@@ -125,6 +125,22 @@ def test_joint_torques_still_count_where_a_tool_touches_below_its_sensor(tmp_pat
     assert estimate.base_identified > 0
 
 
+def test_sensors_and_force_plates_are_not_used_together(tmp_path):
+    path = written(tmp_path)
+    log = table(Robot.load(path, sensors=["wrist"]), ["wrist"])
+    pose = {"position": [0, 0, 0], "quaternion": [0, 0, 0, 1]}
+    base = {
+        f"base.{k}.{c}": np.full(len(log), float(c == "w"))
+        for k, cs in (("position", "xyz"), ("quaternion", "xyzw"))
+        for c in cs
+    }
+    both = replace(
+        log, columns=log.columns | base | {"plate.p.fz": np.ones(len(log))}, metadata={"plates": {"p": pose}}
+    )
+    with pytest.raises(LogError, match=r"plate.p and sensor.wrist: may tell the same force twice"):
+        make_plan(read_description(path), [both], Options(base="floating"))
+
+
 def test_check_finds_a_sensor_whose_sign_is_reversed(tmp_path, steelyard):
     path = written(tmp_path)
     log = table(Robot.load(path, sensors=["wrist"]), ["wrist"], seconds=8.0)
