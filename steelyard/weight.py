@@ -66,18 +66,21 @@ def weight_findings(
         kinds = " and ".join(dict.fromkeys(column.split(".")[0] for column in upwards))
         where, carried = f"{log.source}, {kinds}", float(np.mean(vertical)) / GRAVITY
         says = f"carries {carried:.3g} kg, all taken together, of a robot of {mass:.3g} kg"
-        findings += _carried(where, says, carried / mass, source)
+        findings += _carried(where, says, carried / mass, source, twice=" and " in kinds)
         if not findings and not 1 / FAR < carried / mass < FAR:
             notices.append(f"{where}: {says}: is everything logged that touches it?")
     return findings, notices
 
 
-def _carried(where: str, told: str, ratio: float, source: str) -> list[Finding]:
-    """``ratio``: mass by the forces, if they are N, to that of the description. ``source``: who told what is up."""
+def _carried(where: str, told: str, ratio: float, source: str, twice: bool) -> list[Finding]:
+    """``ratio``: mass by the forces, if they are N, to that of the description. ``source``: who told what is up.
+
+    ``twice``: whether a force may have been measured by a wrench and by a plate.
+    """
     if ratio < -DOWN:
         what = f"{told}: it pushes down, if {source} is right about what is up"
         return [Finding(where, what, "Give the force of the world on the robot, in the frame's axes: negate it")]
-    if " and " in where and 2 / NEAR < ratio < 2 * NEAR:
+    if twice and 2 / NEAR < ratio < 2 * NEAR:
         what = f"{told}: a foot that has a wrench stands on a plate, and counts twice"
         return [Finding(where, what, "Leave the columns of one of the two out")]
     for unit, size in UNITS:
