@@ -20,7 +20,8 @@ from steelyard.samples import imu_mount
 Array = np.ndarray
 
 NEAR = 1.25  # two sizes are the same if neither is more than this times the other
-UNITS = (("kgf", 1 / GRAVITY), ("mN", 1e3), ("kN", 1e-3), ("gf", 1e3 / GRAVITY))  # number that stands for 1 N
+UNITS = (("kgf", 1 / 9.80665), ("mN", 1e3), ("kN", 1e-3), ("gf", 1e3 / 9.80665))  # number that stands for 1 N
+FAR = 1.5  # times the description's mass, or less than its inverse: worth a note
 DOWN = 0.05  # of the weight: mean forces that push down by more than this have the wrong sign
 UNSEEN = 0.1  # share of a vertical force that unmeasured components may take before it tells nothing
 LOADED = 0.1  # of the weight: a foot with more than this stands on the ground
@@ -63,18 +64,23 @@ def weight_findings(
                 notices.append(f"{log.source}, {column}: {what}, so its shear is not quite horizontal there")
     if upwards and not findings and unseen < UNSEEN:
         kinds = " and ".join(dict.fromkeys(column.split(".")[0] for column in upwards))
-        findings += _carried(f"{log.source}, {kinds}", float(np.mean(vertical)) / GRAVITY, mass, source)
+        where, carried = f"{log.source}, {kinds}", float(np.mean(vertical)) / GRAVITY
+        says = f"carries {carried:.3g} kg, all taken together, of a robot of {mass:.3g} kg"
+        findings += _carried(where, says, carried / mass, source, twice=" and " in kinds)
+        if not findings and not 1 / FAR < carried / mass < FAR:
+            notices.append(f"{where}: {says}: is everything logged that touches it?")
     return findings, notices
 
 
-def _carried(where: str, carried: float, mass: float, source: str) -> list[Finding]:
-    """``carried``: kg by the forces, if they are N. ``source``: who told what is up."""
-    ratio = carried / mass
-    told = f"carries {carried:.3g} kg, all taken together, of a robot of {mass:.3g} kg"
+def _carried(where: str, told: str, ratio: float, source: str, twice: bool) -> list[Finding]:
+    """``ratio``: mass by the forces, if they are N, to that of the description. ``source``: who told what is up.
+
+    ``twice``: whether a force may have been measured by a wrench and by a plate.
+    """
     if ratio < -DOWN:
         what = f"{told}: it pushes down, if {source} is right about what is up"
         return [Finding(where, what, "Give the force of the world on the robot, in the frame's axes: negate it")]
-    if " and " in where and 2 / NEAR < ratio < 2 * NEAR:
+    if twice and 2 / NEAR < ratio < 2 * NEAR:
         what = f"{told}: a foot that has a wrench stands on a plate, and counts twice"
         return [Finding(where, what, "Leave the columns of one of the two out")]
     for unit, size in UNITS:

@@ -284,11 +284,11 @@ def only(log, *components, scale=1.0, frame=None):
     [
         (
             1 / 9.81,
-            r"wrench: carries 9.19 kg, all taken together, of a robot of 90.3 kg: kgf. Give N: multiply by 9.81",
+            r"wrench: carries 9.19 kg, all taken together, of a robot of 90.3 kg: kgf. Give N: multiply by 9.80665",
         ),
         (1e3, "mN. Give N: multiply by 0.001"),
         (1e-3, "kN. Give N: multiply by 1000"),
-        (1e3 / 9.81, "gf. Give N: multiply by 0.00981"),
+        (1e3 / 9.81, "gf. Give N: multiply by 0.00980665"),
         (
             -1.0,
             "it pushes down, if base.quaternion is right about what is up. Give the force of the world on the robot",
@@ -301,7 +301,12 @@ def test_forces_that_do_not_carry_the_robot_are_refused(components, scale, messa
     robot, log = talos_log()
     log = only(log, *components, scale=scale)
     if message is None:
-        assert make_plan(robot.description, [log], Options()).equations == "base"
+        plan = make_plan(robot.description, [log], Options())
+        assert plan.equations == "base"
+        what = (
+            "wrench: carries 54.1 kg, all taken together, of a robot of 90.3 kg: is everything logged that touches it?"
+        )
+        assert any(what in n for n in plan.notices) == (scale == 0.6)
         return
     with pytest.raises(LogError, match=message):
         make_plan(robot.description, [log], Options())
