@@ -80,6 +80,11 @@ class Training:
         if findings := [_nothing_held(rows, hold) for rows, hold in self.parts if hold and not _predicted(rows, hold)]:
             raise UsageError(findings)
 
+    @property
+    def projected(self) -> bool:
+        """Whether unknown forces are projected out of the rows, so that their noise is shared."""
+        return any(rows.free is not None for rows, _ in self.parts)
+
     def __iter__(self) -> Iterator[Block]:
         for rows, hold in self.parts:
             if hold is None:

@@ -18,8 +18,9 @@ import numpy as np
 
 from steelyard.errors import Finding, UsageError
 from steelyard.estimate import Scale, read_estimate
+from steelyard.fit import Progress
 from steelyard.gains import with_gains
-from steelyard.identification import Identification, Progress, identify
+from steelyard.identification import Identification, identify
 from steelyard.information import Information
 from steelyard.log import Log
 from steelyard.plan import Friction, Options

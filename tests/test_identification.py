@@ -193,7 +193,7 @@ def test_the_same_input_gives_the_same_output(arm):
 
 def test_rows_beyond_the_cache_give_the_same_answer(arm, monkeypatch):
     kept = identify("demo_arm", [arm.train], Options(friction="all"))
-    monkeypatch.setattr("steelyard.identification.CACHE_BYTES", 0.0)
+    monkeypatch.setattr("steelyard.fit.CACHE_BYTES", 0.0)
     monkeypatch.setattr("steelyard.regressor.CHUNK_BYTES", 2e6)
     streamed = identify("demo_arm", [arm.train], Options(friction="all"))
     np.testing.assert_allclose(streamed.theta, kept.theta, rtol=1e-5, atol=1e-7)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from steelyard import Options, identification, identify, noise
+from steelyard import Options, fit, identify, noise
 from steelyard.identifiable import Subspace, long_run_covariance, uncertainty
 from steelyard.information import Information
 from steelyard.regressor import Block, Columns, Rows
@@ -145,11 +145,11 @@ def rows_of(robot, samples=3000):
 
 def test_rows_are_kept_only_where_they_fit(arm, monkeypatch):
     rows = rows_of(arm.robot)
-    monkeypatch.setattr(identification, "CACHE_BYTES", 1e12)
-    kept = identification._cached(rows)
+    monkeypatch.setattr(fit, "CACHE_BYTES", 1e12)
+    kept = fit._cached(rows)
     assert isinstance(kept, list)
-    monkeypatch.setattr(identification, "CACHE_BYTES", sum(b.Y.nbytes for b in kept) / 2)
-    assert identification._cached(rows) is rows
+    monkeypatch.setattr(fit, "CACHE_BYTES", sum(b.Y.nbytes for b in kept) / 2)
+    assert fit._cached(rows) is rows
 
 
 def test_a_chunk_is_never_shorter_than_the_overlap_that_the_filter_costs(arm, monkeypatch):
