@@ -138,7 +138,7 @@ def thin(plan: Plan, theta: Array) -> list[str]:
     for name in plan.columns.bodies:
         p, size = theta[plan.columns.body(name)], plan.robot.body(name).size
         if 0 <= inertia.min_eigenvalue(p) < THIN * inertia.MARGIN * size**2:
-            thin.append(name)
+            thin.append("the load" if plan.robot.body(name).carrier else name)
     shown = ", ".join(thin)
     return (
         [f"at the edge of what is physical, as thin as a sheet: {shown}; do not take their inertia literally"]
