@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from steelyard.errors import Finding, LogError
 from steelyard.log import Log
+from steelyard.read.csv_text import DRAFT
 from steelyard.read.description import Description
 from steelyard.robot import ONE_DOF
 from steelyard.units import unit_findings
@@ -56,7 +57,9 @@ def match(description: Description, log: Log, lock: dict[str, float], *, torques
         if not strangers and log.ignored:
             hint += f", only {_some(log.ignored, 6)}"
         what = f"measures no joint of {description.name}: {hint}"
-        findings.append(Finding(log.source, what, f"Name the columns after the joints: {_some(movable, 12)}"))
+        mapped = any(file.endswith(".toml") for file in log.files)
+        fix = f"Name the columns after the joints ({_some(movable, 12)})"
+        findings.append(Finding(log.source, what, fix if mapped else f"{fix}, {DRAFT}"))
     if findings:
         raise LogError(findings)
     return Match(tuple(joints), tuple(locked), tuple(_notices(description, log, anything, strangers, movable, locked)))

@@ -185,6 +185,12 @@ def check(
     equations: Annotated[EquationKind, typer.Option(help="Which rows would be used.")] = "auto",
     feet: Annotated[list[str] | None, typer.Option(metavar="F,…", help="Frames that may touch.")] = None,
     lock: Annotated[list[str] | None, typer.Option(metavar="J=Q", help="Hold a joint at a value (rad or m).")] = None,
+    delay: Annotated[
+        float, typer.Option(metavar="S", help="Seconds by which torques come after the motion, to be taken back.")
+    ] = 0.0,
+    gravity: Annotated[
+        tuple[float, float, float] | None, typer.Option(metavar="X Y Z", help="m/s², of a tilted fixed base.")
+    ] = None,
     mapping: MappingOption = None,
     write_mapping: Annotated[
         Path | None, typer.Option(metavar="F", help="Draft a mapping from what the log looks like, and stop there.")
@@ -193,8 +199,9 @@ def check(
     topics: Annotated[bool, typer.Option("--topics", help="List the topics of a bag, and stop there.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what is wrong with a log and what its motion excites; never fits anything."""
+    """Say what is wrong with a log and what its motion excites, in seconds; identifies nothing."""
     from steelyard.plan import Options
+    from steelyard.samples import Filter
     from steelyard.survey import survey
 
     if topics:
@@ -203,7 +210,14 @@ def check(
     if write_mapping is not None:
         _draft(robot, log, write_mapping, as_json, mapping)
         return
-    options = Options(base=base, equations=equations, feet=_listed(feet), lock=_locks(lock))
+    options = Options(
+        base=base,
+        equations=equations,
+        feet=_listed(feet),
+        lock=_locks(lock),
+        filter=Filter(delay=delay),
+        gravity=gravity,
+    )
     with shown_progress() as progress:
         found = survey(robot, log, progress, mapping, _topics(topic), options)
     if as_json:

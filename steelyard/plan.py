@@ -197,8 +197,8 @@ def _sensors(
 def _frames(robot: Robot, log: Log) -> Iterator[Finding]:
     """Columns and metadata that name a place the robot does not have."""
     named = [(f"{kind}.{frame}", frame) for kind in ("wrench", "contact") for frame in log.names(kind)]
-    if "imu_frame" in log.metadata and robot.floating:
-        named.append(("imu_frame", str(log.metadata["imu_frame"])))
+    if robot.floating:
+        named += [(key, str(log.metadata[key])) for key in ("imu_frame", "quaternion_frame") if key in log.metadata]
     for column, frame in named:
         if frame not in robot.frames:
             near = difflib.get_close_matches(frame, robot.frames, n=3)

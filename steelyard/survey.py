@@ -1,9 +1,9 @@
-"""``steelyard check``: does this log fit this robot, and what does its motion excite? Nothing is fitted."""
+"""``steelyard check``: does this log fit this robot, and what does its motion excite? The robot is never identified."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +11,22 @@ import numpy as np
 
 from steelyard import noise
 from steelyard import prior as priors
-from steelyard.clock import gaps, log_rate
+from steelyard.contact import Foot
 from steelyard.diagnose.attitude import attitude_findings
+from steelyard.diagnose.balance import balance, slowed, spread
+from steelyard.diagnose.delay import Delay, delay_findings, find_delay
+from steelyard.diagnose.excitation import NOISE, Excitation, excitation
 from steelyard.diagnose.sensors import sign_findings
-from steelyard.diagnose.signals import signal_findings
-from steelyard.diagnose.torques import delay, gain_findings
-from steelyard.errors import Finding, SteelyardError
+from steelyard.diagnose.signals import Timing, signal_findings
+from steelyard.diagnose.torques import torque_findings
+from steelyard.errors import Finding, LogError, SteelyardError
 from steelyard.identifiable import Subspace, structural
 from steelyard.log import Log
-from steelyard.motors import motor_terms
 from steelyard.plan import Options, Plan, make_plan
 from steelyard.read.description import Description, read_description
 from steelyard.read.table import read_log
-from steelyard.regressor import FRICTION, Columns, Rows
-from steelyard.samples import prepare
+from steelyard.regressor import Rows
+from steelyard.samples import Filter, Segment, prepare
 
 Array = np.ndarray
 
@@ -34,9 +36,10 @@ class Survey:
     """What was found."""
 
     findings: tuple[Finding, ...]
-    facts: dict[str, Any]  # rate, duration, gaps, equations, base parameters …
+    facts: dict[str, Any]  # for people: rate, duration, gaps, equations, base parameters …
     notices: tuple[str, ...]
     sentence: str
+    data: dict[str, Any] = field(default_factory=dict)  # for machines: timing, excitation, delay
 
     def as_json(self) -> dict[str, Any]:
         """For ``--json``."""
@@ -46,6 +49,7 @@ class Survey:
             "facts": self.facts,
             "notices": list(self.notices),
             "verdict": self.sentence,
+            **{key: self.data.get(key) for key in ("timing", "excitation", "delay")},
         }
 
     def lines(self) -> list[str]:
@@ -73,44 +77,35 @@ def survey(
         segments, remarks = prepare(plan.robot, log, filter, torques=plan.equations != "base")
     except SteelyardError as error:
         return Survey(error.findings, {}, (), _not_usable(error.findings))
+    timing = Timing.of(log)
     facts: dict[str, Any] = {
         "robot": f"{plan.robot.name}, {plan.robot.base} base, {len(plan.robot.bodies)} moving bodies",
-        "log": f"{len(log)} samples, {log.time[-1] - log.time[0]:.2f} s at {log_rate(log):.1f} Hz",
-        "jitter": f"{1e3 * np.std(np.diff(log.time)):.2g} ms",
-        "gaps": int(gaps(log).size),
+        **timing.facts(),
         "equations": plan.equations,
     }
     if plan.robot.sensors:
         facts["sensors"] = ", ".join(f"{s.name} ({' '.join(s.components)})" for s in plan.robot.sensors)
     progress("looking at what the motion excites")
-    rows = Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter)
-    prior = priors.make(plan.robot, plan.columns)
-    scale = np.sqrt(np.mean(np.concatenate([b.target for b in rows]) ** 2, axis=0))
-    info = noise.information(rows, noise.Noise.unit(np.maximum(0.05 * scale, 1e-6)), plan.columns.names)
-    space = Subspace.of(info.R, prior.scale)
-    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale, plan.feet)
-    strong = int(np.sum(space.values > 10))
-    facts["base parameters"] = (
-        f"{possible.rank} possible, {space.rank} excited, {strong} strongly; condition {space.condition:.3g}"
-    )
-    quiet = _quiet(plan, segments)
-    if quiet:
+    excited = _excited(plan, segments, filter)
+    facts["base parameters"] = str(excited)
+    if quiet := _quiet(plan, segments):
         facts["hardly moving"] = ", ".join(quiet)
     progress("comparing channels with each other")
     findings = [*signal_findings(plan.robot, log), *attitude_findings(plan.robot, log)]
     findings += sign_findings(plan, log, segments, filter)
-    if plan.equations == "joint" and not findings:
-        findings += gain_findings(plan.robot, log, segments, filter)
-        motors = plan.columns.motors
-        terms = [(j, law) for j in plan.robot.joints for law in FRICTION["all"]] + motor_terms(motors, FRICTION["all"])
-        lag = delay(plan.robot, segments, Columns(plan.columns.bodies, tuple(terms), motors=motors), filter)
-        if lag is not None and not findings:
-            facts["torque after motion"] = str(lag)
+    lag = None
+    if not findings:
+        findings, lag = _balanced(plan, log, filter)
+    if lag is not None:
+        facts["torque after motion"] = str(lag)
+    data = {"timing": vars(timing), "excitation": excited.as_json(), "delay": lag.as_json() if lag else None}
+    notices = (*plan.notices, *remarks)
     if findings:
-        return Survey(tuple(findings), facts, (*plan.notices, *remarks), _not_usable(findings))
-    sentence = f"Usable: the motion excites {strong} of {possible.rank} base parameters strongly"
-    sentence += f"; to learn more, move {', '.join(quiet[:3])}." if quiet else "."
-    return Survey((), facts, (*plan.notices, *remarks), sentence)
+        return Survey(tuple(findings), facts, notices, _not_usable(findings), data)
+    sentence = f"Usable: the motion excites {excited.strong} of {excited.possible} base parameters strongly."
+    if excited.advice:
+        sentence += f" To learn more, {'; '.join(motion.help for motion in excited.advice)}."
+    return Survey((), facts, notices, sentence, data)
 
 
 def _not_usable(findings: Sequence[Finding]) -> str:
@@ -127,8 +122,45 @@ def _plan(description: Description, log: Log, options: Options) -> Plan:
         return make_plan(description, [log], replace(options, repair_prior=True))
 
 
-def _quiet(plan: Plan, segments: list[Any]) -> list[str]:
-    """Joints that hardly move: less than 0.1 rad (or m) and never faster than 0.05 rad/s (or m/s)."""
+def _excited(plan: Plan, segments: Sequence[Segment], filter: Filter) -> Excitation:
+    """What the rows see, if they are wrong by 5 % of their rms; of a long log from pieces spread over it."""
+    some = spread(segments)
+    whole, looked_at = (sum(len(s.time) for s in parts) for parts in (segments, some))
+    rows = Rows(plan.robot, some, plan.columns, plan.equations, plan.feet, filter)
+    blocks = list(rows)
+    scale = np.sqrt(np.mean(np.concatenate([b.target for b in blocks]) ** 2, axis=0))
+    wrong = NOISE * np.maximum(scale, max(1e-3 * float(scale.max()), 1e-9))
+    weights = noise.Noise.unit(wrong * np.sqrt(looked_at / whole))
+    prior = priors.make(plan.robot, plan.columns)
+    space = Subspace.of(noise.information(blocks, weights, plan.columns.names).R, prior.scale)
+    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale, plan.feet)
+    return excitation(plan, rows, wrong, space, possible)
+
+
+def _balanced(plan: Plan, log: Log, filter: Filter) -> tuple[list[Finding], Delay | None]:
+    """Torques against the description; and their delay, where they have their signs and sizes.
+
+    Torques that are very late have no signs to speak of: then only the delay is told.
+    """
+    if plan.equations == "base":
+        return [], None
+    slow = slowed(filter, log)
+    try:
+        segments, _ = prepare(plan.robot, log, slow, torques=True)
+    except LogError:  # no piece is long enough for slow rows
+        return [], None
+    feet = [f for f in plan.feet if isinstance(f, Foot)]
+    both = balance(plan.robot, segments, plan.equations, feet, slow, plan.columns.motors)
+    if both is None:
+        return [], None
+    lag = find_delay(both)
+    if (lag is None or not lag.beyond) and (findings := torque_findings(both, log)):
+        return findings, None
+    return ([], None) if lag is None else (delay_findings(log.source, lag, filter.delay), lag)
+
+
+def _quiet(plan: Plan, segments: Sequence[Segment]) -> list[str]:
+    """Joints that hardly move: less than 0.1 rad (or m) or never faster than 0.05 rad/s (or m/s)."""
     q, v = np.vstack([s.q for s in segments]), np.vstack([s.v for s in segments])
     still = (np.ptp(q, axis=0) < 0.1) | (np.abs(v).max(axis=0) < 0.05)
     return [j for j, s in zip(plan.robot.joints, still, strict=True) if s]

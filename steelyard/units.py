@@ -1,8 +1,8 @@
 """Are the units of a log right? Told by comparing columns with each other and with the robot.
 
 A velocity is compared with the rate of its position, a position with the joint's limits, torques with the robot's
-weight, an accelerometer with gravity, a gyro with the orientation. Only what is plainly a factor of 57 or 1000 off
-is refused: the thresholds below are far from what a good log shows and from what a wrong unit makes of it.
+weight; the base's columns are looked at in ``units_base.py``. Only what is plainly a factor of 57 or 1000 off is
+refused: the thresholds are far from what a good log shows and from what a wrong unit makes of it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,10 @@ from steelyard.errors import Finding
 from steelyard.log import Log
 from steelyard.read.description import Joint
 from steelyard.robot import GRAVITY, Robot
+from steelyard.units_base import DEGREES, NEAR, WINDOW, base_findings, near
 
 Array = np.ndarray
 
-DEGREES = 180 / np.pi
-NEAR = 1.25  # two sizes are the same if neither is more than this times the other
-WINDOW = 0.1  # s, over which a velocity is compared with the change of its position
 CORRELATION = 0.7  # the least between the two for their sizes to be compared
 
 SLOWEST = 0.5  # s: steps from here on are no seconds, a motion cannot be seen at 2 Hz
@@ -35,28 +33,18 @@ MAJORITY = 0.5  # of the joints with limits that move: if these are past them in
 INSIDE = 1.05  # times the limit: where a position in the other unit must fit
 
 TORQUE_FACTOR = 200.0  # torques this many times what gravity asks for, or less than its inverse, are no N·m
+ALONE = 30.0  # times the usual of the other joints: a joint that far off is named alone
 LEAST_GRAVITY = 0.05  # N·m or N: less asked of the joints by gravity than this says nothing
 WEIGHT_SHARE = 0.02  # of weight × reach: the least a fixed robot's torques are compared with
 WEIGHT_TIMES = 10.0  # times weight × reach: no joint of a floating robot holds that
 EFFORT_TIMES, EFFORT_SHARE = 5.0, 0.5  # … nor this share of it together with this many times its effort limits
-
-AT_REST = (0.7, 1.4)  # the median size of a proper acceleration, in units of gravity, is well inside
-GRAVITY_LEFT = 0.5  # … and below this share of it gravity was taken out
-ACCELERATION_UNITS = (
-    ("g", GRAVITY, f"multiply by {GRAVITY}"),
-    ("milli-g", GRAVITY / 1e3, f"multiply by {GRAVITY / 1e3:.5g}"),
-    ("mm/s²", 1e-3, "divide by 1000"),
-)
-ACCELERATION_MOST = 5.0  # in units of gravity: a larger median is in no unit that is known here
-TURNING = 0.02  # rad/s rms: slower turns say nothing about units
-SPINNING = 20.0  # rad/s rms: no robot's base spins that fast through a whole log
 
 
 def unit_findings(robot: Robot, log: Log) -> list[Finding]:
     """Columns that are a factor of 57 or 1000 off, told by comparing them with each other and with the robot."""
     factor, findings = _time_factor(log)
     seconds = None if factor is None else log.time / factor
-    return [*findings, *_positions(robot, log, seconds), *_torques(robot, log), *_inertial(log, seconds)]
+    return [*findings, *_positions(robot, log, seconds), *_torques(robot, log), *base_findings(log, seconds)]
 
 
 def _time_factor(log: Log) -> tuple[float | None, list[Finding]]:
@@ -96,7 +84,7 @@ def _joint_units(joint: Joint, log: Log, seconds: Array | None, past: str | None
         if seconds is None or not log.has(f"{low}.{joint.name}", f"{high}.{joint.name}"):
             break
         ratio = _rate_ratio(seconds, log.columns[f"{low}.{joint.name}"], log.columns[f"{high}.{joint.name}"])
-        step = next((f for u in (1.0, *units) for f in (u, 1 / u) if ratio and _near(ratio, f)), None)
+        step = next((f for u in (1.0, *units) for f in (u, 1 / u) if ratio and near(ratio, f)), None)
         if step is None:
             break
         kinds.append(high)
@@ -108,12 +96,12 @@ def _joint_units(joint: Joint, log: Log, seconds: Array | None, past: str | None
     for k, (kind, size) in enumerate(zip(kinds, sizes, strict=True)):
         if size < NEAR:
             continue
-        factor = next((u for u in units if _near(size, u)), float(size))
+        factor = next((u for u in units if near(size, u)), float(size))
         rate = ("", "/s", "/s²")[k]
         name = f"{units.get(factor, f'{factor:.3g} {unit}')}{rate}"
         if kind == "q":
             why = past or f"changes {1 / steps[1]:.3g} times as fast as v.{joint.name} says: {name}"
-        elif _near(steps[k], 1.0):
+        elif near(steps[k], 1.0):
             why = f"goes with {kinds[k - 1]}.{joint.name}: {name}"
         else:
             why = f"is {steps[k]:.3g} times the rate of {kinds[k - 1]}.{joint.name}: {name}"
@@ -152,47 +140,66 @@ def _rate_ratio(seconds: Array, low: Array, high: Array) -> float | None:
     return float(np.sqrt(np.mean(said**2) / np.mean(seen**2))) if correlation > CORRELATION else None
 
 
-def _near(one: float, two: float) -> bool:
-    return 1 / NEAR < one / two < NEAR
-
-
 def _torques(robot: Robot, log: Log, samples: int = 200) -> Iterator[Finding]:
-    """Torques of all joints together against gravity on a fixed base, else against weight times reach."""
-    measured = [j for j in robot.joints if log.has(f"tau.{j}", f"q.{j}")]
-    tau = {j: log.columns[f"tau.{j}"] for j in measured}
-    if not measured or not any(t.any() for t in tau.values()):
+    """Torques, or currents times their gains, against gravity on a fixed base, else against weight times reach."""
+    tau = {j: t for j in robot.joints if log.has(f"q.{j}") and (t := _torque(log, j)) is not None}
+    if not any(t.any() for t in tau.values()):
         return
-    where = f"{log.source}, tau"
     mass = sum(body.parameters[0] for body in robot.bodies)
     bound = float(mass * GRAVITY * _reach(robot))  # N·m: the whole robot at the end of its own reach
-    if robot.floating or len(measured) < len(robot.joints):
-        share = max(float(np.sqrt(np.mean(t**2))) for t in tau.values()) / bound
-        limits = {j: robot.description.joints[j].effort for j in measured}
+    size = {j: float(np.sqrt(np.mean(t**2))) for j, t in tau.items()}
+    if robot.floating or len(tau) < len(robot.joints):
+        share = max(size.values()) / bound
+        limits = {j: robot.description.joints[j].effort for j in tau}
         over = [np.max(np.abs(tau[j])) / e for j, e in limits.items() if np.isfinite(e) and e > 0]
+        alone = [j for j in tau if size[j] > max(WEIGHT_TIMES * bound, ALONE * float(np.median(list(size.values()))))]
         if share > WEIGHT_TIMES or (share > EFFORT_SHARE and over and np.median(over) > EFFORT_TIMES):
-            what = f"is up to {share:.3g} times the robot's weight at its full reach: N·mm or mN·m"
-            yield Finding(where, what, "Give N·m: divide by 1000")
+            for joint in alone:
+                yield _thousandfold(log, joint, f"{size[joint] / bound:.3g} times the robot's weight at its full reach")
+            if not alone:
+                yield _thousandfold(log, None, f"up to {share:.3g} times the robot's weight at its full reach")
         return
     rows = np.linspace(0, len(log) - 1, min(samples, len(log))).astype(int)
     needed = _gravity(robot, np.column_stack([log.columns[f"q.{j}"][rows] for j in robot.joints]))
-    size = float(np.sqrt(np.mean(np.column_stack([t[rows] for t in tau.values()]) ** 2)))
-    if size > TORQUE_FACTOR * max(needed, WEIGHT_SHARE * bound):
-        factor = size / max(needed, WEIGHT_SHARE * bound)
-        what = f"is about {factor:.3g} times what gravity asks for: N·mm or mN·m"
-        yield Finding(where, what, "Give N·m: divide by 1000")
-    elif needed > LEAST_GRAVITY and size < needed / TORQUE_FACTOR:
-        what = f"is about {size / needed:.2g} times what gravity asks for: kN·m, motor side, or gravity taken out"
-        yield Finding(where, what, "Give the whole torque at the joint in N·m")
+    least = np.maximum(needed, WEIGHT_SHARE * bound)
+    times = dict(zip(robot.joints, np.array([size[j] for j in robot.joints]) / least, strict=True))
+    whole, asked = float(np.sqrt(np.mean(np.square(list(size.values()))))), float(np.sqrt(np.mean(needed**2)))
+    factor = whole / max(asked, WEIGHT_SHARE * bound)
+    alone = [j for j, x in times.items() if x > max(TORQUE_FACTOR, ALONE * float(np.median(list(times.values()))))]
+    for joint in alone:
+        yield _thousandfold(log, joint, f"about {times[joint]:.3g} times what gravity asks for")
+    if not alone and factor > TORQUE_FACTOR:
+        yield _thousandfold(log, None, f"about {factor:.3g} times what gravity asks for")
+    elif asked > LEAST_GRAVITY and whole < asked / TORQUE_FACTOR:
+        what = f"is about {whole / asked:.2g} times what gravity asks for: kN·m, motor side, or gravity taken out"
+        yield Finding(f"{log.source}, tau", what, "Give the whole torque at the joint in N·m")
 
 
-def _gravity(robot: Robot, q: Array) -> float:
-    """Root mean square of the torques that hold a fixed robot still at positions q (T, J)."""
+def _torque(log: Log, joint: str) -> Array | None:
+    """Torque of a joint, N·m; None where only a current of unknown gain is there."""
+    if log.has(f"tau.{joint}"):
+        return log.columns[f"tau.{joint}"]
+    gain = log.metadata.get("gains", {}).get(joint)
+    return gain * log.columns[f"current.{joint}"] if gain and log.has(f"current.{joint}") else None
+
+
+def _thousandfold(log: Log, joint: str | None, how: str) -> Finding:
+    """A torque, or a current, in thousandths of its unit; of all joints where none is named."""
+    current = not any(log.has(f"tau.{j}") for j in ([joint] if joint else log.names("tau")))
+    column = f"{'current' if current else 'tau'}{f'.{joint}' if joint else ''}"
+    if current:
+        return Finding(f"{log.source}, {column}", f"times its drive gain is {how}: mA", "Give A: divide by 1000")
+    return Finding(f"{log.source}, {column}", f"is {how}: N·mm or mN·m", "Give N·m: divide by 1000")
+
+
+def _gravity(robot: Robot, q: Array) -> Array:
+    """(J,) root mean squares of the torques that hold a fixed robot still at positions q (T, J)."""
     import pinocchio as pin
 
     data = robot.model.createData()
     S = np.eye(robot.model.nv) if robot.coupling is None else robot.coupling[:, : len(robot.joints)]
     held = np.array([S.T @ pin.computeGeneralizedGravity(robot.model, data, x) for x in robot.positions(q)])
-    return float(np.sqrt(np.mean(held**2)))
+    return np.asarray(np.sqrt(np.mean(held**2, axis=0)))
 
 
 def _reach(robot: Robot) -> float:
@@ -203,54 +210,3 @@ def _reach(robot: Robot) -> float:
     for i in range(first, model.njoints):
         along[i] = along[model.parents[i]] + np.linalg.norm(model.jointPlacements[i].translation)
     return float(max(along.max(), *(body.size for body in robot.bodies)))
-
-
-def _inertial(log: Log, seconds: Array | None) -> Iterator[Finding]:
-    acc = log.vector("imu.acc")
-    if acc is not None:
-        yield from _acceleration(f"{log.source}, imu.acc", acc)
-    turn = _turn_rate(log.vector("base.quaternion", "xyzw"), seconds)
-    for name in ("imu.gyro", "base.angular_velocity"):
-        gyro = log.vector(name)
-        if gyro is None:
-            continue
-        told = float(np.sqrt(np.mean(np.sum(gyro**2, axis=1))))
-        where = f"{log.source}, {name}"
-        if turn is None:
-            if told > SPINNING:
-                what = f"turns at {told:.3g} rad/s (rms); {told:.3g} °/s would be {told / DEGREES:.3g}"
-                yield Finding(where, what, "Give rad/s: divide by 57.2958")
-        elif turn > TURNING:
-            for factor, unit in ((DEGREES, "°/s"), (1e3, "mrad/s")):
-                if _near(told / turn, factor):
-                    what = f"turns {told / turn:.3g} times as fast as base.quaternion: {unit}"
-                    yield Finding(where, what, f"Give rad/s: divide by {factor:.6g}")
-
-
-def _acceleration(where: str, acc: Array) -> Iterator[Finding]:
-    size = float(np.median(np.linalg.norm(acc, axis=1)))
-    steady = float(np.linalg.norm(np.mean(acc, axis=0)))  # gravity, as long as the base does not turn over
-    low, high = AT_REST
-    if low * GRAVITY < size < high * GRAVITY:
-        return
-    for unit, scale, fix in ACCELERATION_UNITS:
-        if low < size * scale / GRAVITY < high and steady > GRAVITY_LEFT * size:
-            yield Finding(where, f"has a median size of {size:.4g}: {unit}", f"Give m/s²: {fix}")
-            return
-    if size < GRAVITY_LEFT * GRAVITY:
-        what = f"has a median size of {size:.3g} m/s²: gravity was taken out"
-        yield Finding(where, what, "Give the proper acceleration, about 9.81 upwards at rest")
-    elif size > ACCELERATION_MOST * GRAVITY:
-        what = f"has a median size of {size:.4g}, {size / GRAVITY:.3g} times gravity"
-        yield Finding(where, what, "Give m/s², about 9.81 at rest")
-
-
-def _turn_rate(quaternion: Array | None, seconds: Array | None) -> float | None:
-    """Root mean square of the angular velocity, rad/s."""
-    if quaternion is None or seconds is None:
-        return None
-    unit = quaternion / np.maximum(np.linalg.norm(quaternion, axis=1, keepdims=True), 1e-12)
-    # The chord between neighbours: exact where their dot product rounds to one.
-    chord = np.minimum(np.linalg.norm(unit[1:] - unit[:-1], axis=1), np.linalg.norm(unit[1:] + unit[:-1], axis=1))
-    rate = 4 * np.arcsin(np.minimum(chord / 2, 1)) / np.diff(seconds)
-    return float(np.sqrt(np.mean(rate**2)))

@@ -1,10 +1,12 @@
 """A log that does not go with the robot, or not with SI units, is told; a good one never is."""
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio as pin
 import pytest
 
-from steelyard import units
+from steelyard import units_base
 from steelyard.check import match, unit_findings
 from steelyard.errors import LogError
 from steelyard.log import Log
@@ -347,9 +349,60 @@ def test_a_gyro_in_another_unit_is_told_by_the_orientation(factor, unit):
 def test_a_gyro_without_orientation_is_told_only_when_no_robot_could_spin_so():
     columns = without(good("a1"), "base.")
     size = np.sqrt(np.mean(sum(columns[f"imu.gyro.{c}"] ** 2 for c in "xyz")))
-    assert told("a1", scaled(columns, {"imu.gyro": 0.9 * units.SPINNING / size})) == {}
-    (finding,) = told("a1", scaled(columns, {"imu.gyro": 1.1 * units.SPINNING / size})).values()
+    assert told("a1", scaled(columns, {"imu.gyro": 0.9 * units_base.SPINNING / size})) == {}
+    (finding,) = told("a1", scaled(columns, {"imu.gyro": 1.1 * units_base.SPINNING / size})).values()
     assert finding.what == "turns at 22 rad/s (rms); 22 °/s would be 0.384"
+
+
+@installed
+def test_a_torque_of_one_joint_in_newton_millimetres_is_told_alone():
+    for name, joint in (("ur10", "shoulder_lift_joint"), ("a1", "FR_calf_joint")):
+        found = told(name, scaled(good(name), {f"tau.{joint}": 1000.0}))
+        assert set(found) == {f"tau.{joint}"}
+        assert found[f"tau.{joint}"].what.endswith("N·mm or mN·m")
+
+
+@installed
+def test_currents_in_milliamperes_are_told_where_their_gains_are_known():
+    columns = good("ur10")
+    columns |= {f"current.{j}": columns.pop(f"tau.{j}") / 12 for j in UR}
+    gains = {"gains": dict.fromkeys(UR, 12.0)}
+    for factor, metadata in ((1.0, gains), (1e3, {})):
+        log = Log.from_columns(scaled(columns, {"current.": factor}), metadata, "run.csv")
+        assert unit_findings(robot_called("ur10"), log) == []
+    (finding,) = unit_findings(
+        robot_called("ur10"), Log.from_columns(scaled(columns, {"current.": 1e3}), gains, "run.csv")
+    )
+    assert finding.where == "run.csv, current"
+    assert finding.what.endswith("times what gravity asks for: mA")
+    assert finding.fix == "Give A: divide by 1000"
+
+
+def _sway(seconds=10.0, rate=200.0):
+    """Position, velocity and acceleration of a base that sways by 2 cm."""
+    t = np.arange(int(seconds * rate)) / rate
+    w = np.array([1.0, 2.0, 3.0])
+    motion = 0.02 * np.sin(w * t[:, None]), 0.02 * w * np.cos(w * t[:, None]), -0.02 * w**2 * np.sin(w * t[:, None])
+    names = ("base.position", "base.velocity", "base.acceleration")
+    return {f"{n}.{c}": x[:, k] for n, x in zip(names, motion, strict=True) for k, c in enumerate("xyz")}
+
+
+@installed
+@pytest.mark.parametrize(
+    ("column", "what", "fix"),
+    [
+        ("base.position", ": mm", "Give m: divide by 1000"),
+        ("base.velocity", "times the rate of base.position: mm/s", "Give m/s: divide by 1000"),
+        ("base.acceleration", ": mm/s²", "Give m/s²: divide by 1000"),
+    ],
+)
+def test_motion_of_the_base_in_millimetres_is_told(column, what, fix):
+    columns = good("a1") | _sway()
+    assert told("a1", columns) == {}
+    (finding,) = told("a1", scaled(columns, {column: 1000.0})).values()
+    assert finding.where == f"run.csv, {column}"
+    assert finding.what.endswith(what)
+    assert finding.fix == fix
 
 
 @installed
@@ -411,8 +464,17 @@ def test_a_log_of_another_robot_is_refused():
     assert found == (
         "run.csv",
         "measures no joint of ur10: the log speaks of hip",
-        f"Name the columns after the joints: {', '.join(UR)}",
+        f"Name the columns after the joints ({', '.join(UR)}), "
+        "or draft a mapping: steelyard check ROBOT LOG --write-mapping FILE",
     )
+
+
+@installed
+def test_a_mapping_that_maps_no_joint_is_not_told_to_draft_one():
+    log = replace(log_of(TINY | {"q.hip": ZERO, "tau.hip": ZERO}), files=("robot.toml",))
+    with pytest.raises(LogError) as error:
+        match(robot_called("ur10").description, log, {}, torques=True)
+    assert error.value.findings[0].fix == f"Name the columns after the joints ({', '.join(UR)})"
 
 
 @installed

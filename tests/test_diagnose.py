@@ -1,146 +1,329 @@
-"""Faults planted in good logs are found and named; good logs are left alone."""
+"""Faults planted in good logs are found, named and mended; good logs are left alone."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 from steelyard.diagnose.attitude import attitude_findings
-from steelyard.diagnose.signals import signal_findings
-from steelyard.diagnose.torques import delay
+from steelyard.diagnose.balance import balance, slowed, spread
+from steelyard.diagnose.delay import SURE, find_delay
+from steelyard.diagnose.signals import Timing
+from steelyard.log import Log
 from steelyard.plan import Options, make_plan
 from steelyard.read.table import read_log, write_log
+from steelyard.regressor import Rows
+from steelyard.robot import Frame
 from steelyard.samples import prepare
-from steelyard.survey import survey
+from steelyard.simulate.arm import NOISE, Friction, fourier_motion, simulate_arm
+from steelyard.simulate.truth import perturbed
 from tests.floating import floating_log
+from tests.planted import arm_faults, assert_told, changed, floating_faults, late, lossy, scaled
 
 FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
+ARM = [f"{name}_joint" for name in ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")]
+LEGS = [f"{leg}_{part}_joint" for leg in ("FL", "FR", "RL", "RR") for part in ("hip", "thigh", "calf")]
+CALM = np.diag([0.15] * 3 + [0.6] * 3 + [1.0] * 12)  # the base moves as one that walks does, not as one that jumps
+MID = (3e-4, 0.005, 0.05, 0.2)  # noise of q, gyro, acc and tau
 
 
 @pytest.fixture(scope="module")
 def walking(a1_robot):
-    robot = a1_robot
-    truth = {b.name: b.parameters for b in robot.bodies}
-    return robot, floating_log(robot, truth, FEET, seconds=3, noise=(3e-4, 0.005, 0.05, 0.2))
+    """A log of a quadruped that differs from its description and pushes the ground as it must."""
+    truth = perturbed(a1_robot, np.random.default_rng(4))
+    log = floating_log(a1_robot, truth, FEET, seconds=10, rate=200, noise=MID, mix=CALM)
+    sway = {f"base.position.{c}": 0.03 * np.sin(k * log.time) for k, c in enumerate("xyz", 2)}
+    return a1_robot, changed(log, **sway)
 
 
-def changed(log, **columns):
-    return replace(log, columns={**log.columns, **columns})
+@pytest.fixture
+def check(steelyard, tmp_path):
+    """Findings of ``steelyard check --json``, and the whole of it."""
+
+    def run(robot, log, *options):
+        write_log(tmp_path / "log.parquet", log)
+        done = steelyard("check", robot, tmp_path / "log.parquet", *options, "--json")
+        data = json.loads(done.out)
+        assert done.code == (3 if data["findings"] else 0)
+        return data["findings"], data
+
+    return run
 
 
-def found(arm, log, tmp_path):
-    write_log(tmp_path / "log.parquet", log)
-    return survey("demo_arm", tmp_path / "log.parquet")
+def slow_balance(description, log, options=None):
+    options = options or Options()
+    plan = make_plan(description, [log], options)
+    filter = slowed(options.filter.for_logs([log]), log)
+    segments, _ = prepare(plan.robot, log, filter, torques=True)
+    return balance(plan.robot, segments, plan.equations, plan.feet, filter)
 
 
-def test_a_good_arm_log_has_no_findings_and_no_delay(arm, tmp_path):
-    result = found(arm, read_log(arm.train), tmp_path)
-    assert result.findings == ()
-    assert result.facts["torque after motion"].startswith(("-0.", "0."))
+@pytest.mark.parametrize(
+    "fault",
+    list(arm_faults(ARM, "tau", loaded="elbow_joint", vertical="shoulder_pan_joint", rubbing="wrist_3_joint")),
+    ids=str,
+)
+def test_a_fault_planted_in_a_log_of_an_arm_is_found_named_and_given_a_remedy(arm, check, fault):
+    findings, _ = check("demo_arm", fault.plant(read_log(arm.train)))
+    assert_told(fault, findings)
 
 
-def test_a_reversed_torque_is_named(arm, tmp_path):
-    log = read_log(arm.train)
-    result = found(arm, changed(log, **{"tau.elbow_joint": -log.columns["tau.elbow_joint"]}), tmp_path)
-    assert [f.where.split(", ")[1] for f in result.findings] == ["tau.elbow_joint"]
-    assert "sign is reversed" in result.findings[0].what
-
-
-def test_a_motor_side_torque_is_named_with_its_gear_ratio(arm, tmp_path):
-    log = read_log(arm.train)
-    result = found(
-        arm, changed(log, **{"tau.shoulder_lift_joint": log.columns["tau.shoulder_lift_joint"] / 100}), tmp_path
-    )
-    assert "tau.shoulder_lift_joint" in result.findings[0].where
-    assert "gear ratio" in result.findings[0].fix
-
-
-@pytest.mark.parametrize("seconds", [0.01, -0.015])
-def test_a_delay_of_the_torque_is_measured(arm, seconds):
-    log = read_log(arm.train)
-    late = {c: np.interp(log.time - seconds, log.time, v) for c, v in log.columns.items() if c.startswith("tau.")}
-    plan = make_plan(arm.robot.description, [log], Options(friction="all"))
-    filter = Options().filter.for_logs([log])
-    segments, _ = prepare(plan.robot, changed(log, **late), filter, torques=True)
-    lag = delay(plan.robot, segments, plan.columns, filter)
-    assert lag.seconds == pytest.approx(seconds, abs=max(4 * lag.std, 5e-4))
-
-
-def test_a_frozen_channel_is_named_with_its_rows(arm):
-    log = read_log(arm.train)
-    tau = log.columns["tau.wrist_2_joint"].copy()
-    tau[500:700] = tau[500]
-    (finding,) = signal_findings(arm.robot, changed(log, **{"tau.wrist_2_joint": tau}))
-    assert "tau.wrist_2_joint, rows 500 to 699" in finding.where
-    assert "keeps the value" in finding.what
-
-
-def test_a_clipped_channel_is_named_with_its_limit(arm):
-    log = read_log(arm.train)
-    tau = log.columns["tau.shoulder_pan_joint"]
-    limit = float(np.quantile(np.abs(tau), 0.97))
-    (finding,) = signal_findings(arm.robot, changed(log, **{"tau.shoulder_pan_joint": np.clip(tau, -limit, limit)}))
-    assert "clipped" in finding.what
-
-
-def test_rows_that_repeat_the_row_before_are_dropped_samples(arm):
-    log = read_log(arm.train)
-    held = np.repeat(np.arange(0, len(log), 2), 2)[: len(log)]
-    (finding,) = signal_findings(arm.robot, replace(log, columns={c: v[held] for c, v in log.columns.items()}))
-    assert "50 % of the rows repeat the row before" in finding.what
-
-
-def test_a_good_walking_log_has_no_findings(walking):
-    robot, log = walking
-    assert attitude_findings(robot, log) == []
-    assert signal_findings(robot, log) == []
-
-
-def test_a_quaternion_in_the_other_order_is_told_by_the_gyro(walking):
-    robot, log = walking
-    x, y, z, w = (log.columns[f"base.quaternion.{c}"] for c in "xyzw")
-    wrong = dict(zip((f"base.quaternion.{c}" for c in "xyzw"), (w, x, y, z), strict=True))
-    (finding,) = attitude_findings(robot, changed(log, **wrong))
-    assert "read as w, x, y, z" in finding.what
-
-
-def test_an_inverse_rotation_is_told_by_the_gyro(walking):
-    robot, log = walking
-    wrong = {f"base.quaternion.{c}": -log.columns[f"base.quaternion.{c}"] for c in "xyz"}
-    (finding,) = attitude_findings(robot, changed(log, **wrong))
-    assert "negate x, y and z" in finding.fix
-
-
-def test_an_unnormalised_quaternion_is_named_with_its_length(walking):
-    robot, log = walking
-    wrong = {f"base.quaternion.{c}": 2 * log.columns[f"base.quaternion.{c}"] for c in "xyzw"}
-    assert "has length 2" in attitude_findings(robot, changed(log, **wrong))[0].what
-
-
-def test_reversed_gravity_is_named_with_and_without_orientation(walking):
-    robot, log = walking
-    wrong = changed(log, **{f"imu.acc.{c}": -log.columns[f"imu.acc.{c}"] for c in "xyz"})
-    bare = replace(wrong, columns={c: v for c, v in wrong.columns.items() if not c.startswith("base.")})
-    for case in (wrong, bare):
-        (finding,) = attitude_findings(robot, case)
-        assert "the sign of gravity is reversed" in finding.what
-
-
-def test_an_accelerometer_in_other_axes_is_named(walking):
-    robot, log = walking
-    x, y, z = (log.columns[f"imu.acc.{c}"] for c in "xyz")
-    bare = {c: v for c, v in log.columns.items() if not c.startswith("base.")}
-    (finding,) = attitude_findings(
-        robot, replace(log, columns={**bare, "imu.acc.x": z, "imu.acc.y": y, "imu.acc.z": x})
-    )
-    assert "its axes are not the base's" in finding.what
-
-
-def test_check_takes_the_feet_of_a_walking_robot(walking, steelyard, tmp_path):
+@pytest.mark.parametrize("fault", list(floating_faults("FR_calf_joint", LEGS)), ids=str)
+def test_a_fault_planted_in_a_log_of_a_walking_robot_is_found_named_and_given_a_remedy(walking, check, fault):
     _, log = walking
-    write_log(tmp_path / "walk.parquet", log)
-    done = steelyard("check", "a1", tmp_path / "walk.parquet", "--feet", ",".join(FEET))
-    assert done.code == 0
-    assert "contact-free" in done.out
+    findings, _ = check("a1", fault.plant(log), "--feet", ",".join(FEET))
+    assert_told(fault, findings)
+
+
+def test_people_are_told_what_machines_are_told(arm, check, steelyard, tmp_path):
+    log = read_log(arm.train)
+    for case in (log, scaled("tau.", -1.0)(log), late(0.03)(log), lossy(0.15)(log)):
+        findings, data = check("demo_arm", case)
+        shown = steelyard("check", "demo_arm", tmp_path / "log.parquet")
+        assert shown.code == (3 if findings else 0)
+        said = [line.removeprefix("to correct: ") for line in shown.out.splitlines() if line.startswith("to correct: ")]
+        assert said == [f"{f['where']}: {f['what']}. {f['fix']}." for f in findings]
+        assert shown.out.splitlines()[-1] == data["verdict"]
+        for name, value in data["facts"].items():
+            assert f"{name}: {value}" in shown.out
+
+
+@pytest.mark.parametrize("noise", list(NOISE))
+@pytest.mark.parametrize("rubbing", [True, False])
+def test_a_good_log_of_an_arm_has_no_findings(arm, check, noise, rubbing):
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        truth, friction = perturbed(arm.robot, rng), Friction.random(arm.robot, rng) if rubbing else None
+        log = simulate_arm(arm.robot, truth, seed=seed, seconds=12.0, noise=noise, friction=friction)
+        assert check("demo_arm", log)[0] == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_good_log_of_a_walking_robot_has_no_findings(a1_robot, check, seed):
+    truth = perturbed(a1_robot, np.random.default_rng(seed))
+    log = floating_log(a1_robot, truth, FEET, seed=seed, seconds=8, rate=200, noise=MID, imu_frame="imu_link")
+    assert check("a1", log, "--feet", ",".join(FEET))[0] == []
+
+
+def test_a_good_log_with_wrenches_has_no_findings_and_its_delay_is_told_without_them(a1_robot, check):
+    truth = perturbed(a1_robot, np.random.default_rng(1))
+    log = floating_log(a1_robot, truth, FEET, seconds=8, rate=200, noise=MID, wrenches=True)
+    findings, data = check("a1", log)
+    assert findings == []
+    assert abs(data["delay"]["seconds"]) < 1e-3
+    assert check("a1", late(0.02)(log))[0][0]["fix"].startswith("Take it back with --delay 0.020")
+
+
+def test_what_is_taken_back_is_no_fault_any_more(arm, check):
+    log = late(0.03)(read_log(arm.train))
+    assert check("demo_arm", log)[0] != []
+    assert check("demo_arm", log, "--delay", "0.03")[0] == []
+    (finding,) = check("demo_arm", log, "--delay", "-0.02")[0]
+    assert float(finding["fix"].split("--delay ")[1].split(",")[0]) == pytest.approx(0.03, abs=5e-3)
+
+
+def test_a_delay_beyond_the_reach_is_told_as_such(arm, check):
+    (finding,) = check("demo_arm", late(0.25)(read_log(arm.train)))[0]
+    assert "comes 200 ms or more after the motion" in finding["what"]
+    assert finding["fix"] == "Bring torques and positions to one clock"
+
+
+@pytest.mark.parametrize("seconds", [0.01, -0.015, 0.04])
+def test_the_delay_of_an_arm_is_measured_within_what_it_says(arm, seconds):
+    lag = find_delay(slow_balance(arm.robot.description, late(seconds)(read_log(arm.train))))
+    assert abs(lag.seconds - seconds) < SURE * lag.std < 6e-3
+    assert abs(lag.change[0]) < lag.change[1] < 6e-3
+
+
+@pytest.mark.parametrize("seconds", [0.003, -0.03])
+def test_the_delay_of_a_walking_robot_is_measured_to_a_millisecond(walking, seconds):
+    robot, log = walking
+    lag = find_delay(slow_balance(robot.description, late(seconds)(log), Options(feet=FEET)))
+    assert lag.seconds == pytest.approx(seconds, abs=1e-3)
+    assert abs(lag.seconds - seconds) < SURE * lag.std
+    assert set(lag.joints) == set(robot.joints)
+
+
+def spring_friction(robot, log, friction, way):
+    """The same log with dry friction that turns over within some way after a reversal, as presliding gears have."""
+    found = {}
+    for k, joint in enumerate(robot.joints):
+        q = log.columns[f"q.{joint}"]
+        spring, dry = np.zeros(len(q)), np.sign(np.gradient(q))
+        for t in range(1, len(q)):
+            spring[t] = dry[t] + (spring[t - 1] - dry[t]) * np.exp(-abs(q[t] - q[t - 1]) / way)
+        found[f"tau.{joint}"] = log.columns[f"tau.{joint}"] + friction.coulomb[k] * (spring - dry)
+    return changed(log, **found)
+
+
+@pytest.mark.parametrize("way", [1e-3, 5e-3, 2e-2])
+def test_friction_that_lags_is_not_taken_for_a_delay(arm, way):
+    smooth = simulate_arm(arm.robot, arm.truth, seed=3, seconds=12.0, noise="none", friction=arm.friction)
+    log = spring_friction(arm.robot, smooth, arm.friction, way)
+    lag = find_delay(slow_balance(arm.robot.description, log))
+    assert abs(lag.seconds) < 5e-3
+    assert abs(lag.seconds) < SURE * lag.std + 2e-3
+
+
+def test_a_short_log_has_no_delay(arm):
+    short = read_log(arm.train).cut(0, 700)
+    assert find_delay(slow_balance(arm.robot.description, short)) is None
+
+
+def test_every_joints_share_sums_to_the_measured_side(walking):
+    robot, log = walking
+    options = Options(feet=FEET)
+    both = slow_balance(robot.description, log, options)
+    plan, filter = make_plan(robot.description, [log], options), slowed(options.filter.for_logs([log]), log)
+    segments, _ = prepare(plan.robot, log, filter, torques=True)
+    rows = list(Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter))
+    np.testing.assert_allclose(both.measured.sum(axis=2), np.concatenate([b.target for b in rows]), atol=1e-9)
+    np.testing.assert_allclose(both.time, np.concatenate([b.time for b in rows]))
+
+
+def test_a_long_log_is_looked_at_in_pieces_from_start_to_end(arm):
+    log = read_log(arm.train)
+    plan, filter = make_plan(arm.robot.description, [log], Options()), Options().filter.for_logs([log])
+    (segment,), _ = prepare(plan.robot, log, filter, torques=True)
+    pieces = spread([segment] * 4, most=2000)
+    assert sum(len(p.time) for p in pieces) <= 2000
+    assert (pieces[0].time[0], pieces[-1].time[-1]) == (segment.time[0], segment.time[-1])
+    assert spread([segment], most=10**6) == [segment]
+
+
+def hung(robot, gravity, seed=3):
+    """A log of the demonstration arm under another gravity."""
+    other = replace(robot, model=robot.model.copy())
+    other.model.gravity.linear = np.asarray(gravity, float)
+    rng = np.random.default_rng(seed)
+    return simulate_arm(other, perturbed(robot, rng), seed=seed, seconds=12.0, friction=Friction.random(robot, rng))
+
+
+@pytest.mark.parametrize("gravity", [(0.0, 0.0, 9.81), (9.81, 0.0, 0.0), (0.0, -9.81, 0.0)])
+def test_an_arm_that_hangs_otherwise_is_told_with_the_gravity_that_fits(arm, check, gravity):
+    log = hung(arm.robot, gravity)
+    (finding,) = check("demo_arm", log)[0]
+    assert "the base is mounted otherwise" in finding["what"]
+    told = np.array([float(x) for x in finding["fix"].split("--gravity ")[1].split(",")[0].split()])
+    assert np.degrees(np.arccos(told @ gravity / 9.81**2)) < 15
+    assert check("demo_arm", log, "--gravity", *map(str, gravity))[0] == []
+
+
+def test_reversed_currents_are_told_whether_their_gain_is_known_or_not(arm, check):
+    log = read_log(arm.train)
+    gains = dict.fromkeys(arm.robot.joints, 10.0)
+    currents = {f"current.{j}": log.columns[f"tau.{j}"] / 10 for j in arm.robot.joints}
+    columns = {c: x for c, x in log.columns.items() if not c.startswith("tau.")} | currents
+    for metadata in ({}, {"gains": gains}):
+        good = Log(log.time, columns, metadata, log.source)
+        assert check("demo_arm", good)[0] == []
+        (finding,) = check("demo_arm", scaled("current.elbow_joint", -1.0)(good))[0]
+        assert "current.elbow_joint" in finding["where"]
+        assert finding["fix"] == "Negate current.elbow_joint"
+    (finding,) = check("demo_arm", scaled("current.elbow_joint", 0.01)(good))[0]
+    assert "Multiply the drive gain of elbow_joint, 10 N·m/A, by the gear ratio (about " in finding["fix"]
+
+
+def moved(arm, **scales):
+    """A log of the arm in which some joints move less than the others: joint → share of its motion."""
+    robot, rng = arm.robot, np.random.default_rng(8)
+    t, *motion = fourier_motion(robot, rng, 12.0, 200.0)
+    share = np.array([scales.get(joint, 1.0) for joint in robot.joints])
+    middle = motion[0].mean(axis=0)
+    q, v, a = middle + share * (motion[0] - middle), share * motion[1], share * motion[2]
+    data = robot.model.createData()
+    tau = np.array([pin.rnea(robot.model, data, *x) for x in zip(q, v, a, strict=True)])
+    columns = {"time": t} | {f"q.{j}": q[:, k] for k, j in enumerate(robot.joints)}
+    return Log.from_columns(columns | {f"tau.{j}": tau[:, k] for k, j in enumerate(robot.joints)})
+
+
+@pytest.mark.parametrize("joint", ["elbow_joint", "wrist_1_joint", "shoulder_lift_joint"])
+@pytest.mark.parametrize("share", [0.0, 0.05])
+def test_a_joint_that_hardly_moves_is_what_the_advice_asks_to_move(arm, check, joint, share):
+    findings, data = check("demo_arm", moved(arm, **{joint: share}))
+    assert findings == []
+    assert share > 0 or joint in data["facts"]["hardly moving"]
+    assert data["excitation"]["advice"][0]["mover"] == joint
+    assert f"move {joint} " in data["verdict"]
+    helped = [w for w in data["excitation"]["weak"] if w["joint"] == joint]
+    assert len(helped) > len(data["excitation"]["weak"]) / 4
+    assert all(w["help"].startswith(f"move {joint} ") for w in helped)
+
+
+def test_more_motion_makes_more_strong(arm, check):
+    still, lively = (check("demo_arm", moved(arm, elbow_joint=s))[1]["excitation"] for s in (0.0, 1.0))
+    assert still["possible"] == lively["possible"]
+    assert still["excited"] < lively["excited"] <= lively["possible"]
+    assert still["strong"] < lively["strong"]
+    assert len(still["weak"]) > len(lively["weak"])
+
+
+def test_a_base_that_hardly_turns_is_asked_to_turn(a1_robot, check):
+    quiet = np.diag([1.0] * 3 + [0.02] * 3 + [1.0] * 12)
+    truth = {b.name: b.parameters for b in a1_robot.bodies}
+    log = floating_log(a1_robot, truth, FEET, seconds=6, rate=200, noise=MID, mix=quiet)
+    _, data = check("a1", log, "--feet", ",".join(FEET))
+    asked = {w["help"] for w in data["excitation"]["weak"] if w["joint"] == "base"}
+    assert any("turn the base about" in text for text in asked)
+
+
+def test_lost_samples_are_counted_and_a_few_are_no_fault(arm, check):
+    log = read_log(arm.train)
+    few = lossy(0.03)(log)
+    findings, data = check("demo_arm", few)
+    assert findings == []
+    assert data["timing"]["dropped"] == pytest.approx(len(log) - len(few), abs=2)
+    assert data["timing"]["lost"] == pytest.approx(0.03, abs=0.01)
+    assert "the widest hole" in data["facts"]["dropped"]
+    assert Timing.of(log).dropped == 0
+
+
+def test_a_pause_is_no_loss(arm):
+    log = read_log(arm.train)
+    kept = np.abs(log.time - 6) > 1
+    timing = Timing.of(replace(log, time=log.time[kept], columns={c: x[kept] for c, x in log.columns.items()}))
+    assert (timing.gaps, timing.dropped) == (1, 0)
+    assert timing.widest == pytest.approx(2, abs=0.02)
+
+
+def test_a_joint_that_stops_is_not_frozen(arm, check):
+    log = moved(arm, elbow_joint=0.0)
+    assert np.ptp(log.columns["q.elbow_joint"]) == 0
+    assert check("demo_arm", log)[0] == []
+
+
+@pytest.mark.parametrize("key", ["imu_frame", "quaternion_frame"])
+def test_a_frame_of_a_sensor_must_be_one_of_the_base(walking, check, key):
+    _, log = walking
+    feet = ("--feet", ",".join(FEET))
+    (missing,) = check("a1", replace(log, metadata={key: "imu_lnk"}), *feet)[0]
+    assert missing["where"].endswith(f", {key}")
+    assert missing["what"] == "'imu_lnk' is not in a1"
+    assert missing["fix"].startswith("Did you mean imu_link")
+    (elsewhere,) = check("a1", replace(log, metadata={key: "FR_foot"}), *feet)[0]
+    assert elsewhere["what"] == "'FR_foot' is not on the base body"
+
+
+@pytest.mark.parametrize("keys", [("imu_frame", "quaternion_frame"), ("quaternion_frame",), ("imu_frame",)])
+def test_an_orientation_of_the_sensor_itself_is_compared_in_the_axes_of_the_base(walking, keys):
+    robot, log = walking
+    mounting = pin.rpy.rpyToMatrix(0.4, -0.7, 2.0)
+    place = np.eye(4)
+    place[:3, :3] = mounting
+    robot = replace(robot, frames={**robot.frames, "sensor": Frame("sensor", 1, "base", place)})
+    columns = {}
+    if "imu_frame" in keys:
+        for name in ("imu.gyro", "imu.acc"):
+            columns |= zip((f"{name}.{c}" for c in "xyz"), mounting.T @ log.vector(name).T, strict=True)
+    if "quaternion_frame" in keys:
+        base = log.vector("base.quaternion", "xyzw")
+        turned = [pin.Quaternion(*q[[3, 0, 1, 2]]) * pin.Quaternion(mounting) for q in base]
+        columns |= zip((f"base.quaternion.{c}" for c in "xyzw"), np.array([q.coeffs() for q in turned]).T, strict=True)
+    mounted = replace(changed(log, **columns), metadata=dict.fromkeys(keys, "sensor"))
+    assert attitude_findings(robot, mounted) == []
+    untold = attitude_findings(robot, replace(mounted, metadata={}))
+    assert (untold == []) == (len(keys) == 2), "what is turned together is one base in other axes"

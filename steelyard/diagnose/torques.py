@@ -1,115 +1,118 @@
-"""Torques held against what the described robot would need: sign, gear ratio, motor side; and their delay.
+"""Torques held against what the described robot would need: sign, gear ratio, motor side.
 
-For each joint the measured torque is regressed on the description's prediction, with friction, rotor inertia and offset
-beside it. Descriptions are wrong by tens of percent, not by factors: a factor far from one is a unit, a gear or a sign.
-The delay needs no description: rows fit best when torque and motion belong together in time.
+Descriptions are wrong by tens of percent, not by factors: a factor far from one is a unit, a gear or a sign. On joint
+rows each measured torque is regressed on the predicted one, ``τ_j = g_j (Yθ)_j + friction``; friction alone tells the
+sign too, since it can only take power. On contact-free rows all joints are regressed at once, with unknown foot forces
+projected out: ``N Yθ = Σ_j γ_j N_j τ_j``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
+from steelyard import prior as priors
+from steelyard.diagnose.balance import Balance, left, long_run
+from steelyard.diagnose.friction import rubbing
+from steelyard.diagnose.gravity import gravity_findings
 from steelyard.errors import Finding
 from steelyard.gains import partial
 from steelyard.log import Log
-from steelyard.regressor import Columns, Rows
-from steelyard.robot import Robot
-from steelyard.samples import Filter, Segment, lowpass
+from steelyard.regressor import Columns
 
 Array = np.ndarray
 
-EXPLAINED = 0.6  # the prediction must explain this share of what friction and offset leave, or it says nothing
-SMALLEST, LARGEST = 1 / 8, 8.0  # factors between these, and any above, are the description's fault or a load's
-REACH, STEP = 0.06, 0.002  # s: delays are looked for this far, on this grid
+EXPLAINED = 0.6  # the prediction must explain this share of what friction and offset leave, or it says nothing;
+BELIEVED = 1.5  # nor does it where its size is less than so many times what a description may be wrong by
+SMALLEST = 0.2  # a torque of less than this share of what is needed is the motor's, or lacks a unit
+ALL_EXPLAINED = 0.8  # share of contact-free rows that gains of all joints must explain together
+LIGHT = 3.0  # times: no robot is that much lighter than described; where most joints say so, all gears are missing
+FIRM = 5.0  # standard deviations by which such a gain must be away from what is still good
+FREE_GAIN = 3.0  # standard deviation that such gains have about 1 before anything is measured
 
 
-@dataclass(frozen=True)
-class Delay:
-    """By how much torque comes after motion."""
+class Told(NamedTuple):
+    """What one joint's torque says about itself."""
 
-    seconds: float
-    std: float
+    gain: float  # measured for each predicted
+    sure: bool  # the prediction explains the torque, and no likely error of the description changes its sign
+    rubs: int  # which sign friction tells
 
-    def __str__(self) -> str:
-        return f"{1e3 * self.seconds:.1f} ± {1e3 * 1.96 * self.std:.1f} ms"
-
-
-def gain_findings(robot: Robot, log: Log, segments: Sequence[Segment], filter: Filter) -> list[Finding]:
-    """Joints whose torque has the wrong sign or is a factor off."""
-    names = tuple(b.name for b in robot.bodies)
-    theta = robot.prior
-    found = []
-    blocks = list(Rows(robot, segments, Columns(names), "joint", (), filter))
-    predicted = np.concatenate([b.Y @ theta for b in blocks])
-    measured = np.concatenate([b.target for b in blocks])
-    time = np.concatenate([b.time for b in blocks])
-    for k, joint in enumerate(robot.joints):
-        v = np.interp(time, np.concatenate([s.time for s in segments]), np.concatenate([s.v[:, k] for s in segments]))
-        a = np.interp(time, np.concatenate([s.time for s in segments]), np.concatenate([s.a[:, k] for s in segments]))
-        beside = np.column_stack([v, np.tanh(v / 0.02), a, np.ones_like(v)])
-        gain, explained = partial(predicted[:, k], measured[:, k], beside)
-        if explained < EXPLAINED or gain >= SMALLEST or gain <= -LARGEST:
-            continue
-        if gain < -SMALLEST:
-            what, fix = f"is {gain:.2g} times what the robot needs: its sign is reversed", f"Negate tau.{joint}"
-        else:
-            what = f"is {gain:.3g} times what the robot needs: motor side, a gear ratio or a unit is missing"
-            fix = f"Multiply tau.{joint} by the gear ratio (about {1 / gain:.3g})"
-        found.append(Finding(f"{log.source}, tau.{joint}", what, fix))
-    return found
+    @property
+    def sign(self) -> int:
+        """1 as it should be, −1 reversed, 0 not told or told both ways."""
+        return int(np.sign(self.rubs + self.sure * np.sign(self.gain)))
 
 
-def delay(robot: Robot, segments: Sequence[Segment], columns: Columns, filter: Filter) -> Delay | None:
-    """Delay of torque against motion by the least residual of the joint rows; None where the log cannot tell."""
-    segment = max(segments, key=lambda s: len(s.time))
-    rows = Rows(robot, [segment], columns, "joint", (), filter)
-    blocks = list(rows)
-    J = len(robot.joints)  # sensors' rows follow after them
-    Y = np.concatenate([b.Y[:, :J] for b in blocks])
-    target = np.concatenate([b.target[:, :J] for b in blocks])
-    time = np.concatenate([b.time for b in blocks])
-    scale = np.sqrt(np.mean(target**2, axis=0))
+def torque_findings(balance: Balance, log: Log) -> list[Finding]:
+    """Joints whose torque has the wrong sign or is a factor off; gravity that points elsewhere."""
+    if not balance.separate:
+        return list(_together(balance, log))
+    root = np.linalg.inv(priors.make(balance.robot, Columns(balance.columns.bodies)).K)
+    told = [_told(balance, j, root) for j in range(len(balance.robot.joints))]
+    if found := gravity_findings(balance, log):
+        return found
+    judged = zip(balance.robot.joints, told, strict=True)
+    return [f for joint, one in judged if (f := _judge(log, joint, one.gain if one.sure else None, one.sign))]
+
+
+def _told(balance: Balance, j: int, root: Array) -> Told:
+    """``root`` (n, n): A with AAᵀ the covariance of what the description says."""
+    joint, measured, predicted = balance.robot.joints[j], balance.measured[:, j, j], balance.predicted[:, j]
+    v, dry, a, one = (balance.term(joint, t)[:, j] for t in ("viscous", "coulomb", "armature", "offset"))
+    gain, explained = partial(predicted, measured, np.column_stack([v, dry, a, one]))
+    wrong = balance.Y[:, j, : len(root)] @ root
+    seen = left(np.column_stack([v, dry, a, one]), np.column_stack([predicted, wrong]))
+    believed = np.linalg.norm(seen[:, 0]) > BELIEVED * np.linalg.norm(seen[:, 1:])
+    rubs = rubbing(measured, v, dry, np.column_stack([predicted, a, one]))
+    return Told(gain, bool(believed and explained > EXPLAINED), rubs)
+
+
+def _judge(log: Log, joint: str, gain: float | None, sign: int, limit: float = SMALLEST) -> Finding | None:
+    """``gain``: measured for each needed, None where nothing tells it; ``sign``: 0 where nothing tells that."""
+    column = f"tau.{joint}" if log.has(f"tau.{joint}") else f"current.{joint}"
+    given = log.metadata.get("gains", {}).get(joint)
+    if column.startswith("current") and given is None:
+        gain = None  # whatever it is, it will be identified
+    if gain is not None and abs(gain) < limit:
+        what = f"is {gain:.3g} times what the robot needs: motor side, or a gear ratio or a unit is missing"
+        whose = column if column.startswith("tau") else f"the drive gain of {joint}, {given:.4g} N·m/A,"
+        return Finding(f"{log.source}, {column}", what, f"Multiply {whose} by the gear ratio (about {1 / gain:.3g})")
+    if sign >= 0:
+        return None
+    what = "has the wrong sign: with it friction would drive the joint instead of braking it"
+    if gain is not None:
+        what = f"is {gain:.2g} times what the robot needs: its sign is reversed"
+    return Finding(f"{log.source}, {column}", what, f"Negate {column}")
+
+
+def _together(balance: Balance, log: Log) -> Iterator[Finding]:
+    """Gains γ of all joints at once, where rows mix their torques."""
+    joints, J = balance.robot.joints, len(balance.robot.joints)
+    needed = balance.predicted - balance.other
+    scale = np.sqrt(np.mean(needed**2, axis=0))
     scale = np.where(scale > 0, scale, 1.0)
-    n = columns.n
-    rank_basis = _basis((Y / scale[:, None]).reshape(-1, n))
-    taps = lowpass(segment.rate, filter.cutoff or 10.0)
-    assert segment.tau is not None
-    smooth = np.apply_along_axis(np.convolve, 0, segment.tau / scale, taps, "valid")
-    grid = segment.time[len(taps) // 2 : len(segment.time) - len(taps) // 2]
-    inner = (time > grid[0] + REACH) & (time < grid[-1] - REACH)
-    shifts = np.arange(-REACH, REACH + STEP / 2, STEP)
-    weights = None
-    for _ in range(2):  # the second time with each joint's own noise
-        costs, residuals = [], []
-        for shift in shifts:
-            shifted = np.column_stack([np.interp(time + shift, grid, s) for s in smooth.T])
-            r = shifted.ravel() - rank_basis @ (rank_basis.T @ shifted.ravel())
-            r = r.reshape(shifted.shape)[inner]
-            residuals.append(r)
-            costs.append(np.sum((r if weights is None else r * weights) ** 2))
-        best = int(np.argmin(costs))
-        sigma = np.sqrt(np.mean(residuals[best] ** 2, axis=0))
-        weights = 1 / np.maximum(sigma, 1e-9)
-    if best in (0, len(shifts) - 1):
-        return None
-    c = np.asarray(costs)
-    curvature = (c[best - 1] - 2 * c[best] + c[best + 1]) / STEP**2
-    if curvature <= 0:
-        return None
-    seconds = shifts[best] - STEP * 0.5 * (c[best + 1] - c[best - 1]) / (c[best - 1] - 2 * c[best] + c[best + 1])
-    correlated = 0.5 * segment.rate / max(filter.cutoff or 10.0, 1e-9) / max(1, round(segment.rate / 40))
-    noise = c[best] / residuals[best].size
-    std = float(np.sqrt(2 * noise * max(correlated, 1.0) / curvature))
-    return Delay(float(seconds), std)
-
-
-def _basis(A: Array) -> Array:
-    """Orthonormal basis of the columns' span, well enough for a projection."""
-    scale = np.linalg.norm(A, axis=0)
-    A = A / np.where(scale > 0, scale, 1.0)
-    w, V = np.linalg.eigh(A.T @ A)
-    seen = w > 1e-10 * w[-1]
-    return np.asarray(A @ (V[:, seen] / np.sqrt(w[seen])))
+    friction = np.stack([balance.term(j, term) for j in joints for term in ("viscous", "coulomb")], axis=2)
+    A = (np.concatenate([balance.measured, friction], axis=2) / scale[:, None]).reshape(needed.size, -1)
+    y = (needed / scale).ravel()
+    rest = left(A, y)
+    if float(rest @ rest) > (1 - ALL_EXPLAINED) * float(y @ y):
+        return
+    noise = long_run(rest.reshape(needed.shape)) / max(needed.size - A.shape[1], 1)
+    size = np.linalg.norm(A, axis=0)
+    pull = 1e-12 * size**2
+    pull[:J] += noise / FREE_GAIN**2  # towards one; friction is free
+    inverse = np.linalg.inv(A.T @ A + np.diag(np.where(size > 0, pull, 1.0)))
+    gains = (inverse @ (A.T @ y + pull * (np.arange(len(size)) < J)))[:J]
+    std = np.sqrt(noise * np.diag(inverse)[:J])
+    middle = float(np.median(gains))
+    typical, most = middle, 1 / SMALLEST  # a robot that is lighter or heavier than described changes all of them
+    if not 1 / LIGHT < middle < LIGHT:
+        typical, most = 1.0, LIGHT / 2
+    for joint, gain, wide in zip(joints, gains / typical, FIRM * std / typical, strict=True):
+        if gain + wide < 0 or gain - wide > most:
+            finding = _judge(log, joint, float(1 / gain), int(np.sign(gain)), 1 / most)
+            if finding is not None:
+                yield finding

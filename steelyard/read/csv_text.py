@@ -22,13 +22,14 @@ from steelyard.read.layout import Layout, plain, rows
 
 Columns = dict[str, np.ndarray]
 
+DRAFT = "or draft a mapping: steelyard check ROBOT LOG --write-mapping FILE"
 MOST_LINES = 5  # of the wrong width that a refusal names
 
 _EMPTY = frozenset({"", "na", "n/a", "#n/a", "null", "none", "nan"})
 _BOOLEAN = {"true": 1.0, "false": 0.0}
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
-_HEADER = "Add a header line with Steelyard's column names (time, q.JOINT, tau.JOINT, …)"
+_HEADER = f"Add a header line with Steelyard's column names (time, q.JOINT, tau.JOINT, …), {DRAFT}"
 _LAYOUT = "Say in [table] of the mapping what the file looks like: header, names, separator, decimal"
 _POINT = "Write decimals with a point (0.5) and separate columns by commas"
 

@@ -229,7 +229,8 @@ def test_a_table_without_header_is_refused(tmp_path):
         (
             "log.csv, line 1",
             "is numbers: the table has no header for its 3 columns",
-            "Add a header line with Steelyard's column names (time, q.JOINT, tau.JOINT, …)",
+            "Add a header line with Steelyard's column names (time, q.JOINT, tau.JOINT, …), "
+            "or draft a mapping: steelyard check ROBOT LOG --write-mapping FILE",
         )
     ]
 
