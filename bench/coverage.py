@@ -13,12 +13,13 @@ import numpy as np
 
 from steelyard import noise
 from steelyard import prior as priors
+from steelyard.clock import log_rate
 from steelyard.identifiable import base_parameters, long_run_covariance, structural, uncertainty
 from steelyard.plan import Options, make_plan
 from steelyard.read.description import read_description
 from steelyard.regressor import Rows
 from steelyard.robot import Robot
-from steelyard.samples import log_rate, lowpass, prepare
+from steelyard.samples import lowpass, prepare
 from steelyard.simulate.arm import Friction, fourier_motion, simulate_arm
 from steelyard.simulate.truth import perturbed
 from steelyard.solve.certified import least_squares

@@ -3,11 +3,12 @@
 import numpy as np
 
 from steelyard import Information, Options, Robot, prior
+from steelyard.clock import log_rate
 from steelyard.noise import Noise, information
 from steelyard.plan import make_plan
 from steelyard.read.description import read_description
 from steelyard.regressor import Rows
-from steelyard.samples import log_rate, prepare
+from steelyard.samples import prepare
 from steelyard.simulate.arm import simulate_arm
 
 robot = Robot.load("demo_arm")

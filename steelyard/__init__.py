@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from steelyard.estimate import Estimate
     from steelyard.identification import Identification, identify
     from steelyard.information import Information
+    from steelyard.load import weigh_load
     from steelyard.log import Log
     from steelyard.plan import Options
     from steelyard.robot import Robot
@@ -28,6 +29,7 @@ _ROOMS = {
     "estimate": ("Estimate",),
     "identification": ("Identification", "identify"),
     "information": ("Information",),
+    "load": ("weigh_load",),
     "log": ("Log",),
     "plan": ("Options",),
     "robot": ("Robot",),
@@ -37,7 +39,7 @@ _WHERE = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "DescriptionError", "Estimate", "Filter", "Finding", "Identification", "Information", "Log", "LogError", "Options",
-    "Robot", "SolveError", "SteelyardError", "UsageError", "identify",
+    "Robot", "SolveError", "SteelyardError", "UsageError", "identify", "weigh_load",
 ]  # fmt: skip
 
 

@@ -78,8 +78,6 @@ def _notices(
         yield f"{log.source}: no columns for {', '.join(locked)}: locked at neutral"
     if log.ignored:
         yield f"{log.source}: {len(log.ignored)} columns ignored: {_some(log.ignored, 8)}"
-    if unused := [c for c in log.columns if c.startswith(("sensor.", "plate."))]:
-        yield f"{log.source}: {len(unused)} columns of sensors and plates are not used: {_some(unused, 1)}"
 
 
 def _some(names: Iterable[str], most: int) -> str:

@@ -45,7 +45,7 @@ TopicOption = Annotated[
 
 BaseKind = Literal["auto", "fixed", "floating"]
 EquationKind = Literal["auto", "joint", "base", "full", "contact-free"]
-MethodKind = Literal["lmi", "least-squares"]
+MethodKind = Literal["lmi", "least-squares", "linear", "mata"]
 PriorKind = Literal["cad", "box", "none"]
 RegularisationKind = Literal["quadratic", "entropic"]
 NullSpaceKind = Literal["structure", "data"]
@@ -84,6 +84,10 @@ def identify(
         tuple[float, float, float] | None, typer.Option(metavar="X Y Z", help="m/s², of a tilted fixed base.")
     ] = None,
     validate: Annotated[list[Path] | None, typer.Option(metavar="LOG", help="Held-out log; may be repeated.")] = None,
+    hold_out: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Hold every third S seconds of each log out of the fit, and predict them."),
+    ] = None,
     mapping: MappingOption = None,
     topic: TopicOption = None,
     as_json: JsonOption = False,
@@ -100,13 +104,77 @@ def identify(
         filter=Filter(
             _positive("--cutoff", cutoff), _positive("--kinematics-cutoff", kinematics_cutoff), delay=delay
         ),
-        gravity=gravity,
+        gravity=gravity, hold_out=hold_out,
     )  # fmt: skip
     inputs = [*logs, *(validate or []), *([mapping] if mapping else [])]
     refuse_overwriting(out, [*inputs, *([Path(robot)] if Path(robot).exists() else [])])
     chosen = _topics(topic)
     given, held_out = _bags(logs, chosen), _bags(validate or [], chosen)
     _run_identify(robot, given, options, held_out, out, as_json, mapping)
+
+
+@app.command()
+def load(
+    robot: RobotArgument,
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG…", help="Logs of the robot with the load.")],
+    on: Annotated[str, typer.Option(metavar="LINK", help="The link that carries the load.")],
+    out: OutOption,
+    empty: Annotated[
+        list[Path] | None, typer.Option(metavar="LOG", help="Log without the load, fitted along; may be repeated.")
+    ] = None,
+    earlier: Annotated[
+        Path | None, typer.Option("--from", metavar="DIR", help="What `identify` found without the load.")
+    ] = None,
+    base: Annotated[BaseKind, typer.Option(help="Whether the base moves.")] = "auto",
+    equations: Annotated[EquationKind, typer.Option(help="Which rows to use.")] = "auto",
+    friction: Annotated[
+        FrictionKind, typer.Option(help="Joint terms identified along; with --from, those of the estimate.")
+    ] = "none",
+    feet: Annotated[
+        list[str] | None, typer.Option(metavar="F,…", help="Frames that may touch; also F:point:RADIUS, F:surface.")
+    ] = None,
+    lock: Annotated[list[str] | None, typer.Option(metavar="J=Q", help="Hold a joint at a value (rad or m).")] = None,
+    repair_prior: Annotated[bool, typer.Option(help="Make unphysical bodies of the description physical.")] = False,
+    robust: Annotated[bool, typer.Option(help="Let outliers count less (Huber loss).")] = False,
+    delay: Annotated[
+        float, typer.Option(metavar="S", help="Seconds by which torques come after the motion (`check` measures it).")
+    ] = 0.0,
+    validate: Annotated[
+        list[Path] | None, typer.Option(metavar="LOG", help="Held-out log with the load; may be repeated.")
+    ] = None,
+    mapping: MappingOption = None,
+    topic: TopicOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Weigh an unknown load on a link: writes load.json, the estimate it rests on, and a report."""
+    from steelyard.load import load_text, weigh_load
+    from steelyard.plan import Options
+    from steelyard.samples import Filter
+    from steelyard.write.results import refuse_overwriting, write_results
+
+    options = Options(
+        base=base, equations=equations, friction=friction, feet=_listed(feet), lock=_locks(lock),
+        repair_prior=repair_prior, robust=robust, filter=Filter(delay=delay),
+    )  # fmt: skip
+    inputs = [*logs, *(empty or []), *(validate or []), *([mapping] if mapping else [])]
+    inputs += [earlier / "estimate.json" if earlier.is_dir() else earlier] if earlier else []
+    refuse_overwriting(out, [*inputs, *([Path(robot)] if Path(robot).exists() else [])])
+    chosen = _topics(topic)
+    with shown_progress() as progress:
+        result = weigh_load(
+            robot, _bags(logs, chosen), on, options, empty=_bags(empty or [], chosen), earlier=earlier,
+            validate=_bags(validate or [], chosen), mapping=mapping, progress=progress,
+            command=shlex.join(["steelyard", *sys.argv[1:]]),
+            save_problem=out.resolve().with_name(out.resolve().name + ".problem.npz"),
+        )  # fmt: skip
+        progress("writing")
+        files = write_results(result, out)
+    if as_json:
+        print(load_text(result), end="")
+    else:
+        print_bodies(result)
+        print_end(result, files)
+    raise typer.Exit(result.estimate.exit_code)
 
 
 @app.command()

@@ -9,12 +9,13 @@ projector P = 1 − Jᵀ(JJᵀ)⁺J depends on the posture alone, smoothly as lo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from steelyard.errors import Finding, UsageError
+from steelyard.missing import Missing
 from steelyard.read.description import Shape
 from steelyard.robot import Frame, Robot
 
@@ -55,7 +56,7 @@ def foot(robot: Robot, text: str) -> Foot:
     link = robot.description.links[frame.link]
     place = robot.frames[frame.link].placement
     ball = _ball(link.collision or link.visual, np.linalg.inv(place) @ frame.placement)
-    if kind == "surface" or (kind is None and ball is None and robot.joints_above(frame.joint) >= 6):
+    if kind == "surface" or (kind is None and ball is None and len(robot.joints_above(frame.joint)) >= 6):
         return Foot(frame, True, 0.0, frame.placement[:3, 3])
     if radius is not None or ball is None:
         return Foot(frame, False, radius or 0.0, frame.placement[:3, 3])
@@ -81,13 +82,32 @@ def _radius(text: str, given: str) -> float:
     return radius
 
 
-def jacobian(robot: Robot, data: object, feet: Sequence[Foot], up: Array | None) -> Array:
-    """(Σ forces, nv) Jacobian of all feet in base axes; joint Jacobians and placements are in ``data``."""
+def jacobian(
+    robot: Robot,
+    data: object,
+    feet: Sequence[Foot | Missing],
+    up: Array | None,
+    plates: Mapping[str, Array] | None = None,
+) -> Array:
+    """(Σ forces, nv) Jacobian of all unknown forces in base axes; joint Jacobians and placements are in ``data``.
+
+    ``plates``: column → (4, 4) pose in base axes of the force plates among them, which push the base as far as its own
+    equations can tell.
+    """
     import pinocchio as pin
 
     blocks = []
     for f in feet:
-        J = pin.getJointJacobian(robot.model, data, f.frame.joint, pin.ReferenceFrame.WORLD)
+        joint = 1 if f.frame is None else f.frame.joint
+        J = pin.getJointJacobian(robot.model, data, joint, pin.ReferenceFrame.WORLD)
+        if isinstance(f, Missing):
+            if f.frame is None:
+                assert plates is not None
+                at = plates[f.column]
+            else:
+                at = (data.oMi[joint] * pin.SE3(f.frame.placement)).homogeneous  # type: ignore[attr-defined]
+            blocks.append(f.directions(at, up).T @ J)
+            continue
         if f.surface:
             blocks.append(J)
             continue
@@ -107,8 +127,11 @@ class FreeRows:
     coordinates: tuple[int, ...]  # indices of generalised coordinates; as many as there are rows
 
     @classmethod
-    def choose(cls, J: Array) -> FreeRows:
-        """Choose from some postures' Jacobians (T, c, n): the base first, then what is least tied to the feet."""
+    def choose(cls, J: Array, lead: int = 6) -> FreeRows:
+        """Choose from some postures' Jacobians (T, c, n): the base first, then what is least tied to the feet.
+
+        ``lead``: how many of the first coordinates are the base's.
+        """
         _, s, Vt = np.linalg.svd(J)
         rank = int(np.max(np.sum(s > 1e-9 * s[:, :1], axis=1)))
         B = Vt[:, rank:]
@@ -117,8 +140,8 @@ class FreeRows:
         for _ in range(n - rank):  # pivoted Cholesky of the mean projector
             left = np.diag(P).copy()
             left[chosen] = -1
-            base = [i for i in range(min(6, n)) if left[i] > REGULAR**2]
-            pivot = base[0] if base else int(np.argmax(left))
+            base = [i for i in range(min(lead, n)) if left[i] > REGULAR**2]
+            pivot = base[int(np.argmax(left[base]))] if base else int(np.argmax(left))
             chosen.append(pivot)
             P = P - np.outer(P[:, pivot], P[pivot]) / P[pivot, pivot]
         return cls(rank, tuple(sorted(chosen)))
@@ -132,7 +155,7 @@ class FreeRows:
         """
         B = np.linalg.svd(J)[2][:, self.rank :]
         U, s, Vt = np.linalg.svd(B[:, :, self.coordinates])
-        N = np.asarray(Vt.mT @ U.mT @ B)
+        N = np.asarray((U @ Vt).transpose(0, 2, 1) @ B)
         singular = np.flatnonzero(s.min(axis=1, initial=1.0) <= REGULAR)
         turned = 0 if before is not None else int(singular[0]) if singular.size else len(N)
         last = before if turned == 0 else N[turned - 1]

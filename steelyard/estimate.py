@@ -36,6 +36,7 @@ class BodyEstimate:
     prior: Array  # (10,) what was believed before
     prior_std: Array  # (10,)
     free: bool = True  # False: held exactly at the description
+    carrier: str | None = None  # of a load: the link that carries it, in whose axes its parameters are
 
     @property
     def consistent(self) -> bool:
@@ -66,12 +67,39 @@ class BodyEstimate:
 
 
 @dataclass(frozen=True)
+class SensorEstimate:
+    """Offsets of one force–torque sensor, fx … mz; None for a component that was not measured."""
+
+    offset: tuple[float | None, ...]  # (6,) N, N·m: reading = truth + offset
+    std: tuple[float | None, ...]  # (6,) posterior
+    verdicts: tuple[Verdict | None, ...]  # (6,)
+
+
+@dataclass(frozen=True)
 class Total:
     """Mass of the whole robot, which a floating base can tell even where single links stay open."""
 
     mass: float  # kg
     std: float
     verdict: Verdict
+    above: Total | None = None  # of all that is above sensors whose lower part touches something
+
+    def as_json(self) -> dict[str, Any]:
+        """The entry ``total``."""
+        whole = {"mass": self.mass, "std": self.std, "verdict": self.verdict}
+        return whole if self.above is None else {**whole, "above_sensors": self.above.as_json()}
+
+    def __str__(self) -> str:
+        text = f"{self.mass:.2f} ± {1.96 * self.std:.2g} kg ({self.verdict})"
+        return text if self.above is None else f"{text}, of which {self.above} above the sensors"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Where no drive gain is known, masses and gains are known as ratios; their common scale is the description's."""
+
+    doubt: float  # standard deviation of its logarithm, by the prior
+    load_std: float | None = None  # kg, of the load's mass if the description's scale were exact
 
 
 @dataclass(frozen=True)
@@ -93,10 +121,15 @@ class Estimate:
     provenance: Mapping[str, Any]
     notices: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()  # bodies whose mass no motion could tell from these equations
+    blind: str = ""  # what is measured, where that can never tell one body from another: "vertical force alone"
     advice: str = ""
     total: Total | None = None
     truth: Mapping[str, Array] = field(default_factory=dict)  # body → (10,), in simulations
     locked: Mapping[str, float] = field(default_factory=dict)  # joints held at a value, rad or m
+    loads: tuple[BodyEstimate, ...] = ()
+    scale: Scale | None = None
+    sensors: Mapping[str, SensorEstimate] = field(default_factory=dict)
+    motors: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)  # coupled ones
 
     def body(self, name: str) -> BodyEstimate:
         """One body by its name."""
@@ -115,7 +148,7 @@ class Estimate:
     @property
     def consistent(self) -> bool:
         """Whether every body is physical."""
-        return all(b.consistent for b in self.bodies)
+        return all(b.consistent for b in (*self.bodies, *self.loads))
 
     @property
     def trusted(self) -> bool:
@@ -133,37 +166,54 @@ class Estimate:
         """0, or 4: an inconsistent body, a failed certificate, or no identified base parameter."""
         return 0 if self.consistent and self.certificate.holds and self.base_identified > 0 else 4
 
+    @property
+    def _measured(self) -> str:
+        return "force" if self.equations == "base" else "torque"
+
     def sentence(self) -> str:
         """One sentence: trusted or not, why, what motion would help."""
         parts = []
         if not self.consistent:
-            bad = [b.name for b in self.bodies if not b.consistent]
-            parts.append(f"{len(bad)} of {len(self.bodies)} bodies are not physical ({_some(bad)}): use --method lmi")
+            everything = (*self.bodies, *self.loads)
+            bad = [b.name for b in everything if not b.consistent]
+            parts.append(f"{len(bad)} of {len(everything)} bodies are not physical ({_some(bad)}): use --method lmi")
         if not self.certificate.holds:
             parts.append("the solver's answer could not be proved")
         if self.base_identified == 0:
             parts.append("the data know no base parameter to a tenth of its size")
         if self.unexplained >= UNEXPLAINED:
-            parts.append(f"{100 * self.unexplained:.2g} % of the measured torque is not explained")
+            parts.append(f"{100 * self.unexplained:.2g} % of the measured {self._measured} is not explained")
         if parts:
             head = "Not to be trusted: " + "; ".join(parts)
         else:
+            come = "comes" if self.base_identified == 1 else "come"
             head = (
                 f"Trusted: every body is physical, and {self.base_identified} of {self.base_count} base parameters "
-                "come from the data"
+                f"{come} from the data"
             )
         scores = [s.relative for s in self.validation.values() if s.relative is not None]
         if scores:
-            head += f"; held-out torque is predicted to {100 * max(scores):.2g} %"
+            head += f"; held-out {self._measured} is predicted to {100 * max(scores):.2g} %"
         if self.total is not None:
-            weight = f"{self.total.mass:.2f} ± {1.96 * self.total.std:.2g} kg"
-            head += f"; the whole robot weighs {weight} ({self.total.verdict})"
+            head += f"; the whole robot weighs {self.total}"
+        for load in self.loads:
+            head += f"; the load on {load.carrier} weighs {load.mass:.3g} ± {1.96 * load.std[0]:.2g} kg"
+            head += "" if self.scale else f" ({load.verdict.mass})"
+        if self.scale is not None:
+            said = f", give or take {100 * 1.96 * self.scale.doubt:.0f} %, since no drive gain is known"
+            head += f"; ratios of masses come from the data, their common scale from the description{said}"
         free = [b for b in self.bodies if b.free]
+        if len(free) < len(self.bodies):
+            which = "the robot was" if not free else f"{len(self.bodies) - len(free)} bodies were"
+            head += f"; {which} held exactly as described, and any error in that is in the answer"
         by_structure = [b.name for b in free if b.verdict.mass == "prior" and b.name in self.hidden]
         by_motion = [b.name for b in free if b.verdict.mass == "prior" and b.name not in self.hidden]
         if by_structure:
             which = "any single body" if len(by_structure) == len(free) else _some(by_structure)
-            head += f"; the mass of {which} is the prior's share, since no motion shows it apart from its neighbours"
+            why = "since no motion shows it apart from its neighbours"
+            if self.blind:
+                why = f"since {self.blind} cannot tell one body from another"
+            head += f"; the mass of {which} is the prior's share, {why}"
         if by_motion:
             head += f"; the mass of {_some(by_motion)} is the prior's, since this motion does not show it"
         return head + (f". {self.advice}" if self.advice else "") + "."
@@ -178,7 +228,8 @@ class Estimate:
             "bodies_welded": {b.name: list(b.links) for b in self.bodies},
             "links": {b.name: b.as_json() for b in self.bodies},
             "joints": {j: dict(terms) for j, terms in self.joints.items()},
-            "sensors": {},
+            **({"motors": {j: dict(terms) for j, terms in self.motors.items()}} if self.motors else {}),
+            "sensors": {name: {k: list(v) for k, v in vars(s).items()} for name, s in self.sensors.items()},
             "base_parameters": {
                 "count": self.base_count,
                 "condition": self.base_condition if math.isfinite(self.base_condition) else None,
@@ -191,16 +242,24 @@ class Estimate:
             "information": "information.npz",
             "provenance": dict(self.provenance),
             "verdict": {"sentence": self.sentence(), "trusted": self.trusted},
-            "total": vars(self.total) if self.total else None,
+            "total": self.total.as_json() if self.total else None,
             "prior": {b.name: {"parameters": b.prior.tolist(), "std": b.prior_std.tolist()} for b in self.bodies},
             "truth": {name: {"parameters": p.tolist()} for name, p in self.truth.items()} or None,
             "locked": dict(self.locked),
+            "loads": [load_json(b) for b in self.loads],
+            "scale": vars(self.scale) if self.scale else None,
             "notices": list(self.notices),
         }
 
     def to_json(self) -> str:
         """Text of ``estimate.json``."""
         return json.dumps(self.as_json(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def load_json(load: BodyEstimate) -> dict[str, Any]:
+    """The entry under ``loads``: everything in the axes of the link that carries it."""
+    entry = {"link": load.carrier, **load.as_json()}
+    return {**entry, "shapes": []}
 
 
 def read_estimate(path: Path) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from steelyard.read.description import Link, Shape
 Array = np.ndarray
 Box = tuple[Array, Array]  # lower and upper corner, (3,) m each
 
+DENSEST = 7850.0  # kg/m³, steel: a body without shapes is at least as large as its mass in it
+
 _CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 
 
@@ -31,10 +33,15 @@ def link_box(link: Link, placement: Array) -> Box | None:
 
 
 def inertia_box(parameters: Array) -> Box:
-    """Box around the uniform cuboid that has these ten parameters, in the body's axes."""
-    _, com, _ = inertia.unpack(parameters)
+    """Box around the uniform cuboid that has these ten parameters, in the body's axes.
+
+    Where that is smaller than the body could be (no inertia was filled in) it is a cube of its mass in steel.
+    """
+    mass, com, _ = inertia.unpack(parameters)
     w, V = np.linalg.eigh(inertia.density_covariance(parameters))
     half = np.abs(V) @ np.sqrt(3 * np.maximum(w, 0))
+    least = np.full(3, 0.5 * np.cbrt(mass / DENSEST))
+    half = half if np.linalg.norm(half) > np.linalg.norm(least) else least
     return com - half, com + half
 
 

@@ -8,7 +8,7 @@ relative standard deviations of the directions they belong to.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -16,8 +16,12 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from steelyard import inertia
+from steelyard.contact import Foot
 from steelyard.information import Information
+from steelyard.missing import Missing
 from steelyard.noise import Noise, huber
+from steelyard.plate import Plate
+from steelyard.quaternion import rotations
 from steelyard.regressor import Block, Columns, Equations, Rows
 from steelyard.robot import Robot
 from steelyard.samples import Segment
@@ -91,15 +95,29 @@ class Subspace:
         return float(np.linalg.norm(g - self.V @ (self.V.T @ g)) / length) if length > 0 else 1.0
 
 
-def structural(robot: Robot, columns: Columns, equations: Equations, scale: Array, seed: int = 0) -> Subspace:
-    """Row space of random, rich motion: what the structure alone allows to be seen.
+def structural(
+    robot: Robot,
+    columns: Columns,
+    equations: Equations,
+    scale: Array,
+    unknown: Sequence[Foot | Missing] = (),
+    seed: int = 0,
+) -> Subspace:
+    """Row space of random, rich motion: what structure and sensors alone allow to be seen.
 
-    Feet are left out: contact forces can only hide, and ``contact-free`` rows see what base rows see.
+    Feet among the ``unknown`` forces are left out where there is no sensor inside the robot: they can only hide, and
+    ``contact-free`` rows see what base rows see. What wrenches do not measure does limit it: vertical force alone never
+    shows an inertia. So does what touches below a sensor, which hides the part between.
     """
     rng = np.random.default_rng(seed)
-    each = 6 if equations in ("base", "contact-free") else max(len(robot.joints), 1)  # equations a sample, at least
-    rows = max(2, int(2 * np.ceil(columns.n / each)))
-    J = len(robot.joints)
+    hiding = [u for u in unknown if isinstance(u, Missing) or robot.sensors]
+    J, lead = len(robot.joints), 6 if robot.floating else 0
+    kind = equations
+    if equations == "contact-free":
+        kind = "full" if columns.joint_terms or hiding else "base"
+    each = {"joint": J, "base": lead, "full": lead + J}[kind] + len(robot.readings)  # equations a sample, at least
+    each -= sum(u.forces for u in hiding)
+    rows = max(2, int(2 * np.ceil(columns.n / max(each, 1))))
     segment = Segment(
         time=np.arange(rows, dtype=float),
         rate=1.0,
@@ -111,17 +129,35 @@ def structural(robot: Robot, columns: Columns, equations: Equations, scale: Arra
         gyro=rng.normal(size=(rows, 3)) if robot.floating else None,
         alpha=3 * rng.normal(size=(rows, 3)) if robot.floating else None,
         acc=5 * rng.normal(size=(rows, 3)) if robot.floating else None,
-        up=None,
+        up=_unit(rng.normal(size=(rows, 3))) if robot.floating else None,
         wrench={},
+        plates={
+            m.column.removeprefix("plate."): _somewhere(rng, rows)
+            for m in hiding
+            if isinstance(m, Missing) and m.frame is None
+        },
     )
-    kind: Equations = "base" if equations == "contact-free" and not columns.joint_terms else equations
-    if kind == "contact-free":
-        kind = "full"
-    stack = Rows(robot, [segment], columns, kind)
+    segments = [segment, replace(segment, loaded=True)] if any(b.carrier for b in robot.bodies) else [segment]
+    stack = Rows(robot, segments, columns, kind, hiding)
+    bodies = 10 * len(columns.bodies)
     info = Information.none(columns.n)
     for block in stack:
+        for k, (joint, term) in enumerate(columns.joint_terms, bodies):
+            if term == "gain" and stack.free is None:  # a current is what the motion needs: the common scale is unseen
+                row = stack.names.index(joint)
+                block.Y[:, row, k] = -block.Y[:, row, :bodies] @ robot.prior
         info = info.extend(block.Y.reshape(-1, columns.n), block.target.ravel())
     return Subspace.of(info.R, scale)
+
+
+def _somewhere(rng: np.random.Generator, samples: int) -> Plate:
+    pose = np.tile(np.eye(4), (samples, 1, 1))
+    pose[:, :3, :3], pose[:, :3, 3] = rotations(rng.normal(size=(samples, 4))), rng.normal(size=(samples, 3))
+    return Plate(pose, np.zeros((samples, 6)))
+
+
+def _unit(vectors: Array) -> Array:
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)
@@ -185,9 +221,20 @@ class BaseParameter:
     identified: bool  # std below 10 % of the combination's natural size
 
 
-def base_parameters(space: Subspace, unc: Uncertainty, theta: Array, names: Sequence[str]) -> tuple[BaseParameter, ...]:
-    """All base parameters of the data, in the order of their leaders."""
+def base_parameters(
+    space: Subspace, unc: Uncertainty, theta: Array, names: Sequence[str], sums: Sequence[Array] = ()
+) -> tuple[BaseParameter, ...]:
+    """All base parameters of the data, in the order of their leaders.
+
+    ``sums``: with a meaning of their own (the robot's mass). The first that lies in the row space stands in for the
+    base parameter that the first of its terms leads, which gives a basis as well.
+    """
     pivots, Z = space.composition
+    whole = next((g for g in sums if space.outside(g) < ROW_SPACE), None)
+    if whole is not None:
+        first = min((k for k, p in enumerate(pivots) if whole[p] != 0), key=lambda k: pivots[k])
+        pivots, Z = pivots.copy(), Z.copy()
+        pivots[first], Z[first] = np.flatnonzero(whole)[0], whole
     found = []
     for k in np.argsort(pivots):
         std = float(np.linalg.norm(Z[k] @ unc.data_root))

@@ -1,55 +1,36 @@
-"""The main job, end to end: a robot and logs in, parameters with verdicts out.
-
-Reweighting goes back to the samples and lives here, outside the solvers, which see only ``Information``.
-"""
+"""The main job, end to end: a robot and logs in, parameters with verdicts out."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from steelyard import inertia, noise
-from steelyard import prior as priors
+from steelyard import judge
 from steelyard.errors import Finding, UsageError
-from steelyard.estimate import BodyEstimate, Estimate, Total
-from steelyard.gains import drive_gains, with_gains
-from steelyard.identifiable import (
-    CERTAIN,
-    ROW_SPACE,
-    BodyVerdict,
-    Subspace,
-    Uncertainty,
-    base_parameters,
-    body_verdict,
-    long_run_covariance,
-    structural,
-    uncertainty,
-)
+from steelyard.estimate import Estimate
+from steelyard.fit import Progress, fit
+from steelyard.gains import as_torques, with_gains
+from steelyard.holdout import HoldOut, Training
+from steelyard.identifiable import base_parameters
 from steelyard.information import Information
 from steelyard.log import Log
 from steelyard.plan import Options, Plan, make_plan
 from steelyard.read.description import Description, read_description
 from steelyard.read.mapping import ColumnMap, read_mapping
 from steelyard.read.table import read_log
-from steelyard.regressor import Block, Columns, Rows
+from steelyard.regressor import Columns, Rows
 from steelyard.report.series import Series
 from steelyard.robot import Robot
 from steelyard.samples import Filter, prepare
-from steelyard.solve.methods import solve
-from steelyard.validate import Score, pooled, score
+from steelyard.validate import Score, pooled, predict
 
 Array = np.ndarray
-Progress = Callable[[str], None]
-
-UNEXPLAINED = 0.05  # filtered relative error beyond which friction is suspected
-THIN = 100.0  # times the margin of consistency: bodies closer to it are named
-CACHE_BYTES = 400e6  # rows are kept in memory up to this size, and made again at every pass beyond it
 
 
 @dataclass(frozen=True)
@@ -75,10 +56,12 @@ def identify(
     command: str = "",
     progress: Progress = lambda _: None,
     save_problem: Path | None = None,
+    earlier: Information | None = None,
 ) -> Identification:
     """Identify the inertial parameters of a robot from logs of its motion.
 
-    ``mapping`` tells how to read the logs that are given as files, those to validate with included.
+    ``mapping`` tells how to read the logs that are given as files, those to validate with included. ``earlier`` is
+    information about parameters of the same names, from other logs.
     """
     options = options or Options()
     progress("reading")
@@ -89,74 +72,74 @@ def identify(
     plan = make_plan(description, [*fit_logs, *held_out], options)
     filter = options.filter.for_logs(fit_logs)
     notices = list(plan.notices)
-    gains: dict[str, float] = {}
-    if any(term == "gain" for _, term in plan.columns.joint_terms):
-        progress("finding drive gains")
-        gains = drive_gains(plan, fit_logs, filter, priors.make(plan.robot, plan.columns, options.prior))
-        fit_logs, held_out = [with_gains(log, gains) for log in fit_logs], [with_gains(log, gains) for log in held_out]
-        plan = make_plan(description, [*fit_logs, *held_out], options)
-        shown = ", ".join(f"{j} {k:.3g}" for j, k in gains.items())
-        notices.append(f"drive gains not given, taken as {shown} N·m/A; their overall scale is the description's")
 
     progress("filtering")
-    rows_of = []
+    segments_of = []
     for log in (*fit_logs, *held_out):
         segments, remarks = prepare(plan.robot, log, filter, torques=plan.equations != "base")
         notices += remarks
-        rows_of.append(segments)
+        segments_of.append(segments)
     everything = Rows(
-        plan.robot, [s for segments in rows_of[: len(fit_logs)] for s in segments], plan.columns, plan.equations,
+        plan.robot, [s for segments in segments_of[: len(fit_logs)] for s in segments], plan.columns, plan.equations,
         plan.feet, filter,
     )  # fmt: skip
+    rows_of = [
+        Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter, everything.free)
+        for segments in segments_of
+    ]
+    holds = [*(HoldOut.of(log, options.hold_out) for log in fit_logs), *(None for _ in held_out)]
+    training = Training(list(zip(rows_of, holds, strict=True))[: len(fit_logs)])
 
-    progress("weighing rows")
-    names = plan.columns.names
-    prior = priors.make(plan.robot, plan.columns, options.prior)
-    blocks = _cached(everything)
-    contact_free = plan.equations == "contact-free"
-    model, info = noise.estimate(blocks, names, prior.information, full=contact_free, robust=options.robust)
-
-    progress("solving")
-    theta, proof, free = solve(plan, info, prior, options, save_problem)
-
-    progress("judging")
-    known = np.setdiff1d(np.arange(plan.columns.n), free)
-    seen = info.given(known, theta[known])
-    space = Subspace.of(seen.R, prior.scale[free])
-    meat = long_run_covariance(_reduced(blocks, free, known, theta), model, theta[free], space, options.robust)
-    pulled = options.method != "least-squares"
-    unc = uncertainty(space, seen, meat, prior.K[np.ix_(free, free)], pulled=pulled)
+    found = fit(plan, training, options, earlier=earlier, progress=progress, save=save_problem)
+    theta, free, unc, drives = found.theta, found.free, found.uncertainty, found.drives
 
     progress("validating")
-    scores, series = [], []
-    for k, (log, segments) in enumerate(zip((*fit_logs, *held_out), rows_of, strict=True)):
-        rows = Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter, everything.free)
-        one, drawn = score(rows, theta, log, "fit" if k < len(fit_logs) else "validation")
-        scores.append(one)
-        series.append(drawn)
+    gains = drives.named() if drives is not None else {}
+    notices += judge.about_gains(gains, drives)
+    logs_of = [*fit_logs, *held_out]
+    columns, driven = _without_gains(plan.columns)
+    if drives is not None:
+        logs_of = [with_gains(log, gains) for log in logs_of]
+        segments_of = [[as_torques(s, plan.robot.joints, gains) for s in segments] for segments in segments_of]
+        rows_of = [
+            Rows(plan.robot, segments, columns, plan.equations, plan.feet, filter, everything.free)
+            for segments in segments_of
+        ]
+    scores = _scores(rows_of, theta[driven], logs_of, holds, len(fit_logs))
+    explained = pooled([s for s, drawn in scores if drawn.role == "fit"])
 
+    bodies = judge.bodies(plan, found.prior, theta, free, unc)
+    masses = judge.weighed_masses(plan) if plan.robot.floating else []
+    names = [plan.columns.names[i] for i in free]
     estimate = Estimate(
         robot=plan.robot.name,
         method=options.method,
         equations=plan.equations,
-        bodies=_bodies(plan, prior, theta, free, unc),
-        joints=_joints(plan.columns, theta, gains),
-        base=base_parameters(space, unc, theta[free], [names[i] for i in free]),
-        base_condition=space.condition,
-        rows=info.rows,
-        objective=0.5 * info.cost(theta),
-        fit=pooled(scores[: len(fit_logs)]),
-        validation={log.source: s for log, s in zip(held_out, scores[len(fit_logs) :], strict=True)},
-        certificate=proof,
+        bodies=tuple(b for b in bodies if b.carrier is None),
+        joints=judge.joints(plan.columns, theta, gains),
+        base=base_parameters(found.space, unc, theta[free], names, [g[free] for g in masses]),
+        base_condition=found.space.condition,
+        rows=found.information.rows,
+        objective=0.5 * found.information.cost(theta),
+        fit=explained,
+        validation={drawn.log: s for s, drawn in scores if drawn.role == "validation"},
+        certificate=found.certificate,
         provenance=_provenance(description, [*fit_logs, *held_out], command, filter, options),
-        notices=tuple(dict.fromkeys(notices + _thin(plan, theta))),
-        hidden=_hidden(plan, prior),
-        advice=_advice(plan, unc, prior, free, pooled(scores[: len(fit_logs)])),
-        total=_total(plan, theta, free, unc) if plan.robot.floating else None,
+        notices=tuple(dict.fromkeys(notices + judge.thin(plan, theta))),
+        hidden=judge.hidden(plan, found.prior),
+        blind=judge.blind(plan, everything),
+        advice=judge.advice(plan, unc, found.prior, free, explained),
+        total=judge.total(masses, theta, free, unc) if masses else None,
         truth=_truth(plan, fit_logs[0], truth),
         locked=dict(plan.robot.locked),
+        loads=tuple(b for b in bodies if b.carrier is not None),
+        scale=judge.scale(plan, unc, drives),
+        sensors=judge.sensors(plan, found.prior, theta, free, unc),
+        motors=judge.motors(plan.columns, theta),
     )
-    return Identification(estimate, plan.robot, plan.columns, theta, info, tuple(series))
+    return Identification(
+        estimate, plan.robot, plan.columns, theta, found.information, tuple(drawn for _, drawn in scores)
+    )
 
 
 def _refuse_training_logs(fit: Sequence[Log], held_out: Sequence[Log]) -> None:
@@ -173,87 +156,26 @@ def _log(item: str | Path | Log, mapping: ColumnMap | None) -> Log:
     return item if isinstance(item, Log) else read_log(item, mapping)
 
 
-def _cached(rows: Rows) -> list[Block] | Rows:
-    """All blocks in a list where they fit in memory."""
-    kept, size = [], 0.0
-    for block in rows:
-        kept.append(block)
-        size += block.Y.nbytes
-        if size > CACHE_BYTES:
-            return rows
-    return kept
-
-
-def _reduced(blocks: Any, free: Array, known: Array, theta: Array) -> Any:
-    """The same rows about the free parameters alone."""
-    for b in blocks:
-        yield Block(b.time, b.Y[:, :, free], b.target - b.Y[:, :, known] @ theta[known], b.first)
-
-
-def _bodies(plan: Plan, prior: priors.Prior, theta: Array, free: Array, unc: Uncertainty) -> tuple[BodyEstimate, ...]:
-    where = {int(i): k for k, i in enumerate(free)}
-    widths = prior.std
+def _scores(
+    rows_of: Sequence[Rows], theta: Array, logs: Sequence[Log], holds: Sequence[HoldOut | None], learned: int
+) -> list[tuple[Score, Series]]:
+    """Of the first ``learned`` logs, of what was held out of them, and of the other logs."""
     found = []
-    for name in plan.columns.bodies:
-        body, at = plan.robot.body(name), plan.columns.body(name)
-        std, data = np.zeros(10), tuple[float | None, ...]([None] * 10)
-        verdict = BodyVerdict("prior", "prior", "prior")
-        if at.start in where:
-            mine = slice(where[at.start], where[at.start] + 10)
-            unit = np.eye(len(free))[mine]
-            std = np.array([unc.std(g) for g in unit])
-            data = tuple(unc.std_data(g) for g in unit)
-            verdict = body_verdict(unc, mine, theta[at], body.size)
-        found.append(
-            BodyEstimate(name, body.links, theta[at], std, data, verdict, body.size, prior.mean[at], widths[at],
-                         at.start in where)
-        )  # fmt: skip
-    return tuple(found)
-
-
-def _joints(columns: Columns, theta: Array, gains: Mapping[str, float]) -> dict[str, dict[str, float | None]]:
-    terms = {(j, term): float(theta[k]) for k, (j, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies))}
-    terms |= {(joint, "gain"): gain for joint, gain in gains.items()}
-    joints: dict[str, dict[str, float | None]] = {}
-    for (joint, term), value in terms.items():
-        entry = joints.setdefault(joint, dict.fromkeys(("viscous", "coulomb", "armature", "offset", "gain")))
-        entry[term] = value
-    return joints
-
-
-def _hidden(plan: Plan, prior: priors.Prior) -> tuple[str, ...]:
-    """Bodies whose mass no motion could tell from these equations."""
-    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale)
-    unit = np.eye(plan.columns.n)
-    return tuple(b for b in plan.columns.bodies if possible.outside(unit[plan.columns.body(b).start]) >= ROW_SPACE)
-
-
-def _advice(plan: Plan, unc: Uncertainty, prior: priors.Prior, free: Array, fit: Score) -> str:
-    """What would tell more: joint friction that was left out, motion where the structure allows and the log is weak."""
-    unexplained = fit.relative_filtered or 0.0
-    said = ""
-    if unexplained > UNEXPLAINED and not plan.columns.joint_terms and plan.equations != "base":
-        said = f"Friction was left out and {100 * unexplained:.2g} % of the torque is unexplained: try --friction all. "
-    if len(free) < plan.columns.n:
-        return said[:-2]
-    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale)
-    pivots, Z = possible.composition
-    weak: dict[str, int] = {}
-    for p, z in zip(pivots, Z, strict=True):
-        std = unc.std_data(z)
-        if std is None or std >= CERTAIN * possible.size(z):
-            owner = plan.columns.names[p].rsplit(".", 1)[0]
-            weak[owner] = weak.get(owner, 0) + 1
-    if not weak:
-        return said[:-2]
-    movers = []
-    for owner in sorted(weak, key=lambda name: -weak[name])[:3]:
-        if owner in plan.columns.bodies:
-            joint = str(plan.robot.model.names[plan.robot.body(owner).joint])
-            movers.append("the base" if joint == "root_joint" else joint)
+    for k, (rows, log, hold) in enumerate(zip(rows_of, logs, holds, strict=True)):
+        whole = predict(rows, theta, log)
+        if hold is None:
+            found.append(whole.score("fit" if k < learned else "validation"))
         else:
-            movers.append(owner)
-    return f"{said}To learn more, move {', '.join(dict.fromkeys(movers))} faster and further"
+            found.append(whole.part(log.source, hold.left).score("fit"))
+            found.append(whole.part(hold.name, hold.held).score("validation"))
+    return found
+
+
+def _without_gains(columns: Columns) -> tuple[Columns, Array]:
+    """The columns once currents are torques, and where they were."""
+    terms = tuple(t for t in columns.joint_terms if t[1] != "gain")
+    gains = [k for k, (_, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies)) if term == "gain"]
+    return replace(columns, joint_terms=terms), np.setdiff1d(np.arange(columns.n), gains)
 
 
 def _truth(plan: Plan, log: Log, given: Mapping[str, Array] | None) -> dict[str, Array]:
@@ -261,29 +183,6 @@ def _truth(plan: Plan, log: Log, given: Mapping[str, Array] | None) -> dict[str,
     found = given or log.metadata.get("truth", {}).get("parameters", {})
     known = {name: np.asarray(p, float) for name, p in found.items() if name in plan.columns.bodies}
     return {name: p for name, p in known.items() if p.shape == (10,)}
-
-
-def _thin(plan: Plan, theta: Array) -> list[str]:
-    """Bodies that ended where physics does: flat, or with all their mass on a line."""
-    thin = []
-    for name in plan.columns.bodies:
-        p, size = theta[plan.columns.body(name)], plan.robot.body(name).size
-        if 0 <= inertia.min_eigenvalue(p) < THIN * inertia.MARGIN * size**2:
-            thin.append(name)
-    shown = ", ".join(thin)
-    return (
-        [f"at the edge of what is physical, as thin as a sheet: {shown}; do not take their inertia literally"]
-        if thin
-        else []
-    )
-
-
-def _total(plan: Plan, theta: Array, free: Array, unc: Uncertainty) -> Total:
-    g = np.zeros(plan.columns.n)
-    for name in plan.columns.bodies:
-        g[plan.columns.body(name).start] = 1.0
-    mass = float(g @ theta)
-    return Total(mass, unc.std(g[free]), unc.verdict(g[free], mass))
 
 
 def _provenance(
@@ -307,5 +206,5 @@ def _provenance(
         "seed": None,
         "filter": {**vars(filter), "kind": "symmetric Hamming low-pass of three periods, zero phase"},
         "options": {"prior": options.prior, "friction": options.friction, "robust": options.robust,
-                    "regularisation": options.regularisation},
+                    "regularisation": options.regularisation, "hold_out": options.hold_out},
     }  # fmt: skip

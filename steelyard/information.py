@@ -83,6 +83,11 @@ class Information:
         names = tuple(self.names[i] for i in free) if self.names else ()
         return Information(_triangle(np.column_stack([self.triangle[:, free], z]), len(free) + 1), self.rows, names)
 
+    def through(self, P: Array) -> Information:
+        """Information about x where the parameters are P x, P (n, k)."""
+        triangle = np.column_stack([self.triangle[:, :-1] @ P, self.triangle[:, -1]])
+        return Information(_triangle(triangle, P.shape[1] + 1), self.rows)
+
     def marginal(self, keep: Array) -> Information:
         """Information about the parameters ``keep`` alone, the others left free to fit.
 

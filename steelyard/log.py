@@ -10,7 +10,7 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -44,6 +44,7 @@ class Log:
     ignored: tuple[str, ...] = ()  # columns of the table that are none of the contract's
     notices: tuple[str, ...] = ()  # what was done to the table on its way in
     files: tuple[str, ...] = ()  # read along with the source: a mapping, further tables
+    loaded: bool = False  # whether the robot carried the unknown load
 
     @classmethod
     def from_columns(
@@ -144,6 +145,9 @@ def _metadata_findings(metadata: Mapping[str, Any], source: str) -> Iterator[Fin
     frame = metadata.get("imu_frame")
     if frame is not None and not isinstance(frame, str):
         yield Finding(f"{source}, metadata, imu_frame", f"is {frame!r}, not a name", "Name a frame of the robot")
+    if "transmission" in metadata:
+        yield from _transmission_findings(metadata["transmission"], f"{source}, metadata, transmission")
+    yield from _plate_findings(metadata.get("plates", {}), f"{source}, metadata, plates")
     gains = metadata.get("gains", {})
     if not isinstance(gains, Mapping):
         yield Finding(f"{source}, metadata, gains", f"is {gains!r}, not a table", "Give joint names with N·m/A each")
@@ -152,6 +156,44 @@ def _metadata_findings(metadata: Mapping[str, Any], source: str) -> Iterator[Fin
         number = isinstance(gain, int | float) and not isinstance(gain, bool)
         if not number or not np.isfinite(gain) or gain == 0:
             yield Finding(f"{source}, metadata, gains, {joint}", f"is {gain!r}", "Give a number other than 0, N·m/A")
+
+
+def _transmission_findings(given: Any, where: str) -> Iterator[Finding]:
+    joints, matrix = (given.get(key) if isinstance(given, Mapping) else None for key in ("joints", "matrix"))
+    named = isinstance(joints, list | tuple) and all(isinstance(j, str) for j in joints)
+    if joints is None or not named or len(set(joints)) < len(joints):
+        yield Finding(where, f"has joints {joints!r}", "List the names of joints, each once")
+        return
+    try:
+        M = np.asarray(matrix, float)
+    except (TypeError, ValueError):
+        M = np.full(1, np.nan)
+    if M.shape != (len(joints), len(joints)) or not np.isfinite(M).all() or not M.any(axis=1).all():
+        yield Finding(where, f"has matrix {matrix!r}", f"Give {len(joints)} × {len(joints)} numbers, no row of zeros")
+
+
+def _plate_findings(plates: Any, where: str) -> Iterator[Finding]:
+    if not isinstance(plates, Mapping):
+        yield Finding(where, f"is {plates!r}, not a table", "Give plate names with position and quaternion each")
+        return
+    for name, pose in plates.items():
+        if not isinstance(pose, Mapping):
+            yield Finding(f"{where}, {name}", f"is {pose!r}, not a table", "Give its position and quaternion")
+            continue
+        for key, components in (("position", "xyz"), ("quaternion", "xyzw")):
+            value, fix = pose.get(key), f"Give [{', '.join(components)}] in the world"
+            if not _numbers(value, len(components)):
+                yield Finding(f"{where}, {name}, {key}", "is missing" if value is None else f"is {value!r}", fix)
+            elif key == "quaternion" and abs((length := float(np.linalg.norm(list(value)))) - 1) > 0.05:
+                yield Finding(
+                    f"{where}, {name}, {key}", f"has length {length:.3g}", "Give a unit quaternion, scalar last"
+                )
+
+
+def _numbers(value: Any, count: int) -> TypeGuard[list[float]]:
+    if not isinstance(value, list | tuple) or len(value) != count:
+        return False
+    return all(isinstance(x, int | float) and not isinstance(x, bool) and np.isfinite(x) for x in value)
 
 
 def _partial(source: str, vector: str, missing: Iterable[str]) -> Finding:

@@ -107,8 +107,8 @@ def _from_residuals(
     y M yᵀ, M = root·rootᵀ. It is added back; without that short logs promise too narrow intervals.
     """
     errors = _runs((b.first, b.target - b.Y @ theta) for b in blocks)
-    longest = max(len(e) for e in errors)
-    lags = int(min(LAGS, max(longest // 32, 4), longest - 1))  # few where a log is short: each costs certainty
+    longest, total = max(len(e) for e in errors), sum(len(e) for e in errors)
+    lags = int(min(LAGS, max(total // 32, 4), longest - 1))  # few where logs are short: each costs certainty
     sums = _lost(blocks, root, lags, full)  # (lags + 1, C, C): Σ e_t e_{t+lag}ᵀ, what was lost first
     if robust:
         e = np.concatenate(errors)
@@ -135,8 +135,10 @@ def _lost(blocks: Iterable[Block], root: Array, lags: int, full: bool) -> Array:
         both = Q if block.first or not len(tail) else np.concatenate([tail, Q])
         start = len(both) - len(Q)
         for lag in range(lags + 1):
-            low = max(start - lag, 0)
-            early, late = both[low : len(both) - lag], both[low + lag :]
+            low, high = max(start - lag, 0), len(both) - lag
+            if high <= low:  # a run shorter than the lag
+                break
+            early, late = both[low:high], both[low + lag :]
             if full:
                 sums[lag] += np.einsum("tin,tjn->ij", early, late)
             else:

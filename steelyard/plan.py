@@ -15,13 +15,19 @@ from steelyard import prior as priors
 from steelyard.contact import Foot, foot
 from steelyard.errors import Finding, LogError, UsageError
 from steelyard.gains import needs_gain
-from steelyard.log import Log
+from steelyard.log import WRENCH, Log
+from steelyard.missing import Missing, unmeasured
+from steelyard.missing import notices as partly_measured
+from steelyard.motors import coupled, differing, motor_terms
+from steelyard.plate import plate_findings
 from steelyard.read.description import Description
 from steelyard.regressor import FRICTION, Columns, Equations
-from steelyard.robot import Base, Robot, build
+from steelyard.robot import Base, Robot, build, find_welds
 from steelyard.samples import Filter
+from steelyard.weight import weight_findings
 
-Method = Literal["lmi", "least-squares"]
+Method = Literal["lmi", "least-squares", "linear", "mata"]
+Friction = Literal["none", "viscous", "coulomb", "all"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,7 @@ class Options:
     prior: priors.Kind = "cad"
     regularisation: Literal["quadratic", "entropic"] = "quadratic"
     null_space: Literal["structure", "data"] = "structure"  # where least-squares takes Z from
-    friction: Literal["none", "viscous", "coulomb", "all"] = "none"
+    friction: Friction = "none"
     links: tuple[str, ...] = ()  # free bodies; () means all
     feet: tuple[str, ...] = ()
     lock: Mapping[str, float] = field(default_factory=dict)
@@ -42,6 +48,8 @@ class Options:
     robust: bool = False
     filter: Filter = field(default_factory=Filter)
     gravity: tuple[float, float, float] | None = None  # m/s², world axes, of a fixed base
+    load: str | None = None  # link that carries an unknown load in logs that are ``loaded``
+    hold_out: float | None = None  # s: every third block of this length is predicted, not learned from
 
     def __post_init__(self) -> None:
         hints = get_type_hints(Options)
@@ -55,6 +63,10 @@ class Options:
                 findings.append(Finding(f"lock {joint}", f"is {value}", "Give a number in rad or m"))
         if self.gravity is not None and not all(math.isfinite(g) for g in self.gravity):
             findings.append(Finding("gravity", f"is {self.gravity}", "Give three numbers in m/s²"))
+        if self.hold_out is not None and not 0 < self.hold_out < math.inf:
+            findings.append(
+                Finding(f"hold_out {self.hold_out}", "is no length of a block", "Give seconds, more than 0")
+            )
         if self.prior == "none" and self.regularisation == "entropic":
             findings.append(
                 Finding(
@@ -76,7 +88,7 @@ class Plan:
 
     robot: Robot
     equations: Equations
-    feet: tuple[Foot, ...]
+    feet: tuple[Foot | Missing, ...]  # and what wrenches do not measure: all forces that are projected out
     columns: Columns
     notices: tuple[str, ...]
 
@@ -97,31 +109,89 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
     ]
     if findings:
         raise LogError(findings)
+    if base == "fixed" and equations == "base":
+        notices.append("the equations are those of the force–torque sensors alone: no joint torque is used")
     if equations in ("full", "base"):
         findings = [
-            Finding(log.source, f"has no wrench at {', '.join(missing)}, though {logs[0].source} has",
+            Finding(log.source, f"has no {kind} at {', '.join(missing)}, though {logs[0].source} has",
                     "Give logs with the same force sensors, or name the feet")
             for log in logs
-            if (missing := sorted(set(logs[0].names("wrench")) - set(log.names("wrench"))))
+            for kind in ("wrench", "plate")
+            if (missing := sorted(set(logs[0].names(kind)) - set(log.names(kind))))
         ]  # fmt: skip
         if findings:
             raise LogError(findings)
+    plates = base == "floating" and equations == "base"
+    if plates:
+        if bad := [f for log in logs for f in (*plate_findings(log), *_counted_twice(log))]:
+            raise LogError(bad)
+    else:
+        notices += [f"{log.source}: plates are used in base equations alone, not in {equations} rows"
+                    for log in logs if log.names("plate")]  # fmt: skip
     if base == "floating" and options.gravity:
         raise UsageError(Finding("--gravity", "is for a fixed base: a floating one measures it", "Drop it"))
     lock |= dict.fromkeys(first.locked, 0.0)
     gravity = {"gravity": options.gravity} if options.gravity else {}
-    robot = build(description, base=base, lock=lock, repair=options.repair_prior, **gravity)
-    if bad := [f for log in logs for f in (*_frames(robot, log), *check.unit_findings(robot, log), *_silent(log))]:
+    sensors = _sensors(description, base, lock, logs)
+    robot = build(description, base=base, lock=lock, repair=options.repair_prior, sensors=sensors, **gravity)
+    bad = [f for log in logs for f in (*_frames(robot, log), *check.unit_findings(robot, log), *_silent(log))]
+    if bad := bad + list(differing(robot, logs)):
         raise LogError(bad)
+    if options.load is not None:
+        robot = robot.carrying(options.load)
     notices += [*robot.notices, *(n for log in logs for n in log.notices), *(n for m in matches for n in m.notices)]
-    feet = tuple(foot(robot, text) for text in options.feet)
-    if equations == "contact-free" and not feet:
-        feet = tuple(foot(robot, name) for name in logs[0].names("contact"))
-        notices.append("feet taken from the log's contact columns: " + ", ".join(f.frame.name for f in feet))
+    feet, remarks = _feet(robot, logs[0], equations, options.feet)
+    notices += remarks
+    unknown = unmeasured(robot, logs, base=plates)
+    notices += partly_measured(unknown)
+    if base == "floating" and equations in ("base", "full") and not feet:  # wrenches are all that holds the robot
+        weighed = [weight_findings(robot, log, unknown, plates=plates) for log in logs]
+        if wrong := [f for findings, _ in weighed for f in findings]:
+            raise LogError(wrong)
+        notices += [n for _, said in weighed for n in said]
     gains = [j for j in robot.joints if any(needs_gain(log, j) for log in logs)] if torques else []
-    terms = [(j, term) for j in robot.joints for term in FRICTION[options.friction]] if torques else []
-    terms += [(j, "gain") for j in gains]
-    return Plan(robot, equations, feet, Columns(tuple(b.name for b in robot.bodies), tuple(terms)), tuple(notices))
+    laws, motors = FRICTION[options.friction] if torques else (), coupled(robot, logs[0])
+    terms = [(j, law) for j in robot.joints for law in laws] + motor_terms(motors, laws) + [(j, "gain") for j in gains]
+    offsets = tuple((s.name, component) for s in robot.sensors for component in s.components)
+    columns = Columns(tuple(b.name for b in robot.bodies), tuple(terms), offsets, motors)
+    return Plan(robot, equations, (*feet, *unknown), columns, tuple(notices))
+
+
+def _feet(robot: Robot, log: Log, equations: Equations, given: Sequence[str]) -> tuple[tuple[Foot, ...], list[str]]:
+    """What may touch, with forces that nothing measures."""
+    if given:
+        return tuple(foot(robot, text) for text in given), []
+    contacts = [name for name in log.names("contact") if equations == "contact-free" or robot.sensors]
+    if equations != "contact-free":
+        contacts = [name for name in contacts if name not in log.names("wrench")]
+    if contacts:
+        names = ", ".join(contacts)
+        return tuple(foot(robot, name) for name in contacts), [f"feet taken from the log's contact columns: {names}"]
+    if not robot.floating:
+        return (), []
+    measured = [robot.frame(name).joint for name in log.names("wrench")]
+    open_ended = [s for s in robot.sensors if not any(j in list(robot.model.subtrees[s.joint]) for j in measured)]
+    if not open_ended:
+        return (), []
+    names = ", ".join(s.name for s in open_ended)
+    remark = f"the parts below {names} are taken to touch something, and nothing else: name the feet if that is not so"
+    return tuple(Foot(robot.frames[s.link], True, 0.0, np.zeros(3)) for s in open_ended), [remark]
+
+
+def _sensors(
+    description: Description, base: Base, lock: Mapping[str, float], logs: Sequence[Log]
+) -> dict[str, tuple[str, ...]]:
+    """Force–torque sensors and their measured components, the same in all logs, each in a weld."""
+    every = [{s: tuple(c for c in WRENCH if log.has(f"sensor.{s}.{c}")) for s in log.names("sensor")} for log in logs]
+    findings = []
+    for log, sensors in zip(logs, every, strict=True):
+        findings += find_welds(description, lock, sensors, base, log.source)[1]
+        if sensors != every[0]:
+            what = f"has other sensor columns than {logs[0].source}"
+            findings.append(Finding(log.source, what, "Give logs with the same sensor columns"))
+    if findings:
+        raise LogError(findings)
+    return every[0]
 
 
 def _frames(robot: Robot, log: Log) -> Iterator[Finding]:
@@ -136,6 +206,13 @@ def _frames(robot: Robot, log: Log) -> Iterator[Finding]:
             yield Finding(f"{log.source}, {column}", f"{frame!r} is not in {robot.name}", fix)
 
 
+def _counted_twice(log: Log) -> Iterator[Finding]:
+    if log.names("plate") and log.names("sensor"):
+        where = f"{log.source}, plate.{log.names('plate')[0]} and sensor.{log.names('sensor')[0]}"
+        what = "may tell the same force twice: nobody knows what stands on a plate"
+        yield Finding(where, what, "Leave the columns of one of the two out")
+
+
 def _silent(log: Log) -> Iterator[Finding]:
     driven = [c for c in log.columns if c.startswith(("tau.", "current."))]
     if driven and not any(np.any(log.columns[c]) for c in driven):
@@ -145,31 +222,43 @@ def _silent(log: Log) -> Iterator[Finding]:
 def _base_and_equations(description: Description, logs: Sequence[Log], options: Options) -> tuple[Base, Equations]:
     log = logs[0]
     inertial = any(c.startswith(("imu.", "base.")) for c in log.columns)
+    sensors = bool(log.names("sensor"))
     base: Base
     if options.base != "auto":
         base = options.base
     elif description.root == "world":
         base = "fixed"
     else:
-        base = "floating" if inertial or options.equations in ("base", "contact-free") else "fixed"
+        asked = options.equations == "contact-free" or (options.equations == "base" and not sensors)
+        base = "floating" if inertial or asked else "fixed"
     if options.equations != "auto":
         equations: Equations = options.equations
-        if base == "fixed" and equations != "joint":
+        if base == "fixed" and equations != "joint" and not (equations == "base" and sensors):
             raise UsageError(
                 Finding(f"--equations {equations}", "needs a floating base", "Use joint, or --base floating")
             )
-        if equations == "contact-free" and not (options.feet or log.names("contact")):
+        if equations == "contact-free" and not (options.feet or log.names("contact") or sensors):
             raise UsageError(Finding("--equations contact-free", "needs to know the feet", "Name them: --feet F,…"))
+        if equations in ("full", "joint") and base == "floating" and log.names("plate") and not log.names("wrench"):
+            what = "cannot use force plates, since nobody knows which body they push, and nothing else holds the robot"
+            raise UsageError(Finding(f"--equations {equations}", what, "Use base, or contact-free with --feet F,…"))
         return base, equations
-    if base == "fixed":
-        if options.feet:
-            raise UsageError(Finding("--feet", "are of no use on a fixed base", "Drop them, or say --base floating"))
-        return base, "joint"
     torques = bool(log.names("tau") or log.names("current"))
+    if base == "fixed":
+        if options.feet and not sensors:
+            raise UsageError(Finding("--feet", "are of no use on a fixed base", "Drop them, or say --base floating"))
+        return base, "joint" if torques or not sensors else "base"
     if options.feet and torques:
         return base, "contact-free"
+    if options.feet and (log.names("wrench") or log.names("plate")):
+        what = "are projected out of contact-free rows, which need torques, and the log has none"
+        raise UsageError(Finding("--feet", what, "Drop them to use the measured forces"))
     if log.names("wrench"):
         return base, "full" if torques else "base"
+    if sensors:
+        return base, "contact-free" if torques else "base"
+    if log.names("plate"):
+        return base, "base"
     if log.names("contact"):
         return base, "contact-free"
     raise UsageError(

@@ -14,14 +14,15 @@ import numpy as np
 
 from steelyard import geometry, inertia
 from steelyard.information import Information
+from steelyard.motors import PREFIX
 from steelyard.regressor import Columns
-from steelyard.robot import Robot
+from steelyard.robot import GRAVITY, Robot
 
 Array = np.ndarray
 Kind = Literal["cad", "box", "none"]
 
 RELATIVE = 0.5  # how far off the description may be: mass, and moments in units of mass × box
-FLAT = 100.0  # joint terms are believed to lie within this many times their natural scale: as good as unknown
+FLAT = 100.0  # times its natural scale: joint terms, offsets and loads are as good as unknown
 NEGLIGIBLE = 1e-4  # weight of the mean under prior "none": decides only what nothing else does
 
 
@@ -57,22 +58,33 @@ def make(robot: Robot, columns: Columns, kind: Kind = "cad", relative: float = R
         body, at = robot.body(name), columns.body(name)
         mean[at] = geometry.box_inertia(body.parameters[0], body.box) if kind == "box" else body.parameters
         root = _body_root(mean[at], body.size, relative)
-        K[at, at] = np.linalg.inv(root)
         scale[at] = np.linalg.norm(root, axis=1) / relative
+        if body.carrier is not None:
+            mean[at], root = 0.0, FLAT * root
+        K[at, at] = np.linalg.inv(root)
     for k, (joint, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies)):
         scale[k] = _joint_scale(robot, joint, term)
+        K[k, k] = 1 / (FLAT * scale[k])
+    for k, (_, component) in zip(columns.offset_index, columns.offsets, strict=True):
+        scale[k] = _offset_scale(robot, component)
         K[k, k] = 1 / (FLAT * scale[k])
     K = NEGLIGIBLE * K if kind == "none" else K
     return Prior(kind, mean, K, scale)
 
 
 def _joint_scale(robot: Robot, joint: str, term: str) -> float:
-    """A tenth of what the joint can give, at the speed it can reach; a gain of 10 N·m/A."""
+    """A tenth of what the joint can give, at the speed it can reach; gains are relative to what was found."""
     limits = robot.description.joints[joint]
     effort = limits.effort if 0 < limits.effort < np.inf else 50.0
     speed = limits.velocity if 0 < limits.velocity < np.inf else 2.0
     natural = {"coulomb": effort, "offset": effort, "viscous": effort / speed, "armature": effort / (10 * speed)}
-    return 10.0 if term == "gain" else 0.1 * natural[term]
+    return 1.0 if term == "gain" else 0.1 * natural[term.removeprefix(PREFIX)]
+
+
+def _offset_scale(robot: Robot, component: str) -> float:
+    """A tenth of the robot's weight; for a moment at the length of its largest body."""
+    weight = GRAVITY * sum(float(b.parameters[0]) for b in robot.bodies)
+    return 0.1 * weight * (1.0 if component.startswith("f") else max(b.size for b in robot.bodies))
 
 
 def _body_root(mean: Array, size: float, relative: float) -> Array:

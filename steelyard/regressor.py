@@ -1,9 +1,12 @@
 """Rows: the equations of motion at every sample, linear in the parameters, ``Y θ = target``.
 
 Four kinds. ``joint``: joint torques. ``base``: the six equations of a floating base alone, which need no torque
-(Ayusawa 33). ``full``: both. ``contact-free``: full rows with the feet's unknown forces projected out. A floating base
+(Ayusawa 33). ``full``: both. ``contact-free``: full rows with the feet's unknown forces projected out. What a wrench
+does not measure is projected out of rows of any kind. A floating base
 is written with g = 0, v = 0, pose = identity and the *proper* acceleration of the base: the laws of motion look the
 same in any freely falling frame, so neither position nor velocity of the base is needed.
+
+Force–torque sensors inside the robot add their own rows to each kind, one a measured component (``sensor.py``).
 
 Both sides pass the same symmetric low-pass and are then decimated to four times its cut-off.
 """
@@ -20,6 +23,8 @@ import numpy as np
 from steelyard import inertia
 from steelyard.contact import Foot, FreeRows, jacobian
 from steelyard.errors import Finding, UsageError
+from steelyard.missing import Missing
+from steelyard.motors import PREFIX, Motor
 from steelyard.robot import Robot
 from steelyard.samples import Filter, Segment, lowpass
 
@@ -39,22 +44,38 @@ CHUNK_BYTES = 48e6  # of rows in memory at a time
 
 @dataclass(frozen=True)
 class Columns:
-    """What each entry of θ is: ten parameters a body, then what belongs to joints."""
+    """What each entry of θ is: ten parameters a body, then what belongs to joints, then sensors' offsets."""
 
     bodies: tuple[str, ...]
-    joint_terms: tuple[tuple[str, str], ...] = ()  # (joint, viscous | coulomb | armature | offset | gain)
+    joint_terms: tuple[tuple[str, str], ...] = ()  # (joint, viscous | coulomb | armature | offset | gain | motor.…)
+    offsets: tuple[tuple[str, str], ...] = ()  # (sensor, fx … mz)
+    motors: tuple[Motor, ...] = ()  # that the terms motor.viscous, motor.coulomb, motor.armature belong to
 
     @property
     def n(self) -> int:
         """Length of θ."""
-        return 10 * len(self.bodies) + len(self.joint_terms)
+        return 10 * len(self.bodies) + len(self.joint_terms) + len(self.offsets)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """One name an entry: ``BODY.m`` … ``BODY.Izz``, ``JOINT.viscous`` …"""
-        return tuple(f"{b}.{p}" for b in self.bodies for p in inertia.NAMES) + tuple(
-            f"{joint}.{term}" for joint, term in self.joint_terms
+        """One name an entry: ``BODY.m`` … ``BODY.Izz``, ``JOINT.viscous`` …, ``SENSOR.offset.fx`` …"""
+        return (
+            tuple(f"{b}.{p}" for b in self.bodies for p in inertia.NAMES)
+            + tuple(f"{joint}.{term}" for joint, term in self.joint_terms)
+            + tuple(f"{sensor}.offset.{component}" for sensor, component in self.offsets)
         )
+
+    @property
+    def offset_index(self) -> range:
+        """Where the sensors' offsets are."""
+        return range(self.n - len(self.offsets), self.n)
+
+    def owner(self, k: int) -> str:
+        """The body, joint or sensor that entry k belongs to."""
+        bodies = 10 * len(self.bodies)
+        if k < bodies:
+            return self.bodies[k // 10]
+        return (*self.joint_terms, *self.offsets)[k - bodies][0]
 
     def body(self, name: str) -> slice:
         """Where a body's ten parameters are."""
@@ -81,33 +102,30 @@ class Rows:
         segments: Sequence[Segment],
         columns: Columns,
         equations: Equations,
-        feet: Sequence[Foot] = (),
+        feet: Sequence[Foot | Missing] = (),
         filter: Filter | None = None,
         free: FreeRows | None = None,
     ):
-        """``filter=None`` gives unfiltered rows at every sample."""
+        """``feet``: unknown forces, projected out. ``filter=None`` gives unfiltered rows at every sample."""
         self.robot, self.segments, self.columns = robot, list(segments), columns
         self.equations, self.feet, self.filter = equations, tuple(feet), filter
+        self._ratios = {motor.joint: motor.vector(robot.joints) for motor in columns.motors}
         lead = 6 if robot.floating else 0
-        everything = BASE_ROWS[:lead] + robot.joints
+        everything = BASE_ROWS[:lead] + robot.joints + robot.readings
         self.free = free
         match equations:
             case "joint":
-                self._take: tuple[int, ...] = tuple(range(lead, len(everything)))
+                self._take = list(range(lead, len(everything)))
             case "base":
-                self._take = tuple(range(lead))
-            case "full":
-                self._take = tuple(range(len(everything)))
-            case "contact-free":
-                self.free = free or FreeRows.choose(self._some_jacobians())
-                self._take = self.free.coordinates
-                if not self._take:
-                    held = ", ".join(f.frame.name for f in self.feet)
-                    what = f"leave no equation free of contact forces ({self.free.rank} of {len(everything)} taken)"
-                    raise UsageError(
-                        Finding(f"feet {held}", what, "Name fewer feet, or say FRAME:point where one is a ball")
-                    )
+                self._take = [*range(lead), *range(lead + len(robot.joints), len(everything))]
+            case "full" | "contact-free":
+                self._take = list(range(len(everything)))
         self.names = tuple(everything[i] for i in self._take)
+        if self.feet:
+            self.free = free or FreeRows.choose(self._some_jacobians(), 0 if equations == "joint" else lead)
+            self.names = tuple(self.names[i] for i in self.free.coordinates)
+            if not self.names:
+                raise UsageError(_nothing_left(self.feet, self.free.rank, len(self._take)))
 
     def __iter__(self) -> Iterator[Block]:
         for segment in self.segments:
@@ -124,6 +142,11 @@ class Rows:
         assert self.filter.cutoff is not None
         return lowpass(segment.rate, self.filter.cutoff)
 
+    @property
+    def reach(self) -> float:
+        """Seconds to either side of a row whose samples it sees."""
+        return max(len(self.taps(segment)) // 2 / segment.rate for segment in self.segments)
+
     def _blocks(self, segment: Segment) -> Iterator[Block]:
         taps, step = self.taps(segment), 1
         if self.filter is not None and len(taps) > 1:
@@ -131,7 +154,7 @@ class Rows:
             step = max(1, round(segment.rate / (4 * self.filter.cutoff)))
         half, T = len(taps) // 2, len(segment.time)
         centres = np.arange(half, T - half, step)
-        width = (6 + len(self.robot.joints)) * (self.columns.n + 10 * self.robot.model.njoints)
+        width = (6 + self.robot.model.nv) * (self.columns.n + 10 * self.robot.model.njoints)
         chunk = max(
             1, 2 * half // step, int((CHUNK_BYTES / (8 * width) - 2 * half) / step)
         )  # overlaps stay the smaller part
@@ -154,37 +177,65 @@ class Rows:
         dynamics = Dynamics(self.robot, segment)
         Y = np.zeros((len(segment.time), dynamics.nv, self.columns.n))
         Y[:, :, : 10 * len(self.columns.bodies)] = dynamics.regressor(self.columns.bodies)
+        for body in self.robot.bodies:
+            if body.carrier is not None:  # a load, in its carrier's axes
+                at = self.columns.body(body.name)
+                Y[:, :, at] = Y[:, :, at] @ inertia.transform_matrix(body.carrier.placement) if segment.loaded else 0.0
         lead = 6 if self.robot.floating else 0
         for k, (joint, term) in enumerate(self.columns.joint_terms, 10 * len(self.columns.bodies)):
-            j = self.robot.joints.index(joint)
-            Y[:, lead + j, k] = _joint_column(segment, joint, j, term)
+            if term.startswith(PREFIX):
+                r = self._ratios[joint]
+                force = _law(term.removeprefix(PREFIX), segment.v @ r, segment.a @ r)
+                Y[:, lead : lead + len(r), k] = np.outer(force, r)
+            else:
+                j = self.robot.joints.index(joint)
+                Y[:, lead + j, k] = _joint_column(segment, joint, j, term)
+        for k, (sensor, component) in zip(self.columns.offset_index, self.columns.offsets, strict=True):
+            Y[:, lead + len(self.robot.joints) + self.robot.readings.index(f"{sensor}.{component}"), k] = 1.0
         target = dynamics.applied()
         if self.free is None:
             return Y[:, self._take], target[:, self._take], {}
-        N, turned = self.free.basis(dynamics.contact_jacobian(self.feet), before)
-        return N @ Y, np.einsum("tkn,tn->tk", N, target), dict(enumerate(N[turned:], turned))
+        N, turned = self.free.basis(dynamics.contact_jacobian(self.feet)[:, :, self._take], before)
+        Y, target = N @ Y[:, self._take], np.einsum("tkn,tn->tk", N, target[:, self._take])
+        return Y, target, dict(enumerate(N[turned:], turned))
 
     def _some_jacobians(self, most: int = 200) -> Array:
-        """Feet's Jacobians of samples spread over all segments, enough to choose coordinates by."""
+        """Jacobians of the unknown forces at samples spread over all segments, enough to choose coordinates by."""
         found = []
         for segment in self.segments:
             step = max(1, len(segment.time) * len(self.segments) // most)
             found.append(Dynamics(self.robot, segment.part(slice(None, None, step))).contact_jacobian(self.feet))
-        return np.concatenate(found)
+        return np.concatenate(found)[:, :, self._take]
+
+
+def _nothing_left(unknown: Sequence[Foot | Missing], rank: int, equations: int) -> Finding:
+    """Unknown forces that explain any motion."""
+    what = f"leave no equation free of contact forces ({rank} of {equations} taken)"
+    if parts := [m for m in unknown if isinstance(m, Missing)]:
+        where = ", ".join(f"{m.column} without {' '.join(m.names)}" for m in parts)
+        return Finding(where, what, "Log more components, or a column of zeros for one that is known to be zero")
+    held = ", ".join(f.frame.name for f in unknown if isinstance(f, Foot))
+    return Finding(f"feet {held}", what, "Name fewer feet, or say FRAME:point where one is a ball")
 
 
 def _joint_column(segment: Segment, joint: str, j: int, term: str) -> Array:
     match term:
-        case "viscous":
-            return segment.v[:, j]
-        case "coulomb":
-            return np.asarray(segment.v[:, j] / (np.abs(segment.v[:, j]) + COULOMB_SPEED))
-        case "armature":
-            return segment.a[:, j]
         case "offset":
             return np.ones(len(segment.time))
         case "gain":
             return -segment.current[joint]
+    return _law(term, segment.v[:, j], segment.a[:, j])
+
+
+def _law(term: str, v: Array, a: Array) -> Array:
+    """Force of a unit of friction or inertia at speed v and acceleration a."""
+    match term:
+        case "viscous":
+            return v
+        case "coulomb":
+            return np.asarray(v / (np.abs(v) + COULOMB_SPEED))
+        case "armature":
+            return a
     raise ValueError(term)
 
 
@@ -193,19 +244,13 @@ class Dynamics:
 
     def __init__(self, robot: Robot, segment: Segment):
         self.robot, self.segment = robot, segment
-        lead = 6 if robot.floating else 0
-        self.nv = lead + len(robot.joints)
-        T = len(segment.time)
-        q, v, a = segment.q, segment.v, segment.a
-        if robot.coupling is not None:
-            S = robot.coupling[lead:, lead:]
-            q, v, a = q @ S.T + robot.mimic_offset, v @ S.T, a @ S.T
+        T, v, a = len(segment.time), segment.v, segment.a
         if robot.floating:
             assert segment.gyro is not None and segment.alpha is not None and segment.acc is not None
-            zero = np.zeros((T, 3))
-            q = np.hstack([zero, zero, np.ones((T, 1)), q])
-            v, a = np.hstack([zero, segment.gyro, v]), np.hstack([segment.acc, segment.alpha, a])
-        self.states = q, v, a
+            v = np.hstack([np.zeros((T, 3)), segment.gyro, v])
+            a = np.hstack([segment.acc, segment.alpha, a])
+        self.nv = v.shape[1] + len(robot.readings)
+        self.states = robot.positions(segment.q), robot.motion(v), robot.motion(a)
         self.model = robot.model
         if robot.floating:
             self.model = robot.model.copy()
@@ -220,17 +265,21 @@ class Dynamics:
         out = np.empty((len(self.segment.time), self.model.nv, len(index)))
         for t, (q, v, a) in enumerate(zip(*self.states, strict=True)):
             out[t] = np.atleast_2d(pin.computeJointTorqueRegressor(self.model, self.data, q, v, a))[:, index]
-        return out if self.robot.coupling is None else np.einsum("mi,tmn->tin", self.robot.coupling, out)
+        return out if self.robot.coupling is None else self.robot.coupling.T @ out
 
     def applied(self) -> Array:
-        """(T, nv) generalised forces that were measured: torques, and the world's wrenches where known."""
+        """(T, nv) generalised forces that were measured: torques, readings, and the world's wrenches where known."""
         import pinocchio as pin
 
-        T = len(self.segment.time)
-        lead = self.nv - len(self.robot.joints)
+        T, J, readings = len(self.segment.time), len(self.robot.joints), len(self.robot.readings)
         target = np.zeros((T, self.nv))
         if self.segment.tau is not None:
-            target[:, lead:] = self.segment.tau
+            target[:, self.nv - readings - J : self.nv - readings] = self.segment.tau
+        if self.segment.sensor:
+            target[:, self.nv - readings :] = np.hstack([self.segment.sensor[s.name] for s in self.robot.sensors])
+        for plate in self.segment.plates.values():  # on the base's equations alone
+            for t in range(T):
+                target[t, :6] += pin.SE3(plate.pose[t]).act(pin.Force(plate.wrench[t])).vector
         if not self.segment.wrench:
             return target
         frames = {name: self.robot.frame(name) for name in self.segment.wrench}
@@ -245,8 +294,8 @@ class Dynamics:
             target[t] += force if self.robot.coupling is None else self.robot.coupling.T @ force
         return target
 
-    def contact_jacobian(self, feet: Sequence[Foot]) -> Array:
-        """(T, Σ forces, nv) Jacobian of the feet."""
+    def contact_jacobian(self, feet: Sequence[Foot | Missing]) -> Array:
+        """(T, Σ forces, nv) Jacobian of the unknown forces."""
         import pinocchio as pin
 
         up = self.segment.up
@@ -256,5 +305,6 @@ class Dynamics:
         found = []
         for t, q in enumerate(self.states[0]):
             pin.computeJointJacobians(self.model, self.data, q)
-            found.append(jacobian(self.robot, self.data, feet, up[t]))
+            plates = {f"plate.{name}": plate.pose[t] for name, plate in self.segment.plates.items()}
+            found.append(jacobian(self.robot, self.data, feet, up[t], plates))
         return np.stack(found)

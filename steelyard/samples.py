@@ -9,7 +9,7 @@ Torques and forces stay raw here; rows filter both sides of the equations alike 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -17,14 +17,16 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 from scipy.signal import firwin
 
+from steelyard.clock import NEAR_STAMPS, gaps, log_rate, merged, motion_band
 from steelyard.errors import Finding, LogError
 from steelyard.log import QUATERNION, WRENCH, Log
+from steelyard.plate import Plate, plate_pose
+from steelyard.quaternion import continuous, rotations
 from steelyard.robot import GRAVITY, Robot
 
 Array = np.ndarray
 
-GAP = 4.0  # a step of more than this many median steps splits the log
-MOVES = 0.05  # rad or m: joints that travel less say nothing about the band of the motion
+POSE_CUTOFF = 3.0  # Hz: where the base's acceleration is the second derivative of a pose, noise grows with f²
 EDGE = 4  # samples dropped at either end, where derivatives of the spline are one-sided
 
 
@@ -45,7 +47,12 @@ class Filter:
 
     def for_logs(self, logs: Sequence[Log]) -> Filter:
         """The same with every default filled in for these logs, taken together."""
-        return self.at(float(np.median([log_rate(log) for log in logs])), max(motion_band(log) for log in logs))
+        rate, motion = float(np.median([log_rate(log) for log in logs])), max(motion_band(log) for log in logs)
+        if not any(_from_pose(log) for log in logs):
+            return self.at(rate, motion)
+        low = replace(self, cutoff=self.cutoff or min(POSE_CUTOFF, (self.rate or rate) / 10)).at(rate, motion)
+        assert low.cutoff is not None and low.kinematics is not None
+        return replace(low, kinematics=self.kinematics or min(low.kinematics, 4 * low.cutoff))
 
 
 @dataclass(frozen=True)
@@ -63,13 +70,18 @@ class Segment:
     alpha: Array | None  # (T, 3) rad/s², angular acceleration
     acc: Array | None  # (T, 3) m/s², proper acceleration of the base origin
     up: Array | None  # (T, 3) unit vector against gravity
-    wrench: Mapping[str, Array]  # frame → (T, 6) of the world on the robot, in the frame's axes
+    wrench: Mapping[str, Array]  # frame → (T, 6) of the world on the robot, in the frame's axes; 0 where not measured
+    plates: Mapping[str, Plate] = field(default_factory=dict)
+    sensor: Mapping[str, Array] = field(default_factory=dict)  # sensor → (T, k) its measured components, raw
+    loaded: bool = False  # whether the robot carried the unknown load
 
     def part(self, keep: slice) -> Segment:
         """Some of the samples."""
         changed: dict[str, Any] = {k: x[keep] for k, x in vars(self).items() if isinstance(x, np.ndarray)}
         changed["current"] = {j: c[keep] for j, c in self.current.items()}
         changed["wrench"] = {f: w[keep] for f, w in self.wrench.items()}
+        changed["plates"] = {name: plate.part(keep) for name, plate in self.plates.items()}
+        changed["sensor"] = {s: w[keep] for s, w in self.sensor.items()}
         return replace(self, **changed)
 
 
@@ -86,44 +98,21 @@ def sharpened(taps: Array) -> Array:
     return np.asarray(np.pad(2 * taps, len(taps) // 2) - np.convolve(taps, taps))
 
 
-def log_rate(log: Log) -> float:
-    """Samples a second, by the median step."""
-    return float(np.round(1 / np.median(np.diff(log.time)), 6))
-
-
-def motion_band(log: Log) -> float:
-    """Frequency in Hz below which 99 % of every moving joint's velocity lies: what no filter may touch."""
-    rate = log_rate(log)
-    edges = np.concatenate([[0], gaps(log) + 1, [len(log)]])
-    longest = int(np.argmax(np.diff(edges)))
-    part = slice(int(edges[longest]), int(edges[longest + 1]))
-    time = log.time[part]
-    grid = np.arange(time[0], time[-1], 1 / rate)
-    if len(grid) < 16:
-        return 0.0
-    highest = 0.0
-    frequency = np.fft.rfftfreq(len(grid), 1 / rate)
-    for joint in log.names("q"):
-        q = np.interp(grid, time, log.columns[f"q.{joint}"][part])
-        if np.ptp(q) < MOVES:
-            continue
-        power = np.cumsum(np.abs(frequency * np.fft.rfft((q - q.mean()) * np.hanning(len(q)))) ** 2)
-        highest = max(highest, float(frequency[np.searchsorted(power, 0.99 * power[-1])]))
-    return highest
-
-
-def gaps(log: Log) -> Array:
-    """Rows after which the log has a hole."""
-    steps = np.diff(log.time)
-    return np.flatnonzero(steps > GAP * np.median(steps))
+def _from_pose(log: Log) -> bool:
+    """Whether the base's acceleration can only be had by differentiating its position twice."""
+    told = any(log.has(f"{name}.x") for name in ("imu.acc", "base.acceleration", "base.velocity"))
+    return log.has("base.position.x", *QUATERNION) and not told
 
 
 def prepare(robot: Robot, log: Log, filter: Filter, *, torques: bool) -> tuple[list[Segment], list[str]]:
     """Segments of a log for a robot, and notices about what was done to it.
 
-    ``filter`` has every value set (``Filter.at``). ``torques``: whether joint torques are needed.
+    ``filter`` has every value set (``Filter.at``). ``torques``: whether joint torques are needed; force plates serve
+    only where they are not, since nobody knows which body a plate pushes.
     """
     assert filter.rate is not None and filter.kinematics is not None
+    step = float(np.median(np.diff(log.time)))
+    log, same = merged(log)
     holes = gaps(log)
     edges = np.concatenate([[0], holes + 1, [len(log)]])
     segments, short, notices = [], 0.0, []
@@ -134,6 +123,12 @@ def prepare(robot: Robot, log: Log, filter: Filter, *, torques: bool) -> tuple[l
             short += float(piece.time[-1] - piece.time[0])
         else:
             segments.append(segment)
+    if same:
+        near = f"within {1e3 * NEAR_STAMPS * step:.2g} ms of the one before"
+        notices.append(f"{log.source}: {same} samples {near} were averaged with it")
+    if robot.floating and _from_pose(log):
+        what = f"so both sides of the equations are filtered at {filter.cutoff:.3g} Hz (--cutoff)"
+        notices.append(f"{log.source}: the base's acceleration is the second derivative of its position, {what}")
     if holes.size:
         widest = float(np.diff(log.time)[holes].max())
         notices.append(f"{log.source}: split at {holes.size} gaps (the widest {widest:.3g} s)")
@@ -208,12 +203,47 @@ def _segment(robot: Robot, log: Log, filter: Filter, torques: bool) -> Segment |
     gyro = alpha = acc = up = None
     if robot.floating:
         gyro, alpha, acc, up = (x[cut] for x in _base_motion(robot, log, rate, smooth, derivative))
-    wrench = {}
-    for frame in log.names("wrench"):
-        values = log.vector(f"wrench.{frame}", WRENCH)
-        assert values is not None
-        wrench[frame] = raw(values)[inner]
-    return Segment(grid[inner], rate, q[cut], v[cut], a[cut], tau, current, gyro, alpha, acc, up, wrench)
+
+    def six(name: str) -> Array:
+        parts = [log.columns.get(f"{name}.{c}") for c in WRENCH]
+        return np.column_stack([np.zeros(count) if x is None else raw(x) for x in parts])[inner]
+
+    wrench = {frame: six(f"wrench.{frame}") for frame in log.names("wrench")}
+    sensor = {}
+    for s in robot.sensors:
+        sensor[s.name] = raw(np.column_stack([log.columns[f"sensor.{row}"] for row in s.rows]))[inner]
+    plates = {}
+    if robot.floating and not torques and log.names("plate"):
+        world = _base_pose(robot, log, smooth)[cut]
+        for name in log.names("plate"):
+            plates[name] = Plate(np.linalg.inv(world) @ plate_pose(log, name), six(f"plate.{name}"))
+    return Segment(
+        grid[inner],
+        rate,
+        q[cut],
+        v[cut],
+        a[cut],
+        tau,
+        current,
+        gyro,
+        alpha,
+        acc,
+        up,
+        wrench,
+        plates,
+        sensor,
+        log.loaded,
+    )
+
+
+def _base_pose(robot: Robot, log: Log, smooth) -> Array:  # type: ignore[no-untyped-def]
+    """(T, 4, 4) filtered pose of the base in the world."""
+    R, position = _orientation(log, smooth), log.vector("base.position")
+    assert R is not None and position is not None
+    pose = np.tile(np.eye(4), (len(R), 1, 1))
+    pose[:, :3, :3] = R @ imu_mount(robot, log, "quaternion_frame")[:3, :3].T
+    pose[:, :3, 3] = smooth(position)
+    return pose
 
 
 def _base_motion(robot: Robot, log: Log, rate: float, smooth, derivative):  # type: ignore[no-untyped-def]
@@ -262,10 +292,10 @@ def imu_mount(robot: Robot, log: Log, key: str = "imu_frame") -> Array:
     name = log.metadata.get(key)
     if name is None:
         return np.eye(4)
-    frame = robot.frame(str(name))
-    if frame.joint != 1:
+    placement = robot.on_base(robot.frame(str(name)))
+    if placement is None:
         raise LogError(Finding(f"{log.source}, {key}", f"{name!r} is not on the base body", "Use the IMU on the base"))
-    return frame.placement
+    return placement
 
 
 def _orientation(log: Log, smooth) -> Array | None:  # type: ignore[no-untyped-def]
@@ -280,14 +310,7 @@ def _orientation(log: Log, smooth) -> Array | None:  # type: ignore[no-untyped-d
         raise LogError(
             Finding(f"{log.source}, base.quaternion, row {k}", f"has length {length[k]:.3g}", "Give unit quaternions")
         )
-    sign = np.cumprod(np.where(np.sum(quaternion[1:] * quaternion[:-1], axis=1) < 0, -1.0, 1.0))
-    x, y, z, w = smooth(quaternion / length[:, None] * np.append(1.0, sign)[:, None]).T
-    x, y, z, w = np.array([x, y, z, w]) / np.sqrt(x * x + y * y + z * z + w * w)
-    return np.stack(
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w),
-         2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w),
-         2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)], axis=1,
-    ).reshape(-1, 3, 3)  # fmt: skip
+    return rotations(smooth(continuous(quaternion / length[:, None])))
 
 
 def _tilt(gyro: Array, acc: Array, rate: float, seconds: float = 2.0) -> Array:

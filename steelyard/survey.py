@@ -11,10 +11,12 @@ import numpy as np
 
 from steelyard import noise
 from steelyard import prior as priors
+from steelyard.contact import Foot
 from steelyard.diagnose.attitude import attitude_findings
 from steelyard.diagnose.balance import MOST_SAMPLES, balance, slowed, spread
 from steelyard.diagnose.delay import Delay, delay_findings, find_delay
 from steelyard.diagnose.excitation import NOISE, Excitation, excitation
+from steelyard.diagnose.sensors import sign_findings
 from steelyard.diagnose.signals import Timing, signal_findings
 from steelyard.diagnose.torques import torque_findings
 from steelyard.errors import Finding, LogError, SteelyardError
@@ -81,6 +83,8 @@ def survey(
         **timing.facts(),
         "equations": plan.equations,
     }
+    if plan.robot.sensors:
+        facts["sensors"] = ", ".join(f"{s.name} ({' '.join(s.components)})" for s in plan.robot.sensors)
     progress("looking at what the motion excites")
     excited = _excited(plan, segments, filter)
     facts["base parameters"] = str(excited)
@@ -88,6 +92,7 @@ def survey(
         facts["hardly moving"] = ", ".join(quiet)
     progress("comparing channels with each other")
     findings = [*signal_findings(plan.robot, log), *attitude_findings(plan.robot, log)]
+    findings += sign_findings(plan, log, segments, filter)
     lag = None
     if not findings:
         findings, lag = _balanced(plan, log, filter)
@@ -128,7 +133,7 @@ def _excited(plan: Plan, segments: Sequence[Segment], filter: Filter) -> Excitat
     weights = noise.Noise.unit(wrong * np.sqrt(looked_at / whole))
     prior = priors.make(plan.robot, plan.columns)
     space = Subspace.of(noise.information(blocks, weights, plan.columns.names).R, prior.scale)
-    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale)
+    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale, plan.feet)
     return excitation(plan, rows, wrong, space, possible)
 
 
@@ -144,7 +149,8 @@ def _balanced(plan: Plan, log: Log, filter: Filter) -> tuple[list[Finding], Dela
         segments, _ = prepare(plan.robot, log, slow, torques=True)
     except LogError:  # no piece is long enough for slow rows
         return [], None
-    both = balance(plan.robot, segments, plan.equations, plan.feet, slow)
+    feet = [f for f in plan.feet if isinstance(f, Foot)]
+    both = balance(plan.robot, segments, plan.equations, feet, slow, plan.columns.motors)
     if both is None:
         return [], None
     lag = find_delay(both)

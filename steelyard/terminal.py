@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from steelyard.estimate import BodyEstimate, Estimate
     from steelyard.identification import Identification
 
 
@@ -33,7 +34,11 @@ def print_bodies(result: Identification, truth: bool = False) -> None:
         if truth:
             row[1:2] = [f"{b.prior[0]:.3f}", row[1], f"{estimate.truth[b.name][0]:.3f}"]
         rows.append(row)
+    rows += [_load(load) for load in estimate.loads]
     print_table(header, rows)
+    if estimate.sensors:
+        forces, moments = (f"f{c}, N" for c in "xyz"), (f"m{c}, N·m" for c in "xyz")
+        print_table(["offset of sensor", *forces, *moments], _offsets(estimate))
     fit = estimate.fit
     print(
         f"\n{estimate.rows} rows ({estimate.equations}), {estimate.base_count} base parameters "
@@ -47,6 +52,19 @@ def print_bodies(result: Identification, truth: bool = False) -> None:
     print(f"certificate: kkt {estimate.certificate.kkt:.1e}, gap {estimate.certificate.gap:.1e}")
 
 
+def _load(load: BodyEstimate) -> list[str]:
+    com = 1e3 * load.parameters[1:4] / load.mass
+    return [
+        f"load on {load.carrier}",
+        f"{load.mass:.3f} ± {1.96 * load.std[0]:.2g}",
+        _says(load.verdict.mass),
+        " ".join(f"{x:.1f}" for x in com),
+        _says(load.verdict.com),
+        _says(load.verdict.inertia),
+        "yes" if load.consistent else "NO",
+    ]
+
+
 def print_end(result: Identification, files: list[Path]) -> None:
     """Notices, files, and the verdict in one sentence."""
     from steelyard.write.results import has_report
@@ -57,6 +75,16 @@ def print_end(result: Identification, files: list[Path]) -> None:
     if not has_report():
         print('note: no report, its packages are missing: pip install "steelyard[report]"')
     print(f"\n{result.estimate.sentence()}")
+
+
+def _offsets(estimate: Estimate) -> list[list[str]]:
+    from steelyard.report.words import measure
+
+    return [
+        [name, *("—" if x is None else "prior" if who == "prior" else measure(x, std)
+                 for x, std, who in zip(s.offset, s.std, s.verdicts, strict=True))]
+        for name, s in estimate.sensors.items()
+    ]  # fmt: skip
 
 
 def _says(verdict: str) -> str:

@@ -197,9 +197,8 @@ def _gravity(robot: Robot, q: Array) -> Array:
     import pinocchio as pin
 
     data = robot.model.createData()
-    S = np.eye(robot.model.nv) if robot.coupling is None else robot.coupling
-    full = q @ S.T + robot.mimic_offset
-    held = np.array([S.T @ pin.computeGeneralizedGravity(robot.model, data, x) for x in full])
+    S = np.eye(robot.model.nv) if robot.coupling is None else robot.coupling[:, : len(robot.joints)]
+    held = np.array([S.T @ pin.computeGeneralizedGravity(robot.model, data, x) for x in robot.positions(q)])
     return np.asarray(np.sqrt(np.mean(held**2, axis=0)))
 
 

@@ -8,7 +8,7 @@ Base-parameter error needs a truth: see :func:`base_error`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,37 +44,72 @@ class Score:
         }
 
 
+@dataclass(frozen=True)
+class Prediction:
+    """All rows of a log, predicted and measured: as they came, and with both sides smoothed."""
+
+    log: str
+    rows: tuple[str, ...]  # C names
+    units: tuple[str, ...]
+    time: Array  # (T,) s
+    predicted: Array  # (T, C), smoothed
+    measured: Array  # (T, C), not filtered
+    grid: Array  # (S,) s, of the smoothed samples
+    smoothed: tuple[Array, Array]  # (S, C) predicted and measured
+
+    def part(self, name: str, inside: Callable[[Array], Array]) -> Prediction:
+        """The rows at times that are ``inside``, under another name."""
+        at, on = inside(self.time), inside(self.grid)
+        return replace(
+            self, log=name, time=self.time[at], predicted=self.predicted[at], measured=self.measured[at],
+            grid=self.grid[on], smoothed=(self.smoothed[0][on], self.smoothed[1][on]),
+        )  # fmt: skip
+
+    def score(self, role: Role) -> tuple[Score, Series]:
+        """Errors, and what is drawn of them."""
+        predicted, tau = self.predicted, self.measured
+        e = predicted - tau
+        both = self.smoothed
+        result = Score(
+            e.size,
+            {name: float(np.sqrt(np.mean(e[:, k] ** 2))) for k, name in enumerate(self.rows)},
+            {name: _correlation(predicted[:, k], tau[:, k]) for k, name in enumerate(self.rows)},
+            _ratio(e, tau),
+            _ratio(both[0] - both[1], both[1]),
+            (float(np.sum(e**2)), float(np.sum(tau**2))),
+            (float(np.sum((both[0] - both[1]) ** 2)), float(np.sum(both[1] ** 2))),
+        )
+        return result, Series(self.log, role, self.rows, self.units, self.time, tau, predicted)
+
+
 def score(rows: Rows, theta: Array, log: Log, role: Role) -> tuple[Score, Series]:
+    """Predict a whole log with θ and compare."""
+    return predict(rows, theta, log).score(role)
+
+
+def predict(rows: Rows, theta: Array, log: Log) -> Prediction:
     """Predict a log with θ; ``rows`` are its filtered rows.
 
     Filtering is linear: raw rows are made once, multiplied with θ, and smoothed as the rows of the fit were.
     """
-    times, predictions, measurements, smoothed = [], [], [], []
+    times, predictions, measurements, grids, smoothed = [], [], [], [], []
     for segment in rows.segments:
         time, predicted, measured = _predict(rows.unfiltered(segment), theta)
         taps = rows.taps(segment)
         predicted, smooth = (_smooth(x, taps) for x in (predicted, measured))
         time, measured = (x[len(taps) // 2 : len(x) - len(taps) // 2] for x in (time, measured))
         smoothed.append((predicted, smooth))
+        grids.append(time)
         if _torques_alone(rows):
             time, predicted, measured = _at_true_stamps(rows, log, time, predicted)
         times.append(time)
         predictions.append(predicted)
         measurements.append(measured)
-    predicted, tau = np.concatenate(predictions), np.concatenate(measurements)
-    e = predicted - tau
-    both = [np.concatenate(x) for x in zip(*smoothed, strict=True)]
-    result = Score(
-        e.size,
-        {name: float(np.sqrt(np.mean(e[:, k] ** 2))) for k, name in enumerate(rows.names)},
-        {name: _correlation(predicted[:, k], tau[:, k]) for k, name in enumerate(rows.names)},
-        _ratio(e, tau),
-        _ratio(both[0] - both[1], both[1]),
-        (float(np.sum(e**2)), float(np.sum(tau**2))),
-        (float(np.sum((both[0] - both[1]) ** 2)), float(np.sum(both[1] ** 2))),
-    )
-    units = tuple(row_unit(rows, name) for name in rows.names)
-    return result, Series(log.source, role, rows.names, units, np.concatenate(times), tau, predicted)
+    left, right = (np.concatenate(side) for side in zip(*smoothed, strict=True))
+    return Prediction(
+        log.source, rows.names, tuple(row_unit(rows, name) for name in rows.names), np.concatenate(times),
+        np.concatenate(predictions), np.concatenate(measurements), np.concatenate(grids), (left, right),
+    )  # fmt: skip
 
 
 def pooled(scores: Sequence[Score]) -> Score:
@@ -103,8 +138,8 @@ def pooled(scores: Sequence[Score]) -> Score:
 
 def row_unit(rows: Rows, name: str) -> str:
     """N or N·m."""
-    if name in BASE_ROWS:
-        return "N" if name.startswith("base.f") else "N·m"
+    if name in BASE_ROWS or name in rows.robot.readings:
+        return "N" if name.rsplit(".", 1)[1].startswith("f") else "N·m"
     return "N" if rows.robot.description.joints[name].kind == "prismatic" else "N·m"
 
 
@@ -127,14 +162,20 @@ def _smooth(values: Array, taps: Array) -> Array:
 
 def _torques_alone(rows: Rows) -> bool:
     """Whether a row's measurement is one column of the log."""
-    return rows.equations == "joint" and not any(s.wrench for s in rows.segments)
+    own = rows.free is None and (rows.equations == "joint" or not rows.robot.floating)
+    return own and not any(s.wrench for s in rows.segments)
 
 
 def _at_true_stamps(rows: Rows, log: Log, time: Array, predicted: Array) -> tuple[Array, Array, Array]:
-    """Joint rows at the log's own stamps, where resampling has not touched the measurement."""
+    """Rows of joints and sensors at the log's own stamps, where resampling has not touched the measurement."""
     gains = log.metadata.get("gains", {})
     inside = (log.time >= time[0]) & (log.time <= time[-1])
-    columns = [(f"tau.{j}", 1.0) if log.has(f"tau.{j}") else (f"current.{j}", gains[j]) for j in rows.names]
+    columns = [
+        (f"sensor.{row}", 1.0) if row in rows.robot.readings
+        else (f"tau.{row}", 1.0) if log.has(f"tau.{row}")
+        else (f"current.{row}", gains[row])
+        for row in rows.names
+    ]  # fmt: skip
     tau = np.column_stack([factor * log.columns[name][inside] for name, factor in columns])
     stamps = log.time[inside]
     return stamps, make_interp_spline(time, predicted, k=3)(stamps), tau

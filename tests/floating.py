@@ -27,9 +27,12 @@ def floating_log(
     wrenches: bool = False,
     noise: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0),  # q, gyro, acc, tau
     imu_frame: str | None = None,
+    offsets: Mapping[str, np.ndarray] | None = None,  # of the robot's force–torque sensors
     mix: np.ndarray | None = None,  # (6+J, 6+J) applied to base position, roll pitch yaw and joints
+    around: np.ndarray | None = None,  # (J,) posture; knees bent if None
+    position: bool = False,
 ) -> Log:
-    """Joint positions and torques, IMU, and the feet's wrenches where asked."""
+    """Joint positions and torques, IMU, sensors; the feet's wrenches and the base's position where asked."""
     rng = np.random.default_rng(seed)
     t = np.arange(int(seconds * rate)) / rate
     J, n = len(robot.joints), 6 + len(robot.joints)
@@ -44,12 +47,13 @@ def floating_log(
     model = robot.model.copy()
     for body in robot.bodies:
         model.inertias[body.joint] = pin.Inertia.FromDynamicParameters(np.asarray(truth[body.name]))
-    data = model.createData()
     free = model.copy()
     free.gravity.linear = np.zeros(3)
     free_data = free.createData()
     places = [foot(robot, text) for text in feet]
+    S = np.eye(model.nv) if robot.coupling is None else robot.coupling
     crouch = np.array([{"hip": 0.0, "thigh": 0.8, "calf": -1.6, "knee": 0.6}.get(_kind(j), 0.1) for j in robot.joints])
+    crouch = crouch if around is None else around
     columns: dict[str, list] = {}
     for k in range(len(t)):
         R = pin.rpy.rpyToMatrix(x[k, 3:6])
@@ -59,11 +63,11 @@ def floating_log(
         proper = R.T @ (ddx[k, :3] + np.array([0, 0, 9.81]))
         q = crouch + x[k, 6:]
         state = (
-            np.concatenate([np.zeros(6), [1.0], q]),
-            np.concatenate([np.zeros(3), omega, dx[k, 6:]]),
-            np.concatenate([proper, turn, ddx[k, 6:]]),
+            robot.positions(q[None])[0],
+            robot.motion(np.concatenate([np.zeros(3), omega, dx[k, 6:]])[None])[0],
+            robot.motion(np.concatenate([proper, turn, ddx[k, 6:]])[None])[0],
         )
-        needed = pin.rnea(free, free_data, *state)
+        needed = S.T @ pin.rnea(free, free_data, *state)
         pin.computeJointJacobians(free, free_data, state[0])
         up = R.T @ np.array([0, 0, 1.0])
         Jc = jacobian(robot, free_data, places, up)
@@ -71,7 +75,7 @@ def floating_log(
         force = np.linalg.pinv(inner) @ needed[:6]
         swing = 5 * np.sin(2 * np.pi * 2.3 * t[k] + np.arange(len(force)))
         force += swing - np.linalg.pinv(inner) @ (inner @ swing)
-        tau = (needed - Jc.T @ force)[6:]
+        tau, reading = np.split((needed - Jc.T @ force)[6:], [J])
         mount = np.eye(4) if imu_frame is None else robot.frame(imu_frame).placement
         lever = mount[:3, 3]
         acc = mount[:3, :3].T @ (proper + np.cross(turn, lever) + np.cross(omega, np.cross(omega, lever)))
@@ -79,8 +83,11 @@ def floating_log(
         values |= {f"tau.{j}": tau[i] for i, j in enumerate(robot.joints)}
         values |= {f"imu.gyro.{c}": y for c, y in zip("xyz", mount[:3, :3].T @ omega, strict=True)}
         values |= {f"imu.acc.{c}": y for c, y in zip("xyz", acc, strict=True)}
+        values |= {f"sensor.{row}": y for row, y in zip(robot.readings, reading, strict=True)}
         quaternion = pin.Quaternion(R).coeffs()
         values |= {f"base.quaternion.{c}": y for c, y in zip("xyzw", quaternion, strict=True)}
+        if position:
+            values |= {f"base.position.{c}": y for c, y in zip("xyz", x[k, :3], strict=True)}
         if wrenches:
             for place, part in zip(places, np.split(force, len(places)), strict=True):
                 at = free_data.oMi[place.frame.joint] * pin.SE3(place.frame.placement)
@@ -99,7 +106,9 @@ def floating_log(
         for kind, s in sigma.items():
             if s and name.startswith(kind + "."):
                 table[name] = table[name] + s * rng.normal(size=len(t))
-    del data, J
+    for sensor, offset in (offsets or {}).items():
+        for c, x in zip(WRENCH, offset, strict=True):
+            table[f"sensor.{sensor}.{c}"] = table[f"sensor.{sensor}.{c}"] + x
     metadata = {"imu_frame": imu_frame} if imu_frame else {}
     return Log.from_columns({"time": t, **table}, metadata, f"floating {robot.name}")
 

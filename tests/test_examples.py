@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.read.table import read_log
+
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
@@ -64,6 +66,15 @@ def test_information_of_parts_adds_up_to_that_of_the_whole():
     assert float(difference) < 1e-9
 
 
+def test_a_tool_is_weighed_by_the_sensor_in_the_wrist():
+    printed = run("wrist_sensor")
+    (mass,) = re.findall(r"^mass +([\d.]+) ± [\d.]+ kg, true 1.8 \(identified\)$", printed, re.MULTILINE)
+    assert float(mass) == pytest.approx(1.8, abs=0.005)
+    (found,) = re.findall(r"^offset +\[(.*?)\]", printed, re.MULTILINE)
+    assert [float(x) for x in found.split()] == pytest.approx([4, -3, 6, 0.2, -0.1, 0.3], abs=0.02)
+    assert "16 of 16 base parameters come from the data" in printed
+
+
 def test_inertias_come_back_from_every_conversion():
     printed = run("inertia_conversions")
     (error,) = re.findall(r"^largest round-trip error: (\S+)$", printed, re.MULTILINE)
@@ -93,3 +104,28 @@ def test_the_files_of_a_real_arm_become_logs_that_are_identified(measured, tmp_p
     assert done.code == 0
     (error,) = re.findall(r"^held out .*: relative error ([\d.]+) %", done.out, re.MULTILINE)
     assert float(error) <= 4.8
+
+
+def test_published_base_parameters_stand_beside_ours(measured, tmp_path, steelyard):
+    """Steps of the guide to an arm with a coupled wrist, its mapping included."""
+    folder = measured("tx40")
+    guide = (ROOT / "docs" / "how-to-tx40.md").read_text(encoding="utf-8")
+    (tmp_path / "tx40.toml").write_text(re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)[0], encoding="utf-8")
+    robot, log = folder / "tx40_mdh_modified.urdf", folder / "pos_read_data.csv.gz"
+    filters = ("--kinematics-cutoff", 100, "--cutoff", 20)
+    named = ("--mapping", tmp_path / "tx40.toml", "--friction", "all", *filters, "-o", tmp_path / "whole")
+    assert steelyard("identify", robot, log, *named).code == 3
+    done = steelyard("identify", robot, log, *named, "--repair-prior")
+    assert done.code == 0
+    lines = run("tx40_published", folder, tmp_path / "whole").splitlines()
+    assert lines[-1] == "23 of 23 agree within 3 σ or 5 %"
+    assert "\n".join(lines) in guide
+
+
+def test_the_files_of_a_real_humanoid_become_logs(measured, tmp_path):
+    pytest.importorskip("h5py")
+    printed = run("icub", measured("icub"), tmp_path)
+    assert [line.split(": ")[1] for line in printed.splitlines()] == ["1188 samples, 12.0 s", "2004 samples, 20.1 s"]
+    walking, sinusoid = (read_log(tmp_path / f"{name}.parquet") for name in ("walking", "com-sinusoid"))
+    assert walking.names("wrench") == sinusoid.names("wrench") == ["l_sole", "r_sole"]
+    assert len(walking.names("q")) == 26

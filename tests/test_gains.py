@@ -43,8 +43,51 @@ def test_friction_on_every_joint_does_not_move_the_gains(arm):
     exact = {b.name: b.parameters for b in arm.robot.bodies}
     log = simulate_arm(arm.robot, exact, seed=3, seconds=10, noise="low", friction=arm.friction)
     result = identify("demo_arm", [currents(log)], Options(friction="all"))
-    for joint in arm.robot.joints:
-        assert result.estimate.joints[joint]["gain"] == pytest.approx(GAIN, rel=0.1), joint
+    for joint in arm.robot.joints[:5]:
+        assert result.estimate.joints[joint]["gain"] == pytest.approx(GAIN, rel=0.03), joint
+    # Gravity does not turn the last joint: friction and armature explain its current with any gain.
+    assert result.estimate.joints["wrist_3_joint"]["gain"] == pytest.approx(GAIN, rel=0.25)
+
+
+def test_larger_gains_and_larger_masses_explain_a_log_equally_well_and_the_intervals_know(arm):
+    exact = {b.name: b.parameters for b in arm.robot.bodies}
+    log = simulate_arm(arm.robot, exact, seed=3, seconds=10, noise="mid")
+    result = identify("demo_arm", [currents(log)])
+    theta = result.theta
+    gain = np.array([name.endswith(".gain") for name in result.columns.names])
+    assert gain.sum() == len(arm.robot.joints)
+    least = result.information.cost(theta)
+    for factor in (0.3, 0.9, 1.1, 4.0):
+        scaled = np.where(gain, factor - 1, factor * theta)
+        assert result.information.cost(scaled) == pytest.approx(least, rel=1e-9)
+    one_off = np.where(gain, 0.1 * (np.arange(len(theta)) == np.flatnonzero(gain)[1]), theta)
+    assert result.information.cost(one_off) > 2 * least
+    assert result.estimate.scale.doubt > 0.1
+    for body in result.estimate.bodies:
+        assert body.std_data[0] is None
+        assert body.verdict.mass == "prior"
+        assert body.std[0] > 0.9 * result.estimate.scale.doubt * 0.5 * body.mass
+
+
+def test_one_known_gain_tells_all_the_others(arm):
+    log = simulate_arm(arm.robot, arm.truth, seed=3, seconds=10, noise="low")
+    known = replace(currents(log), metadata={"gains": {"elbow_joint": GAIN}})
+    estimate = identify("demo_arm", [known]).estimate
+    assert estimate.scale is None
+    for joint in arm.robot.joints[:5]:
+        if joint != "elbow_joint":
+            assert estimate.joints[joint]["gain"] == pytest.approx(GAIN, rel=0.02), joint
+    assert estimate.base_identified > 10
+
+
+def test_gains_do_not_depend_on_where_the_search_starts(arm):
+    log = simulate_arm(arm.robot, arm.truth, seed=3, seconds=10, noise="mid", friction=arm.friction)
+    found = []
+    for factor in (1.0, 30.0, 0.02):  # N·m/A of other drives: the same currents in other units
+        estimate = identify("demo_arm", [currents(log, GAIN * factor)], Options(friction="all")).estimate
+        found.append([estimate.joints[j]["gain"] / factor for j in arm.robot.joints])
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-3)
+    np.testing.assert_allclose(found[2], found[0], rtol=1e-3)
 
 
 def test_gains_that_differ_from_joint_to_joint_are_told_apart(arm):

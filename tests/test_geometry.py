@@ -77,6 +77,11 @@ def test_a_mesh_of_a_bomb_of_triangles_leaves_the_box_to_the_inertia(part):
     assert np.isfinite(body.size)
 
 
+def test_a_mass_point_is_no_smaller_than_a_cube_of_steel():
+    box = geometry.inertia_box(inertia.pack(7850 * 0.03**3, [0.1, 0.2, 0.3], np.zeros((3, 3))))
+    np.testing.assert_allclose(box, [[0.085, 0.185, 0.285], [0.115, 0.215, 0.315]])
+
+
 def test_box_and_inertia_are_inverse_for_a_uniform_box():
     box = np.array([-0.1, 0.0, 0.2]), np.array([0.3, 0.1, 0.5])
     parameters = geometry.box_inertia(2.5, box)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from steelyard import Options, identification, identify, noise
+from steelyard import Options, fit, identify, noise
 from steelyard.identifiable import Subspace, long_run_covariance, uncertainty
 from steelyard.information import Information
 from steelyard.regressor import Block, Columns, Rows
@@ -145,11 +145,11 @@ def rows_of(robot, samples=3000):
 
 def test_rows_are_kept_only_where_they_fit(arm, monkeypatch):
     rows = rows_of(arm.robot)
-    monkeypatch.setattr(identification, "CACHE_BYTES", 1e12)
-    kept = identification._cached(rows)
+    monkeypatch.setattr(fit, "CACHE_BYTES", 1e12)
+    kept = fit._cached(rows)
     assert isinstance(kept, list)
-    monkeypatch.setattr(identification, "CACHE_BYTES", sum(b.Y.nbytes for b in kept) / 2)
-    assert identification._cached(rows) is rows
+    monkeypatch.setattr(fit, "CACHE_BYTES", sum(b.Y.nbytes for b in kept) / 2)
+    assert fit._cached(rows) is rows
 
 
 def test_a_chunk_is_never_shorter_than_the_overlap_that_the_filter_costs(arm, monkeypatch):
@@ -169,3 +169,20 @@ def test_a_chunk_is_never_shorter_than_the_overlap_that_the_filter_costs(arm, mo
     assert len(found) > 10
     assert all(block.time[-1] - block.time[0] >= (overlap - 10) / 200 for block in found[:-1])
     assert sum(made) < 2.3 * 3000
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_runs_shorter_than_the_memory_of_the_noise_are_used_as_they_are(full):
+    """A log in pieces, some of a single row: the noise is estimated from all of them together."""
+    rng = np.random.default_rng(6)
+    lengths = [400, 3, 1, 7, 2, 60, 1]
+    theta = rng.normal(size=4)
+    blocks = []
+    for length in lengths:
+        Y = rng.normal(size=(length, 2, 4))
+        blocks.append(Block(np.arange(float(length)), Y, Y @ theta + [0.1, 0.5] * rng.normal(size=(length, 2)), True))
+    model, info = noise.estimate(blocks, tuple("abcd"), Information.none(4), full=full)
+    assert info.rows == 2 * sum(lengths)
+    assert len(model.correlation) > 10, "more lags than some runs have rows"
+    np.testing.assert_allclose(1 / np.diag(model.root), [0.1, 0.5], rtol=0.15)
+    np.testing.assert_allclose(info.solve(), theta, atol=0.05)

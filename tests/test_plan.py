@@ -9,6 +9,7 @@ import pinocchio as pin
 import pytest
 
 from steelyard import Filter, Options, identify
+from steelyard.clock import motion_band
 from steelyard.demo import reference_motion
 from steelyard.errors import LogError, UsageError
 from steelyard.log import WRENCH, Log
@@ -16,7 +17,6 @@ from steelyard.plan import make_plan
 from steelyard.read.description import read_description
 from steelyard.read.table import read_log, write_log
 from steelyard.robot import build
-from steelyard.samples import motion_band
 from steelyard.simulate.arm import simulate_arm
 from steelyard.simulate.truth import perturbed
 from steelyard.validate import base_error

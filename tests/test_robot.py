@@ -292,6 +292,26 @@ def test_each_way_a_body_can_be_unphysical_has_its_own_words(tmp_path, what):
     assert inertia.is_consistent(Robot.load(path, repair=True).bodies[0].parameters, 0.01)
 
 
+@pytest.mark.parametrize(("shape", "edges"), [
+    ("", np.full(3, np.cbrt(0.5 / 7850))),  # nothing tells how large it is: its mass in steel
+    ('<collision><geometry><box size="0.1 0.2 0.3"/></geometry></collision>', np.array([0.1, 0.2, 0.3])),
+    ('<collision><geometry><box size="0.1 0.2 0"/></geometry></collision>', np.array([0.1, 0.2, 0])),
+])  # fmt: skip
+def test_a_body_whose_inertia_nobody_filled_in_is_repaired_to_a_box_about_its_centre_of_mass(tmp_path, shape, edges):
+    text = f"""<robot name="r"><link name="world"/>
+<link name="a"><inertial><origin xyz="0.01 0.02 0.03"/><mass value="0.5"/>
+<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial>{shape}</link>
+<joint name="j" type="continuous"><parent link="world"/><child link="a"/></joint></robot>"""
+    (tmp_path / "r.urdf").write_text(text)
+    body = Robot.load(tmp_path / "r.urdf", repair=True).bodies[0]
+    mass, com, _ = inertia.unpack(body.parameters)
+    assert mass == 0.5
+    np.testing.assert_allclose(com, [0.01, 0.02, 0.03], atol=1e-15)
+    assert body.size == pytest.approx(np.linalg.norm(edges))
+    np.testing.assert_allclose(inertia.density_covariance(body.parameters), np.diag(edges**2) / 12, atol=2e-7)
+    assert inertia.is_consistent(body.parameters, body.size)
+
+
 def test_a_robot_without_a_moving_body_is_refused(tmp_path):
     (tmp_path / "r.urdf").write_text('<robot name="r"><link name="a"/></robot>')
     with pytest.raises(DescriptionError, match="no moving body on a fixed base"):

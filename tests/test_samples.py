@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import make_interp_spline
 
+from steelyard.clock import merged, motion_band
 from steelyard.errors import LogError
 from steelyard.log import Log
 from steelyard.robot import Robot
@@ -110,6 +111,79 @@ def test_jittered_stamps_give_the_motion_at_even_ones(robots):
     believed = joint_log(true, lambda t: np.sin(3 * (t + stamps - true)))  # what trusting the row number gives
     wrong, _ = one(robots["fixed"], believed)
     assert np.abs(wrong.a - even.a).max() > 20 * np.abs(part.a[:, 0] + 9 * H * np.sin(3 * part.time)).max()
+
+
+def held_up(t, every=40):
+    """Stamps of a logger that is held up for a step and a half now and then, and writes twice within 2 % of a step."""
+    stamps = t.copy()
+    stamps[every::every] = stamps[every + 1 :: every] - 0.02 / RATE
+    return stamps
+
+
+def test_stamps_that_nearly_coincide_are_one_sample_and_said(robots):
+    """Noise of 1e-5 rad over 0.1 ms would be a speed of 0.1 rad/s, and the spline would overshoot beside it."""
+    t = held_up(times())
+    rng = np.random.default_rng(1)
+    log = joint_log(t, lambda t: np.sin(2 * t) + 1e-5 * rng.normal(size=len(t)))
+    one_each, lost = merged(log)
+    assert lost == 29
+    assert len(one_each) == len(log) - lost
+    assert np.diff(one_each.time).min() > 0.25 / RATE
+    np.testing.assert_allclose(one_each.columns["q.j"], np.sin(2 * one_each.time), rtol=0, atol=6e-5)
+    part, notices = one(robots["fixed"], log)
+    assert notices == ["log: 29 samples within 1.2 ms of the one before were averaged with it"]
+    even, _ = one(robots["fixed"], joint_log(times(), lambda t: np.sin(2 * t) + 1e-5 * rng.normal(size=len(t))))
+    exact = [4 * np.sin(2 * x.time) for x in (part, even)]
+    errors = [np.std(x.a[:, 0] + a) for x, a in zip((part, even), exact, strict=True)]
+    assert errors[0] < 1.2 * errors[1], "no worse than a clock that was even"
+
+
+def test_a_clock_that_only_jitters_is_left_alone():
+    stamps = times() + np.random.default_rng(0).uniform(-0.3, 0.3, len(times())) / RATE
+    log = joint_log(stamps)
+    assert merged(log) == (log, 0)
+
+
+def test_a_burst_becomes_samples_a_quarter_step_apart():
+    t = np.concatenate([times(1.0), 1.2 + np.arange(16) * 0.06 / RATE, 1.3 + times(1.0)])
+    one_each, lost = merged(joint_log(t))
+    assert lost == 12
+    np.testing.assert_allclose(one_each.time[200:204], 1.2 + (2 + 5 * np.arange(4) - [0, 0, 0, 2]) * 0.06 / RATE)
+
+
+def test_orientations_of_opposite_sign_are_averaged_as_what_they_are():
+    t = held_up(times())
+    q = quaternions(base_truth(t)[0]) * np.where(np.arange(len(t)) % 2, -1, 1)[:, None]
+    one_each, lost = merged(joint_log(t, **xyz("base.quaternion", q, "xyzw")))
+    assert lost
+    back = np.column_stack([one_each.columns[f"base.quaternion.{c}"] for c in "xyzw"])
+    assert np.abs(np.linalg.norm(back, axis=1) - 1).max() < 1e-6
+    np.testing.assert_allclose(
+        back, quaternions(base_truth(one_each.time)[0]) * np.sign(back[:, 3:]), rtol=0, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-5, 1e-3])
+def test_noise_of_the_encoders_is_no_motion(noise):
+    rng = np.random.default_rng(2)
+    log = joint_log(times(), lambda t: 0.4 * np.sin(2 * np.pi * 1.5 * t) + noise * rng.normal(size=len(t)))
+    assert motion_band(log) == pytest.approx(1.5, abs=0.4)
+    assert motion_band(joint_log(times(), lambda t: np.round(log.columns["q.j"] / 0.0015) * 0.0015)) < 4.0
+
+
+def test_a_pose_that_is_differentiated_twice_is_filtered_lower(robots):
+    t = times()
+    R, *_, position, _ = base_truth(t)
+    capture = xyz("base.quaternion", quaternions(R), "xyzw") | xyz("base.position", position)
+    posed, moved = joint_log(t, **capture), joint_log(t, **capture, **imu(t))
+    assert (Filter().for_logs([posed]).cutoff, Filter().for_logs([posed]).kinematics) == (3.0, 12.0)
+    assert (Filter().for_logs([moved]).cutoff, Filter().for_logs([moved]).kinematics) == (10.0, 20.0)
+    assert Filter().for_logs([moved, posed]).cutoff == 3.0
+    assert Filter(cutoff=5.0, kinematics=30.0).for_logs([posed]) == Filter(5.0, 30.0, RATE), "unless somebody says so"
+    _, (said,) = prepare(robots["floating"], posed, Filter().for_logs([posed]), torques=True)
+    assert said.endswith(
+        "second derivative of its position, so both sides of the equations are filtered at 3 Hz (--cutoff)"
+    )
 
 
 def test_a_gap_splits_the_log_and_is_never_differentiated_across(robots):

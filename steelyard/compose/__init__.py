@@ -1,1 +1,20 @@
-"""What a link may be made of, one file each: a cone and a map to the ten parameters."""
+"""What a link may be made of, one file each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from steelyard.compose import linear, mata, pseudo_inertia
+from steelyard.compose.composition import Composition
+from steelyard.robot import Body
+
+Make = Callable[[Body, np.ndarray], Composition]
+"""Makes the composition of a body, given the natural size of its ten parameters."""
+
+COMPOSITIONS: Mapping[str, Make] = {
+    "linear": linear.composition,
+    "mata": mata.composition,
+    "lmi": pseudo_inertia.composition,
+}

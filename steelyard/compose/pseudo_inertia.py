@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard import inertia
+from steelyard.compose.composition import Composition
 from steelyard.robot import Body
 
 Array = np.ndarray
@@ -26,6 +27,13 @@ def lmi(body: Body) -> Array:
     F[0, :3, :3] -= SOLVER_MARGIN * body.size**2 * np.eye(3)
     D = np.array([1 / body.size] * 3 + [1.0]) / np.sqrt(body.parameters[0])
     return np.asarray(F * np.outer(D, D))
+
+
+def composition(body: Body, scale: Array) -> Composition:
+    """Ten parameters of a mass distribution."""
+    lower = np.full(10, -np.inf)
+    lower[0] = mass_floor(body)
+    return Composition(np.eye(10), body.parameters, scale, (lmi(body),), lower)
 
 
 def mass_floor(body: Body) -> float:

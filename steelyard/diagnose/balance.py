@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
+from steelyard.clock import MOVES, log_rate
 from steelyard.contact import Foot, foot
 from steelyard.errors import UsageError
 from steelyard.log import Log
+from steelyard.motors import Motor, motor_terms
 from steelyard.regressor import FRICTION, Columns, Dynamics, Equations, Rows
 from steelyard.robot import Robot
-from steelyard.samples import MOVES, Filter, Segment, log_rate
+from steelyard.samples import Filter, Segment
 
 Array = np.ndarray
 
@@ -143,7 +145,12 @@ class Balance:
 
 
 def balance(
-    robot: Robot, segments: Sequence[Segment], equations: Equations, feet: Sequence[Foot], filter: Filter
+    robot: Robot,
+    segments: Sequence[Segment],
+    equations: Equations,
+    feet: Sequence[Foot],
+    filter: Filter,
+    motors: tuple[Motor, ...] = (),
 ) -> Balance | None:
     """Balance of a log's rows; None where no row holds a torque alone with what can be known.
 
@@ -155,8 +162,9 @@ def balance(
         return None
     if equations == "full" and segments[0].wrench:
         equations, feet = "contact-free", [*feet, *(foot(robot, name) for name in segments[0].wrench)]
-    terms = tuple((j, term) for j in robot.joints for term in FRICTION["all"])
-    columns = Columns(tuple(b.name for b in robot.bodies), terms)
+    laws = FRICTION["all"]
+    terms = [(j, law) for j in robot.joints for law in laws] + motor_terms(motors, laws)
+    columns = Columns(tuple(b.name for b in robot.bodies), tuple(terms), motors=motors)
     try:
         rows = Rows(robot, segments, columns, equations, feet, filter)
     except UsageError:  # the feet leave no equation

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.clock import gaps, log_rate
 from steelyard.errors import Finding
 from steelyard.log import BASE_VECTORS, WRENCH, Log
 from steelyard.robot import Robot
-from steelyard.samples import gaps, log_rate
 
 Array = np.ndarray
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from steelyard.clock import GAP
 from steelyard.errors import Finding
 from steelyard.log import QUATERNION
-from steelyard.samples import GAP
 
 Array = np.ndarray
 

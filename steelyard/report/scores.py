@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.log import WRENCH
 from steelyard.report.section import Report
 from steelyard.report.series import Array, Role, Series
 from steelyard.report.words import mapping, number
@@ -59,8 +60,9 @@ def row_unit(row: str, series: Sequence[Series]) -> str:
     for s in series:
         if row in s.rows:
             return s.units[s.rows.index(row)]
-    if row.startswith("base."):
-        return "N" if row.startswith("base.f") else "N·m"
+    component = row.rpartition(".")[2]
+    if component in WRENCH:  # of the base or a sensor
+        return "N" if component.startswith("f") else "N·m"
     return "N·m or N"
 
 

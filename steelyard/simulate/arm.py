@@ -80,7 +80,7 @@ def simulate_arm(
     friction: Friction | None = None,
     source: str = "simulated arm",
 ) -> Log:
-    """A log of joint positions and torques, with the truth in its metadata."""
+    """A log of joint positions, torques and force–torque sensors, with the truth in its metadata."""
     import pinocchio as pin
 
     rng = np.random.default_rng(seed)
@@ -90,16 +90,19 @@ def simulate_arm(
         model.inertias[body.joint] = pin.Inertia.FromDynamicParameters(truth[body.name])
     data = model.createData()
     S = np.eye(model.nv) if robot.coupling is None else robot.coupling
-    tau = np.array([S.T @ pin.rnea(model, data, S @ qk + robot.mimic_offset, S @ vk, S @ ak)
-                    for qk, vk, ak in zip(q, v, a, strict=True)])  # fmt: skip
+    states = robot.positions(q), robot.motion(v), robot.motion(a)
+    forces = np.array([S.T @ pin.rnea(model, data, *state) for state in zip(*states, strict=True)])
+    tau, reading = forces[:, : len(robot.joints)], forces[:, len(robot.joints) :]
     if friction is not None:
         tau += friction.torque(v, a)
     level = NOISE[noise]
     q = q + level.q * rng.normal(size=q.shape)
     tau = tau + level.tau * np.sqrt(np.mean(tau**2, axis=0)) * rng.normal(size=tau.shape)
+    reading = reading + level.tau * np.sqrt(np.mean(reading**2, axis=0)) * rng.normal(size=reading.shape)
     columns = {"time": t}
     for k, joint in enumerate(robot.joints):
         columns |= {f"q.{joint}": q[:, k], f"tau.{joint}": tau[:, k]}
+    columns |= {f"sensor.{row}": reading[:, k] for k, row in enumerate(robot.readings)}
     metadata = {
         "truth": {
             "parameters": {name: p.tolist() for name, p in truth.items()},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,14 +10,17 @@ import numpy as np
 from steelyard import inertia
 from steelyard import prior as priors
 from steelyard.certify import Certificate, certify
-from steelyard.compose import pseudo_inertia
+from steelyard.compose import COMPOSITIONS
+from steelyard.compose.composition import Assembly, bounded
 from steelyard.identifiable import Subspace, structural
 from steelyard.information import Information
 from steelyard.plan import Options, Plan
 from steelyard.solve.certified import certified, least_squares
-from steelyard.solve.problem import Cone, Entropy, Problem, Solution
+from steelyard.solve.problem import Entropy, Problem, Solution
 
 Array = np.ndarray
+
+SIGNED = ("offset", "gain")  # joint terms that may be negative
 
 
 def solve(
@@ -34,7 +38,8 @@ def solve(
     scale = prior.scale[free]
     if options.method == "least-squares":
         if options.null_space == "structure":
-            basis = Subspace.of(structural(robot, columns, plan.equations, prior.scale).R[:, free], scale).seen
+            possible = structural(robot, columns, plan.equations, prior.scale, plan.feet)
+            basis = Subspace.of(possible.R[:, free], scale).seen
         else:
             space = Subspace.of(data.R, scale)
             strong = space.values * priors.RELATIVE > 1.0  # directions that the data know better than the prior
@@ -43,30 +48,29 @@ def solve(
         theta[free] = least_squares(data, before, basis)
         return theta, _certify_least_squares(data, before, theta[free], basis), free
 
-    where = {int(i): k for k, i in enumerate(free)}
-    cones, lower, entropies = [], dict[int, float](), []
-    start = prior.mean[free].copy()
-    for name in columns.bodies:
-        if name not in chosen:
-            continue
-        body, at = robot.body(name), where[columns.body(name).start]
-        cones.append(Cone(at, pseudo_inertia.lmi(body)))
-        lower[at] = pseudo_inertia.mass_floor(body)
-        if options.regularisation == "entropic":
-            entropies.append(Entropy(at, inertia.pseudo(prior.mean[columns.body(name)]), 1 / (2 * priors.RELATIVE**2)))
-    for k, (_, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies)):
-        if term != "offset":
-            lower[where[k]] = 0.0
-            start[where[k]] = max(prior.mean[k], 1e-3 * prior.scale[k])
-    K = prior.K[np.ix_(free, free)]
+    make = COMPOSITIONS[options.method]
+    bodies = [robot.body(b) for b in columns.bodies if b in chosen]
+    parts = [make(b, prior.scale[columns.body(b.name)]) for b in bodies]
+    rest = np.arange(10 * len(columns.bodies), columns.n)
+    positive = [term not in SIGNED for _, term in columns.joint_terms] + [False] * len(columns.offsets)
+    never = np.array(positive, bool)  # negative
+    first = np.where(never, np.maximum(prior.mean[rest], 1e-3 * prior.scale[rest]), prior.mean[rest])
+    assembly = Assembly((*parts, bounded(first, prior.scale[rest], np.where(never, 0.0, -np.inf))))
+    entropies = []
+    K = prior.K[np.ix_(free, free)].copy()
     if options.regularisation == "entropic":
-        K = K.copy()
-        for e in entropies:
-            K[e.at : e.at + 10, e.at : e.at + 10] *= priors.NEGLIGIBLE
+        for k, body in enumerate(bodies):
+            if body.carrier is None:
+                reference = inertia.pseudo(prior.mean[columns.body(body.name)])
+                entropies.append(Entropy(10 * k, reference, 1 / (2 * priors.RELATIVE**2)))
+                K[10 * k : 10 * k + 10] *= priors.NEGLIGIBLE
     total = data + Information(Information.of(K, K @ prior.mean[free]).triangle, 0, data.names)
-    problem = Problem(total, scale, start, tuple(cones), lower, tuple(entropies))
+    posed = total.through(assembly.map)
+    if np.any(assembly.ridge):
+        posed = posed + replace(Information.of(np.diag(assembly.ridge), np.zeros(posed.n)), rows=0)
+    problem = Problem(posed, assembly.scale, assembly.start, assembly.cones, assembly.lower, tuple(entropies))
     solution, proof = certified(problem, save=save)
-    theta[free] = solution.theta
+    theta[free] = assembly.map @ solution.theta
     return theta, proof, free
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from steelyard.errors import Finding, SteelyardError, UsageError
 from steelyard.identification import Identification
+from steelyard.load import load_text
 from steelyard.report.series import save_series
 from steelyard.write.files import Staging
 from steelyard.write.mjcf import to_mjcf
 from steelyard.write.urdf import Inertials, to_urdf
 
-FILES = ("estimate.json", "robot.urdf", "robot.xml", "information.npz", "series.npz", "report.html")
+FILES = ("load.json", "estimate.json", "robot.urdf", "robot.xml", "information.npz", "series.npz", "report.html")
 
 
 def write_results(result: Identification, folder: Path) -> list[Path]:
@@ -24,6 +25,8 @@ def write_results(result: Identification, folder: Path) -> list[Path]:
     comment = f"Inertial parameters by Steelyard ({estimate.method}). {estimate.sentence()} See estimate.json."
     with Staging(folder) as out:
         out.write_text("estimate.json", estimate.to_json())
+        if estimate.loads:
+            out.write_text("load.json", load_text(result))
         try:
             out.write_text("robot.urdf", to_urdf(robot.description, inertials, comment))
         except SteelyardError:  # URDF knows no ball joints

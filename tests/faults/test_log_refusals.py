@@ -15,6 +15,7 @@ from steelyard.log import Log
 from steelyard.read.table import read_log, write_log
 
 T = np.arange(4.0)
+PLACE = {"position": [0, 0, 0], "quaternion": [0, 0, 0, 1]}
 
 
 def reasons(call, *args):
@@ -130,6 +131,15 @@ def test_a_part_of_a_vector_is_refused_where_it_is_asked_for_as_a_whole():
     [
         ({"imu_frame": 3}, "imu_frame", "is 3, not a name"),
         ({"gains": [1.0]}, "gains", "is [1.0], not a table"),
+        ({"plates": ["a"]}, "plates", "is ['a'], not a table"),
+        ({"plates": {"a": [0, 0, 0]}}, "plates, a", "is [0, 0, 0], not a table"),
+        ({"plates": {"a": {"position": [0, 0, 0]}}}, "plates, a, quaternion", "is missing"),
+        ({"plates": {"a": {"quaternion": [0, 0, 0, 1]}}}, "plates, a, position", "is missing"),
+        ({"plates": {"a": PLACE | {"position": [0, 0]}}}, "plates, a, position", "is [0, 0]"),
+        ({"plates": {"a": PLACE | {"position": "origin"}}}, "plates, a, position", "is 'origin'"),
+        ({"plates": {"a": PLACE | {"position": [0, 0, float("inf")]}}}, "plates, a, position", "is [0, 0, inf]"),
+        ({"plates": {"a": PLACE | {"quaternion": [0, 0, 0, True]}}}, "plates, a, quaternion", "is [0, 0, 0, True]"),
+        ({"plates": {"a": PLACE | {"quaternion": [0, 0, 0, 2]}}}, "plates, a, quaternion", "has length 2"),
         ({"gains": {"a": "14"}}, "gains, a", "is '14'"),
         ({"gains": {"a": 0}}, "gains, a", "is 0"),
         ({"gains": {"a": True}}, "gains, a", "is True"),

@@ -13,7 +13,7 @@ from steelyard.diagnose.torques import torque_findings
 from steelyard.read.description import read_description
 from steelyard.read.table import read_log, write_log
 from tests.planted import arm_faults, assert_told, changed, frozen, late
-from tests.real.test_mapping import TX40
+from tests.real.test_tx40 import guide_mapping
 from tests.real.test_ur10e import JOINTS
 from tests.test_diagnose import slow_balance
 
@@ -68,7 +68,7 @@ def test_a_good_log_of_the_ur10e_has_no_findings_and_no_delay_that_counts(steely
 
 def test_the_good_log_of_the_tx40_has_no_findings(steelyard, measured, tmp_path):
     folder = measured("tx40")
-    (tmp_path / "tx40.toml").write_text(TX40)
+    (tmp_path / "tx40.toml").write_text(guide_mapping(), encoding="utf-8")
     log = folder / "pos_read_data.csv.gz"
     done = steelyard("check", folder / "tx40_mdh_modified.urdf", log, "--mapping", tmp_path / "tx40.toml")
     assert done.code == 0

@@ -13,6 +13,7 @@ from steelyard import Options, identify
 from steelyard.read.draft import draft_mapping
 from steelyard.read.mapping import read_mapping
 from steelyard.read.table import read_log
+from tests.real.test_tx40 import guide_mapping
 from tests.real.test_ur10e import GAINS, JOINTS, ur10e_log
 
 RUNS = {"ur-20_02_10-30sec_12harm.csv.gz": (635, 3510), "ur-20_02_12-40sec_12harm.csv.gz": (500, 4460)}
@@ -74,39 +75,9 @@ def test_a_draft_for_ur10e_finds_time_positions_and_velocities(measured, tmp_pat
         assert f'# "v.{joint}" = "c{8 + k}"' in draft
 
 
-TX40 = """
-[table]
-rate = 5000
-rows = [501, 37501]                     # 0.1 to 7.5 s
-[columns]
-"q.joint_1" = "Joint_1"
-"q.joint_2" = { name = "Joint_2", offset = -1.5707963267948966 }
-"q.joint_3" = { name = "Joint_3", offset = 1.5707963267948966 }
-"q.joint_4" = "Joint_4"
-"q.joint_5" = "Joint_5"
-"q.joint_6" = "Joint_6"
-"tau.joint_1" = { name = "Joint_1", file = "curr_data.csv.gz" }
-"tau.joint_2" = { name = "Joint_2", file = "curr_data.csv.gz" }
-"tau.joint_3" = { name = "Joint_3", file = "curr_data.csv.gz" }
-"tau.joint_4" = { name = "Joint_4", file = "curr_data.csv.gz" }
-"tau.joint_5" = { name = "Joint_5", file = "curr_data.csv.gz" }
-"tau.joint_6" = { name = "Joint_6", file = "curr_data.csv.gz" }
-[transmission]
-joints = ["joint_1", "joint_2", "joint_3", "joint_4", "joint_5", "joint_6"]
-matrix = [
-  [32, 0, 0, 0, 0, 0],
-  [0, 32, 0, 0, 0, 0],
-  [0, 0, 45, 0, 0, 0],
-  [0, 0, 0, -48, 0, 0],
-  [0, 0, 0, 0, 45, 0],
-  [0, 0, 0, 0, 32, 32],
-]
-"""
-
-
 def test_tx40_reads_from_two_files_with_its_coupled_wrist_as_by_hand(measured, tmp_path):
     folder = measured("tx40")
-    (tmp_path / "tx40.toml").write_text(TX40)
+    (tmp_path / "tx40.toml").write_text(guide_mapping(), encoding="utf-8")
     log = read_log(folder / "pos_read_data.csv.gz", tmp_path / "tx40.toml")
     position, current = (
         np.genfromtxt(folder / f"{name}.csv.gz", delimiter=",", skip_header=1)

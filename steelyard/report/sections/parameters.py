@@ -1,4 +1,4 @@
-"""The ten parameters of every body with their intervals; then joints and sensors.
+"""The ten parameters of every body with their intervals; then joints, coupled motors and sensors.
 
 Parameters of different units share an axis by their scale: m, m·r and m·r², with m the body's mass and
 r the root mean square distance of its mass from its frame's origin, so that tr I = 2·m·r².
@@ -37,7 +37,7 @@ Values = list[float | None]
 
 
 def parameters(report: Report) -> Section | None:
-    """Forest plots, tables of numbers, joints, sensor offsets."""
+    """Forest plots, tables of numbers, joints, coupled motors, sensor offsets."""
     if not report.bodies:
         return None
     prior, truth = report.part("prior"), report.part("truth")
@@ -61,6 +61,7 @@ def parameters(report: Report) -> Section | None:
         "has_prior": bool(prior),
         "has_truth": bool(truth),
         "joints": _table(report.part("joints"), JOINT_COLUMNS),
+        "motors": _table(report.part("motors"), JOINT_COLUMNS),
         "sensors": _table(
             {
                 name: dict(zip(SENSOR_COLUMNS, numbers(mapping(sensor).get("offset"), 6), strict=True))

@@ -24,6 +24,9 @@ def verdicts(report: Report) -> Section | None:
         return None
     welded = report.part("bodies_welded")
     rows = [_row(name, body, welded.get(name)) for name, body in report.bodies.items()]
+    loads = report.estimate.get("loads")
+    for load in map(mapping, loads if isinstance(loads, list) else []):
+        rows.append(_row(f"load on {load.get('link')}", load, None))
     return Section("verdicts", "What the data decide", "verdicts.html", {"rows": rows})
 
 

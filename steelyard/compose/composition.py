@@ -1,0 +1,82 @@
+"""What one body may be made of: its ten parameters are a linear map of something that lies in a cone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from steelyard.solve.problem import Cone
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Composition:
+    """θ = map·x, where Σₖ xₖF[k] ⪰ 0 for each of the cones and x ≥ lower."""
+
+    map: Array  # (10, k)
+    start: Array  # (k,) strictly inside
+    scale: Array  # (k,) natural size of each x
+    cones: tuple[Array, ...] = ()  # each (k, p, p), symmetric
+    lower: Array = field(default_factory=lambda: np.zeros(0))  # (k,), −inf where there is none; () means nowhere
+    ridge: Array = field(default_factory=lambda: np.zeros(0))  # (k,) weights of ‖ridge ∘ x‖²/2; () means none
+
+    @property
+    def size(self) -> int:
+        """Number of unknowns."""
+        return int(self.map.shape[1])
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """The compositions of all bodies, one after the other, in one set of unknowns."""
+
+    parts: tuple[Composition, ...]
+
+    @property
+    def map(self) -> Array:
+        """(n, k) θ = map·x."""
+        return np.asarray(block_diag(*(p.map for p in self.parts)))
+
+    @property
+    def start(self) -> Array:
+        """(k,)."""
+        return np.concatenate([p.start for p in self.parts])
+
+    @property
+    def scale(self) -> Array:
+        """(k,)."""
+        return np.concatenate([p.scale for p in self.parts])
+
+    @property
+    def ridge(self) -> Array:
+        """(k,), zero where there is none."""
+        return np.concatenate([p.ridge if p.ridge.size else np.zeros(p.size) for p in self.parts])
+
+    @property
+    def offsets(self) -> Sequence[int]:
+        """Where each part's unknowns begin."""
+        return [int(at) for at in np.cumsum([0, *(p.size for p in self.parts[:-1])])]
+
+    @property
+    def cones(self) -> tuple[Cone, ...]:
+        """All matrix inequalities."""
+        return tuple(Cone(at, F) for at, p in zip(self.offsets, self.parts, strict=True) for F in p.cones)
+
+    @property
+    def lower(self) -> dict[int, float]:
+        """Index → bound."""
+        return {
+            at + k: float(low)
+            for at, p in zip(self.offsets, self.parts, strict=True)
+            for k, low in enumerate(p.lower)
+            if np.isfinite(low)
+        }
+
+
+def bounded(start: Array, scale: Array, lower: Array) -> Composition:
+    """Numbers with bounds and nothing else: joint terms and offsets."""
+    return Composition(np.eye(len(start)), start, scale, (), lower)

@@ -1,0 +1,35 @@
+"""Positive mass and positive definite inertia about the centre of mass, and no more (Ayusawa 8, Xu 6 and 7).
+
+    [ I   [h]× ]
+    [ [h]×ᵀ m1 ] ⪰ ε,    which is m > 0 and I_C = I + [h]×[h]×/m ≻ 0 by Schur's complement.
+
+The triangle inequalities are not asked for: such a body may still not exist. It is here to be compared with.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard import inertia
+from steelyard.compose.composition import Composition
+from steelyard.compose.pseudo_inertia import SOLVER_MARGIN, mass_floor
+from steelyard.robot import Body
+
+Array = np.ndarray
+
+
+def spatial(parameters: Array) -> Array:
+    """(6, 6) spatial inertia, rotation first; linear in the parameters."""
+    m, (x, y, z) = parameters[0], parameters[1:4]
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return np.block([[inertia.matrix(parameters[4:]), cross], [cross.T, m * np.eye(3)]])
+
+
+def composition(body: Body, scale: Array) -> Composition:
+    """Ten parameters of positive mass and positive definite inertia."""
+    F = np.stack([spatial(e) for e in np.eye(10)])
+    F[0, :3, :3] -= SOLVER_MARGIN * body.size**2 * np.eye(3)
+    D = np.array([1 / body.size] * 3 + [1.0] * 3) / np.sqrt(body.parameters[0])
+    lower = np.full(10, -np.inf)
+    lower[0] = mass_floor(body)
+    return Composition(np.eye(10), body.parameters, scale, (F * np.outer(D, D),), lower)

@@ -1,0 +1,159 @@
+"""Sensors that sit nowhere, hang on a joint, weigh nothing or turn their sign around are refused with what to do."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from steelyard.errors import DescriptionError, LogError, SteelyardError, UsageError
+from steelyard.identification import identify
+from steelyard.log import WRENCH, Log
+from steelyard.plan import Options, make_plan
+from steelyard.read.description import read_description
+from steelyard.read.table import write_log
+from steelyard.robot import Robot, build
+from steelyard.simulate.arm import simulate_arm
+
+INERTIAL = """<inertial><origin xyz="0 0 {z}"/><mass value="{m}"/>
+  <inertia ixx="{i}" iyy="{i}" izz="{i}" ixy="0" ixz="0" iyz="0"/></inertial>"""
+TOOL = INERTIAL.format(z=0.05, m=1, i=0.002)
+ARM = """<robot name="arm"><link name="ground"/>
+<joint name="pan" type="revolute"><parent link="ground"/><child link="upper"/><axis xyz="0 0 1"/>
+ <limit lower="-3" upper="3" velocity="3" effort="50"/></joint><link name="upper">{upper}</link>
+<joint name="lift" type="revolute"><parent link="upper"/><child link="fore"/><origin xyz="0 0 .3" rpy=".5 0 0"/>
+ <axis xyz="0 1 0"/><limit lower="-3" upper="3" velocity="3" effort="50"/></joint><link name="fore">{upper}</link>
+<joint name="wrist" type="fixed"><parent link="fore"/><child link="tool"/><origin xyz="0 0 .3"/></joint>
+<link name="tool">{tool}</link></robot>"""
+
+
+def written(tmp_path, tool=TOOL, weld="fixed"):
+    path = tmp_path / "arm.urdf"
+    text = ARM.format(upper=INERTIAL.format(z=0.1, m=2, i=0.01), tool=tool)
+    path.write_text(text.replace('name="wrist" type="fixed"', f'name="wrist" type="{weld}"'))
+    return path
+
+
+def table(robot, sensors, seconds=3.0, drop=("tau.",)):
+    """A log of the arm whose sensor columns have these names instead."""
+    run = simulate_arm(robot, {b.name: b.parameters for b in robot.bodies}, seed=1, seconds=seconds, noise="none")
+    columns = {n: x for n, x in run.columns.items() if not n.startswith(("sensor.", *drop))}
+    for sensor in sensors:
+        columns |= {f"sensor.{sensor}.{c}": run.columns[f"sensor.wrist.{c}"] for c in WRENCH}
+    return Log.from_columns({"time": run.time, **columns}, source="run")
+
+
+NOWHERE = {
+    "wirst": ("'wirst' is not in arm", "Did you mean wrist"),
+    "gripper": ("'gripper' is not in arm", "Name the weld it sits in: wrist"),
+    "lift": ("'lift' is a joint that moves: a sensor sits in a weld", "Name the weld it sits in: wrist"),
+    "fore": ("'fore' hangs on lift, which moves: a sensor sits in a weld", "Name the weld it sits in: wrist"),
+    "ground": ("'ground' is on the root link, and nothing is above it", "Name the weld it sits in: wrist"),
+}
+
+
+@pytest.mark.parametrize("name", NOWHERE)
+def test_a_sensor_that_sits_in_no_weld_is_refused_by_log_and_by_name(tmp_path, name):
+    path = written(tmp_path)
+    log = table(Robot.load(path, sensors=["wrist"]), [name])
+    with pytest.raises(LogError) as refused:
+        make_plan(read_description(path), [log], Options())
+    assert refused.value.findings == ((f"run, sensor.{name}", *NOWHERE[name]),)
+    with pytest.raises(UsageError) as refused:
+        Robot.load(path, sensors=[name, "wrist"])
+    assert refused.value.findings == ((f"sensor '{name}'", *NOWHERE[name]),)
+
+
+def test_a_robot_without_welds_has_no_place_for_a_sensor(tmp_path):
+    path = written(tmp_path, weld="continuous")
+    with pytest.raises(UsageError, match=r"'tool' hangs on wrist, which moves: .* has no fixed joint: add one there"):
+        Robot.load(path, sensors=["tool"])
+    held = Robot.load(path, sensors=["tool"], lock={"wrist": 0.3})  # a joint that is held is a weld
+    assert held.sensors[0].link == "tool"
+
+
+def test_a_sensor_cannot_be_called_base_on_a_floating_base(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(written(tmp_path).read_text().replace('"tool"', '"base"'))
+    with pytest.raises(UsageError, match=r"sensor 'base': names its equations as those of the floating base"):
+        Robot.load(path, base="floating", sensors=["base"])
+    assert Robot.load(path, base="fixed", sensors=["base"]).readings[0] == "base.fx"
+
+
+@pytest.mark.parametrize("repair", [False, True])
+def test_a_part_without_mass_below_a_sensor_is_refused_even_where_priors_are_repaired(tmp_path, repair):
+    path = written(tmp_path, tool="")
+    with pytest.raises(DescriptionError) as refused:
+        build(read_description(path), base="fixed", sensors={"wrist": WRENCH}, repair=repair)
+    (finding,) = refused.value.findings
+    assert "body 'tool' (tool)" in finding.where
+    assert finding.what == "its mass is 0 kg, and a body that moves needs a positive one"
+    assert finding.fix == "Give what hangs on the sensor an inertial, a guess of its mass and size will do"
+
+
+def test_logs_with_other_sensor_columns_do_not_go_together(tmp_path):
+    path = written(tmp_path)
+    log = table(Robot.load(path, sensors=["wrist"]), ["wrist"])
+    less = {n: x for n, x in log.columns.items() if n != "sensor.wrist.mz"}
+    with pytest.raises(LogError, match=r"other: has other sensor columns than run. Give logs with the same"):
+        identify(path, [log, replace(log, columns=less, source="other")])
+
+
+def test_a_reading_that_is_no_number_is_refused_with_its_row(tmp_path):
+    path = written(tmp_path)
+    log = table(Robot.load(path, sensors=["wrist"]), ["wrist"])
+    broken = log.columns["sensor.wrist.fz"].copy()
+    broken[17] = np.nan
+    with pytest.raises(LogError, match=r"sensor.wrist.fz, row 17: 1 of .* values are not finite"):
+        Log.from_columns({"time": log.time, **log.columns, "sensor.wrist.fz": broken})
+
+
+def test_a_tool_that_touches_leaves_a_sensor_nothing_to_say(tmp_path):
+    path = written(tmp_path)
+    log = table(Robot.load(path, sensors=["wrist"]), ["wrist"])
+    with pytest.raises(UsageError, match=r"feet tool: leave no equation free of contact forces \(6 of 6 taken\)"):
+        identify(path, [log], Options(feet=("tool:surface",)))
+
+
+def test_joint_torques_still_count_where_a_tool_touches_below_its_sensor(tmp_path):
+    path = written(tmp_path)
+    robot = Robot.load(path, sensors=["wrist"])
+    log = table(robot, ["wrist"], seconds=8.0, drop=())
+    estimate = identify(path, [log], Options(feet=("tool:surface",))).estimate
+    assert estimate.equations == "joint"
+    assert len(estimate.fit.rmse) == 2
+    assert estimate.body("tool").verdict.worst == "prior"
+    assert estimate.base_identified > 0
+
+
+def test_sensors_and_force_plates_are_not_used_together(tmp_path):
+    path = written(tmp_path)
+    log = table(Robot.load(path, sensors=["wrist"]), ["wrist"])
+    pose = {"position": [0, 0, 0], "quaternion": [0, 0, 0, 1]}
+    base = {
+        f"base.{k}.{c}": np.full(len(log), float(c == "w"))
+        for k, cs in (("position", "xyz"), ("quaternion", "xyzw"))
+        for c in cs
+    }
+    both = replace(
+        log, columns=log.columns | base | {"plate.p.fz": np.ones(len(log))}, metadata={"plates": {"p": pose}}
+    )
+    with pytest.raises(LogError, match=r"plate.p and sensor.wrist: may tell the same force twice"):
+        make_plan(read_description(path), [both], Options(base="floating"))
+
+
+def test_check_finds_a_sensor_whose_sign_is_reversed(tmp_path, steelyard):
+    path = written(tmp_path)
+    log = table(Robot.load(path, sensors=["wrist"]), ["wrist"], seconds=8.0)
+    for sign, code in ((1, 0), (-1, 3)):
+        columns = {n: sign * x + 3.0 if n.startswith("sensor.") else x for n, x in log.columns.items()}
+        write_log(tmp_path / "log.csv", replace(log, columns=columns))
+        done = steelyard("check", path, tmp_path / "log.csv")
+        assert done.code == code, done.out
+        assert ("sensor.wrist: is the opposite of what the part below exerts" in done.out) == (sign < 0)
+
+
+def test_feet_are_of_no_use_on_a_fixed_base_without_sensors(tmp_path):
+    path = written(tmp_path)
+    log = table(Robot.load(path, sensors=["wrist"]), [], drop=())
+    with pytest.raises(SteelyardError, match=r"--feet: are of no use on a fixed base"):
+        identify(path, [log], Options(feet=("tool",)))

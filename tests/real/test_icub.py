@@ -1,0 +1,75 @@
+"""A real humanoid: iCub with vertical foot forces alone. The right answer is what it weighs, and little else."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from steelyard import identify
+from steelyard.errors import LogError
+from steelyard.read.table import read_log
+
+ROOT = Path(__file__).resolve().parents[2]
+MEASURED = {"walking": 33.58, "com-sinusoid": 34.14}  # kg: both feet's mean vertical force over g
+
+
+@pytest.fixture(scope="module")
+def icub(measured, tmp_path_factory):
+    """The robot, and a folder of logs that the example made of its files."""
+    folder, out = measured("icub"), tmp_path_factory.mktemp("icub")
+    pytest.importorskip("h5py")
+    command = [sys.executable, "examples/icub.py", str(folder), str(out)]
+    subprocess.run(command, cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, check=True, capture_output=True, timeout=120)
+    return folder / "model.urdf", out
+
+
+@pytest.mark.parametrize("run", MEASURED)
+def test_the_whole_robot_is_weighed_and_no_link_is(icub, run):
+    robot, logs = icub
+    estimate = identify(robot, [logs / f"{run}.parquet"]).estimate
+    assert estimate.equations == "base"
+    assert estimate.total.mass == pytest.approx(MEASURED[run], abs=0.1)
+    assert estimate.total.verdict == "identified"
+    assert 0.01 < 1.96 * estimate.total.std < 0.5
+    assert abs(estimate.total.mass - MEASURED[run]) < 1.96 * estimate.total.std
+    assert {v for b in estimate.bodies for v in (b.verdict.mass, b.verdict.com, b.verdict.inertia)} == {"prior"}
+    assert estimate.base_identified == 1
+    assert estimate.consistent
+    assert estimate.certificate.holds
+    assert estimate.exit_code == 0
+    assert "single body is the prior's share, since vertical force alone cannot tell" in estimate.sentence()
+
+
+def test_a_newcomer_gets_an_answer_from_the_command_line(icub, steelyard, tmp_path):
+    robot, logs = icub
+    done = steelyard("identify", robot, logs / "walking.parquet", "--repair-prior", "-o", tmp_path / "out")
+    assert done.code == 0
+    said = done.out.rstrip().splitlines()[-1]
+    (mass,) = re.findall(r"^Trusted: .*; the whole robot weighs ([\d.]+) ± 0\.\d+ kg \(identified\);", said)
+    assert float(mass) == pytest.approx(33.58, abs=0.1)
+    assert "24 samples within 2.5 ms of the one before were averaged with it" in done.out
+
+
+@pytest.mark.parametrize("run", MEASURED)
+def test_check_finds_nothing_to_correct(icub, steelyard, run):
+    robot, logs = icub
+    looked = steelyard("check", robot, logs / f"{run}.parquet")
+    assert looked.code == 0
+    assert "to correct" not in looked.out
+    assert "base parameters: 56 possible" in looked.out
+    assert "Usable: " in looked.out
+
+
+def test_a_log_of_feet_in_another_frame_is_refused(icub):
+    """The z of l_foot points down: what pushes up along it pulls the robot down."""
+    robot, logs = icub
+    log = read_log(logs / "walking.parquet")
+    columns = {name.replace("_sole.", "_foot."): values for name, values in log.columns.items()}
+    what = "carries -33.6 kg, all taken together, of a robot of 33.1 kg: it pushes down, if base.quaternion is right"
+    with pytest.raises(LogError, match=what):
+        identify(robot, [replace(log, columns=columns)])

@@ -1,0 +1,254 @@
+"""Force plates: the same forces, felt by the floor, tell the base's equations the same."""
+
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from steelyard import Log, Options, identify
+from steelyard.errors import LogError, UsageError
+from steelyard.identifiable import structural
+from steelyard.log import WRENCH
+from steelyard.missing import unmeasured
+from steelyard.plan import make_plan
+from steelyard.plate import Plate
+from steelyard.prior import make
+from steelyard.regressor import Rows
+from steelyard.samples import Filter, prepare
+from tests.motions import installed, load, parameters, smooth
+from tests.test_contact import standing
+from tests.test_wrench import FEET, columns, talos_log
+
+PLACES = {  # one plate for each foot, somewhere, turned and a little askew
+    "left": {"position": [0.3, 0.5, -0.9], "quaternion": [0.02, -0.03, 0.6, 0.79908]},
+    "right": {"position": [-0.2, -0.4, -0.85], "quaternion": [0.0, 0.01, -0.1, 0.99494]},
+}
+
+
+def placed(name):
+    place = PLACES[name]
+    return pin.XYZQUATToSE3(
+        np.array([*place["position"], *(np.array(place["quaternion"]) / np.linalg.norm(place["quaternion"]))])
+    )
+
+
+def on_plates(robot, log, feet=("left", "right"), components=WRENCH):
+    """The log with its wrenches felt by plates instead: moved by Pinocchio's kinematics of the true pose."""
+    felt = {name: np.zeros((len(log), 6)) for name in feet}
+    data = robot.model.createData()
+    table = {n: v for n, v in log.columns.items() if not n.startswith(("wrench.", "tau."))}
+    names = [f"base.position.{c}" for c in "xyz"] + [f"base.quaternion.{c}" for c in "xyzw"]
+    q = np.column_stack([log.columns[n] for n in (*names, *(f"q.{j}" for j in robot.joints))])
+    for t in range(len(log)):
+        pin.forwardKinematics(robot.model, data, q[t])
+        for k, f in enumerate(log.names("wrench")):
+            frame = robot.frame(f)
+            force = pin.Force(np.array([log.columns[f"wrench.{f}.{c}"][t] for c in WRENCH]))
+            world = (data.oMi[frame.joint] * pin.SE3(frame.placement)).act(force)
+            name = feet[k % len(feet)]
+            felt[name][t] += placed(name).actInv(world).vector
+    table |= {f"plate.{n}.{c}": felt[n][:, WRENCH.index(c)] for n in feet for c in components}
+    return Log.from_columns({"time": log.time, **table}, {"plates": {n: PLACES[n] for n in feet}}, "plates")
+
+
+@installed
+def test_what_plates_feel_enters_the_base_equations_exactly():
+    robot, rng = load("talos"), np.random.default_rng(0)
+    part = smooth(robot, 0, 8, 20.0, 0.1, standing(robot))
+    theta = np.concatenate(list(parameters(robot, rng).values()))
+    (free,) = Rows(robot, [part], columns(robot), "base")
+    poses, felt = np.empty((2, 8, 4, 4)), 50 * rng.normal(size=(2, 8, 6))
+    for t in range(8):
+        seen = [pin.SE3.Random() for _ in range(2)]
+        poses[:, t] = [at.homogeneous for at in seen]
+        rest = (free.Y @ theta)[t] - seen[1].act(pin.Force(felt[1, t])).vector
+        felt[0, t] = seen[0].actInv(pin.Force(rest)).vector
+    plates = {name: Plate(poses[k], felt[k]) for k, name in enumerate(PLACES)}
+    (rows,) = Rows(robot, [replace(part, plates=plates)], columns(robot), "base")
+    np.testing.assert_allclose(rows.Y @ theta, rows.target, rtol=0, atol=1e-9 * np.abs(rows.target).max())
+    some = replace(part, plates=plates).part(slice(2, 5))
+    np.testing.assert_array_equal(some.plates["left"].wrench, felt[0, 2:5])
+    np.testing.assert_array_equal(some.plates["right"].pose, poses[1, 2:5])
+
+
+@installed
+@pytest.mark.parametrize("lost", [("left", "fx fy mz"), ("left", "mx my mz"), ("right", "fz")])
+def test_what_a_plate_does_not_feel_is_projected_out_in_its_own_axes(lost):
+    robot, rng = load("talos"), np.random.default_rng(1)
+    part = smooth(robot, 0, 8, 20.0, 0.1, standing(robot))
+    name, gone = lost
+    table = {f"plate.{p}.{c}": np.ones(2) for p in PLACES for c in WRENCH if p != name or c not in gone.split()}
+    (unknown,) = unmeasured(robot, [Log.from_columns({"time": [0, 1], **table})], base=True)
+    assert (unknown.column, unknown.names, unknown.level) == (f"plate.{name}", tuple(gone.split()), False)
+    pose = np.array([pin.SE3.Random().homogeneous for _ in range(8)])
+    felt = 50 * rng.normal(size=(8, 6))
+    blank = felt.copy()
+    blank[:, unknown.components] = 0
+    targets = []
+    for wrench in (felt, blank):
+        (rows,) = Rows(robot, [replace(part, plates={name: Plate(pose, wrench)})], columns(robot), "base", [unknown])
+        targets.append(rows.target)
+    assert rows.Y.shape[1] == 6 - len(unknown.components)
+    np.testing.assert_allclose(targets[0], targets[1], rtol=0, atol=1e-9)
+    assert np.abs(targets[0]).max() > 10
+    these = columns(robot)
+    space = structural(robot, these, "base", make(robot, these).scale, [unknown])
+    everything = structural(robot, these, "base", make(robot, these).scale)
+    assert (space.rank < everything.rank) == (gone == "mx my mz")
+
+
+@installed
+@pytest.mark.parametrize("plates", [("left", "right"), ("left",)])
+def test_plates_tell_the_same_as_the_wrenches_that_they_feel(plates):
+    robot, log = talos_log(scaled=1.1)
+    from_plates = identify(robot.description, [on_plates(robot, log, plates)]).estimate
+    feet = replace(log, columns={n: v for n, v in log.columns.items() if not n.startswith("tau.")})
+    from_feet = identify(robot.description, [feet]).estimate
+    assert from_plates.equations == from_feet.equations == "base"
+    assert list(from_plates.fit.rmse) == ["base.fx", "base.fy", "base.fz", "base.mx", "base.my", "base.mz"]
+    assert from_plates.fit.relative_filtered < 2e-3
+    assert from_plates.total.mass == pytest.approx(1.1 * 90.272192, rel=1e-3)
+    for one, other in zip(from_plates.bodies, from_feet.bodies, strict=True):
+        assert one.mass == pytest.approx(other.mass, abs=0.02 * robot.body(one.name).parameters[0] + 0.02)
+
+
+@installed
+def test_two_scales_weigh_a_robot():
+    robot, log = talos_log(scaled=1.1)
+    estimate = identify(robot.description, [on_plates(robot, log, components=("fz",))]).estimate
+    assert list(estimate.fit.rmse) == ["base.fz"]
+    assert estimate.total.mass == pytest.approx(1.1 * 90.272192, rel=0.02), "they stand a few degrees askew"
+    said = "To learn more, log fx, fy, mx, my, mz of plate.left and plate.right."
+    assert estimate.sentence().endswith(f"since vertical force alone cannot tell one body from another. {said}")
+
+
+STOOL = """<mujoco model="stool"><option timestep="0.001" cone="elliptic"/><worldbody>{floor}
+<body name="stool" pos="0.05 -0.1 0.3" euler="0 0 20"><freejoint/>
+<inertial pos="0.02 0.01 0.05" mass="{mass}" diaginertia="0.3 0.25 0.4"/>{legs}
+<body name="beam" pos="0 0 0.1"><joint name="swing" axis="1 0 0" damping="0.1"/>
+<inertial pos="0 0.05 0.15" mass="2" diaginertia="0.02 0.02 0.005"/>
+<body name="weight" pos="0 0 0.1"><joint name="lift" type="slide" axis="0 0 1" damping="1"/>
+<inertial pos="0.1 0 0" mass="3" diaginertia="0.01 0.01 0.01"/></body></body></body></worldbody>
+<actuator><position joint="swing" kp="300" kv="20"/><position joint="lift" kp="3000" kv="100"/></actuator></mujoco>"""
+CORNERS = [(x, y) for x in (-0.25, 0.25) for y in (-0.25, 0.25)]
+
+
+def stool(mass, floor=""):
+    """A trunk on four legs that swings a beam and lifts a weight along it."""
+    legs = "".join(f'<geom type="sphere" size="0.03" pos="{x} {y} -0.27" mass="0"/>' for x, y in CORNERS)
+    return STOOL.format(mass=mass, floor=floor, legs=legs)
+
+
+def simulated(model, names, every=2):
+    """Time, positions, and what each named geom of the floor feels: force and moment about the world's origin."""
+    import mujoco
+
+    data, felt = mujoco.MjData(model), np.zeros(6)
+    times, positions, floor = [], [], {n: [] for n in names}
+    of = {model.geom(n).id: n for n in names}
+    for k in range(10000):
+        data.ctrl[:] = min(data.time, 1) * np.array([0.4 * np.sin(5 * data.time), 0.04 * np.sin(8 * data.time)])
+        mujoco.mj_forward(model, data)
+        if k % every == 0:
+            total = {n: np.zeros(6) for n in names}
+            for i, contact in enumerate(data.contact):
+                mujoco.mj_contactForce(model, data, i, felt)
+                below = contact.geom1 in of  # the force is on the second geom
+                R = contact.frame.reshape(3, 3).T * (1 if below else -1)
+                force, moment = R @ felt[:3], R @ felt[3:]
+                name = of[contact.geom1 if below else contact.geom2]
+                total[name] += np.concatenate([force, moment + np.cross(contact.pos, force)])
+            times.append(data.time)
+            positions.append(data.qpos.copy())
+            for n in names:
+                floor[n].append(total[n])
+        mujoco.mj_step(model, data)
+    return np.array(times), np.array(positions), {n: np.array(x) for n, x in floor.items()}
+
+
+def test_a_robot_that_stands_on_two_plates_in_mujoco_is_weighed(tmp_path):
+    """Contacts, forces and motion are MuJoCo's own; the description has half of the trunk's mass."""
+    mujoco = pytest.importorskip("mujoco")
+    floor = "".join(
+        f'<geom name="{n}" type="box" pos="{x} 0 -0.05" size="0.5 1 0.05"/>'
+        for n, x in (("left", -0.5), ("right", 0.5))
+    )
+    time, q, felt = simulated(mujoco.MjModel.from_xml_string(stool(12.0, floor)), PLACES)
+    assert all(np.ptp(force[500:, 2]) > 5 for force in felt.values()), "the load of both plates changes"
+    path = tmp_path / "stool.xml"
+    path.write_text(stool(6.0))
+    table = {"time": time, "q.swing": q[:, 7], "q.lift": q[:, 8]}
+    table |= {f"base.position.{c}": q[:, k] for k, c in enumerate("xyz")}
+    table |= {f"base.quaternion.{c}": q[:, 3 + k] for k, c in enumerate("wxyz")}
+    for name, world in felt.items():
+        read = np.array([placed(name).actInv(pin.Force(w)).vector for w in world])
+        table |= {f"plate.{name}.{c}": read[:, k] for k, c in enumerate(WRENCH)}
+    log = Log.from_columns(table, {"plates": PLACES}, "stool").cut(500, 5000)
+    estimate = identify(path, [log]).estimate
+    assert estimate.equations == "base"
+    assert estimate.total.mass == pytest.approx(17.0, rel=1e-4)
+    assert estimate.body("weight").mass == pytest.approx(3.0, rel=1e-3)
+    np.testing.assert_allclose(estimate.body("weight").parameters[1:4] / 3, [0.1, 0, 0], rtol=0, atol=2e-3)
+    assert estimate.total.verdict == "identified"
+    assert estimate.fit.relative_filtered < 1e-3
+    assert estimate.exit_code == 0
+
+
+def refused(log, error=LogError, **options):
+    with pytest.raises(error) as raised:
+        make_plan(load("talos").description, [log], Options(**options))
+    return [str(f) for f in raised.value.findings]
+
+
+@installed
+def test_plates_need_a_place_and_a_base_that_has_one():
+    robot, log = talos_log()
+    log = on_plates(robot, log)
+    lost = replace(log, metadata={"plates": {"left": PLACES["left"]}})
+    lost = replace(lost, columns={n: v for n, v in log.columns.items() if not n.startswith("base.")})
+    assert refused(lost) == [
+        "plates, plate.left: needs the base's pose, and the log has no base.position. Add base.position.x…z.",
+        "plates, plate.left: needs the base's pose, and the log has no base.quaternion. Add base.quaternion.x…w.",
+        'plates, plate.right: has no place in the world. Add "plates": {"right": {"position": [x, y, z], '
+        '"quaternion": [x, y, z, w]}} to the metadata.',
+    ]
+    other = replace(log, columns={n: v for n, v in log.columns.items() if "plate.right" not in n}, source="other")
+    with pytest.raises(LogError, match="other: has no plate at right, though plates has"):
+        make_plan(robot.description, [log, other], Options())
+
+
+@installed
+def test_plates_serve_base_equations_alone_and_the_others_say_so():
+    robot, full = talos_log()
+    log = on_plates(robot, full)
+    torques = {n: v for n, v in full.columns.items() if n.startswith("tau.")}
+    log = replace(log, columns={**log.columns, **torques})
+    assert make_plan(robot.description, [log], Options()).equations == "base"
+    plan = make_plan(robot.description, [log], Options(feet=FEET["talos"]))
+    assert plan.equations == "contact-free"
+    assert "plates: plates are used in base equations alone, not in contact-free rows" in plan.notices
+    filter = Filter().for_logs([log])
+    assert not prepare(robot, log, filter, torques=True)[0][0].plates
+    assert list(prepare(robot, log, filter, torques=False)[0][0].plates) == ["left", "right"]
+    for equations in ("full", "joint"):
+        (found,) = refused(log, UsageError, equations=equations, base="floating")
+        assert found.startswith(f"--equations {equations}: cannot use force plates, since nobody knows which body they")
+    bare = replace(log, columns={n: v for n, v in log.columns.items() if not n.startswith("tau.")})
+    (found,) = refused(bare, UsageError, feet=FEET["talos"])
+    assert found.startswith("--feet: are projected out of contact-free rows, which need torques, and the log has none.")
+
+
+@installed
+def test_a_foot_with_a_wrench_on_a_plate_counts_twice_and_is_refused():
+    robot, log = talos_log()
+    wrenches = {n: v for n, v in log.columns.items() if n.startswith("wrench.")}
+    both = on_plates(robot, log)
+    (found,) = refused(replace(both, columns={**both.columns, **wrenches}))
+    assert found == (
+        "plates, wrench and plate: carries 180 kg, all taken together, of a robot of 90.3 kg: a foot that has a wrench "
+        "stands on a plate, and counts twice. Leave the columns of one of the two out."
+    )
+    upside = {n: -v if n.startswith("plate.") else v for n, v in both.columns.items()}
+    (found,) = refused(replace(both, columns=upside))
+    assert "plates, plate: carries -90.1 kg, all taken together, of a robot of 90.3 kg: it pushes down" in found

@@ -1,0 +1,382 @@
+"""Wrenches that are measured in part: what is missing is unknown, never zero, and takes nothing else with it."""
+
+import re
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from steelyard import identify
+from steelyard.contact import foot
+from steelyard.errors import LogError, UsageError
+from steelyard.identifiable import structural
+from steelyard.log import WRENCH, Log
+from steelyard.missing import Missing, unmeasured
+from steelyard.plan import Options, make_plan
+from steelyard.prior import make
+from steelyard.regressor import Columns, Rows
+from tests.floating import floating_log
+from tests.motions import installed, load, parameters, smooth
+from tests.test_contact import A1_FEET, standing
+
+FEET = {"a1": A1_FEET, "talos": ("left_sole_link", "right_sole_link")}
+
+
+def columns(robot):
+    return Columns(tuple(b.name for b in robot.bodies))
+
+
+def without(robot, lost, base=True):
+    """``{"FR_foot": "mx my mz"}`` as what a log without those components has unknown."""
+    found = []
+    for frame, names in lost.items():
+        there = {f"wrench.{frame}.{c}": np.ones(2) for c in WRENCH if c not in names.split()}
+        found.append(Log.from_columns({"time": [0, 1], **there}))
+    merged = {name: values for log in found for name, values in log.columns.items()}
+    return unmeasured(robot, [Log.from_columns({"time": [0, 1], **merged})], base=base)
+
+
+def frames(robot, part, t, names):
+    """Placement of each frame in base axes, by Pinocchio's forward kinematics."""
+    data = robot.model.createData()
+    pin.forwardKinematics(robot.model, data, np.concatenate([np.zeros(6), [1.0], part.q[t]]))
+    return [data.oMi[robot.frame(f).joint] * pin.SE3(robot.frame(f).placement) for f in names]
+
+
+def carried(robot, part, theta, names, rng):
+    """The motion with random wrenches at the feet, and torques that make it exact."""
+    (full,) = Rows(robot, [part], columns(robot), "full")
+    needed = full.Y @ theta
+    wrench = {f: 50 * rng.normal(size=(len(part.time), 6)) for f in names}
+    for t in range(len(part.time)):
+        places = frames(robot, part, t, names)
+        rest = needed[t, :6] - sum(at.act(pin.Force(wrench[f][t])).vector for f, at in zip(names, places, strict=True))
+        wrench[names[0]][t] += places[0].actInv(pin.Force(rest)).vector
+    part = replace(part, wrench=wrench)
+    (balance,) = Rows(robot, [replace(part, tau=np.zeros_like(part.tau))], columns(robot), "full")
+    tau = balance.Y @ theta - balance.target
+    assert np.abs(tau[:, :6]).max() < 1e-8
+    return replace(part, tau=tau[:, 6:])
+
+
+def blanked(part, unknown):
+    """The same with what is unknown replaced by something else: nothing may depend on it."""
+    wrench = {name: values.copy() for name, values in part.wrench.items()}
+    rng = np.random.default_rng(9)
+    for m in unknown:
+        wrench[m.frame.name][:, m.components] = rng.normal(size=(len(part.time), len(m.components)))
+    return replace(part, wrench=wrench)
+
+
+LOST = {
+    "three-axis feet": ("a1", dict.fromkeys(A1_FEET, "mx my mz"), {"base": 3, "full": 8}),
+    "one moment of one foot": ("a1", {"FR_foot": "mz"}, {"base": 5, "full": 17}),
+    "one foot with fz alone": ("a1", {"FL_foot": "fx fy mx my mz"}, {"base": 1, "full": 13}),
+    "feet without fy": ("talos", dict.fromkeys(FEET["talos"], "fy"), {"base": 4, "full": None}),
+    "soles without moments": ("talos", dict.fromkeys(FEET["talos"], "mx my mz"), {"base": 3, "full": None}),
+}
+
+
+@installed
+@pytest.mark.parametrize("kind", ["base", "full", "joint", "contact-free"])
+@pytest.mark.parametrize("case", LOST)
+def test_rows_that_survive_hold_no_unknown_and_all_others_survive(case, kind):
+    name, lost, counts = LOST[case]
+    robot, rng = load(name), np.random.default_rng(4)
+    theta = np.concatenate(list(parameters(robot, rng).values()))
+    part = smooth(robot, 0, 12, 20.0, 0.1, standing(robot))
+    part = carried(robot, part, theta, FEET[name], rng)
+    unknown = without(robot, lost)
+    assert all(not m.level for m in unknown)
+    feet = [foot(robot, FEET[name][-1])] if kind == "contact-free" else []
+    (rows,) = Rows(robot, [blanked(part, unknown)], columns(robot), kind, [*feet, *unknown])
+    scale = np.abs(rows.Y @ theta).max()
+    np.testing.assert_allclose(rows.Y @ theta, rows.target, rtol=0, atol=1e-9 * scale)
+    if counts.get(kind):
+        assert rows.Y.shape[1] == counts[kind]
+    # The Gram matrix is that of the orthogonal projector: no equation that is free of unknowns was lost.
+    n = 6 + len(robot.joints)
+    take = {"base": slice(0, 6), "joint": slice(6, n)}.get(kind, slice(0, n))
+    (full,) = Rows(robot, [part], columns(robot), "full")
+    zero = replace(part, tau=np.zeros_like(part.tau), wrench={})
+    for t in (0, 7):
+        unit = []
+        for m in unknown:
+            for i in m.components:
+                wrench = np.zeros((len(part.time), 6))
+                wrench[:, i] = 1
+                (pushed,) = Rows(robot, [replace(zero, wrench={m.frame.name: wrench})], columns(robot), "full")
+                unit.append(pushed.target[t, take])
+        if kind == "contact-free":
+            unit += list(contact_free_part(robot, part, t, feet))
+        J = np.array(unit)
+        P = np.eye(J.shape[1]) - np.linalg.pinv(J) @ J
+        expected = full.Y[t, take].T @ P @ full.Y[t, take]
+        np.testing.assert_allclose(rows.Y[t].T @ rows.Y[t], expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+def contact_free_part(robot, part, t, feet):
+    from steelyard.regressor import Dynamics
+
+    return Dynamics(robot, part).contact_jacobian(feet)[t]
+
+
+@installed
+def test_force_feet_leave_the_three_force_equations_as_they_are():
+    robot = load("a1")
+    part = smooth(robot, 0, 12, 20.0, 0.1, standing(robot))
+    rows = Rows(robot, [part], columns(robot), "base", without(robot, dict.fromkeys(A1_FEET, "mx my mz")))
+    assert rows.names == ("base.fx", "base.fy", "base.fz")
+    (some,), (all_six,) = rows, Rows(robot, [part], columns(robot), "base")
+    np.testing.assert_allclose(some.Y, all_six.Y[:, :3], rtol=0, atol=1e-12 * np.abs(all_six.Y).max())
+
+
+@installed
+@pytest.mark.parametrize("name", FEET)
+def test_feet_with_fz_alone_leave_the_vertical_balance_and_nothing_else(name):
+    robot, rng = load(name), np.random.default_rng(3)
+    part = smooth(robot, 0, 12, 20.0, 0.1, standing(robot))
+    unknown = without(robot, dict.fromkeys(FEET[name], "fx fy mx my mz"))
+    assert all(m.level for m in unknown)
+    wrench = {f: np.zeros((len(part.time), 6)) for f in FEET[name]}
+    for values in wrench.values():
+        values[:, 2] = rng.uniform(50, 100, len(part.time))
+    part = replace(part, wrench=wrench)
+    rows = Rows(robot, [part], columns(robot), "base", unknown)
+    assert rows.names == ("base.fz",)
+    (vertical,), (six,) = rows, Rows(robot, [part], columns(robot), "base")
+    np.testing.assert_allclose(
+        vertical.Y[:, 0], np.einsum("ti,tin->tn", part.up, six.Y[:, :3]), rtol=0, atol=1e-11 * np.abs(six.Y).max()
+    )
+    for t in range(len(part.time)):
+        z = [at.rotation[:, 2] for at in frames(robot, part, t, FEET[name])]
+        pushed = sum(w[t, 2] * (n @ part.up[t]) for w, n in zip(wrench.values(), z, strict=True))
+        assert vertical.target[t, 0] == pytest.approx(pushed, abs=1e-9)
+
+
+@installed
+def test_one_foot_with_fz_alone_needs_no_ground_that_is_level():
+    robot = load("a1")
+    (alone,) = without(robot, {"FR_foot": "fx fy mx my mz"})
+    assert not alone.level
+    both = without(robot, {"FR_foot": "fx fy mx my mz", "FL_foot": "fx fy"})
+    assert [m.level for m in both] == [True, True]
+    mixed = without(robot, {"FR_foot": "fx fy mx my mz", "FL_foot": "fz", "RR_foot": ""})
+    assert [(m.column, m.names, m.level) for m in mixed] == [
+        ("wrench.FR_foot", ("fx", "fy", "mx", "my", "mz"), False), ("wrench.FL_foot", ("fz",), False),
+    ]  # fmt: skip
+
+
+@installed
+def test_what_the_sensors_cannot_see_is_no_part_of_what_motion_could_show():
+    """Forces of a chain of turning joints: the whole mass, and first moments, 3 of the base and 2 of every joint."""
+    robot = load("talos")
+    these = columns(robot)
+    scale = make(robot, these).scale
+    level = without(robot, dict.fromkeys(FEET["talos"], "fx fy mx my mz"))
+    force = without(robot, dict.fromkeys(FEET["talos"], "mx my mz"))
+    moments = [structural(robot, these, "base", scale, unknown) for unknown in (level, force)]
+    turning = sum(robot.description.joints[j].kind != "prismatic" for j in robot.joints)
+    assert turning == len(robot.joints)
+    assert [space.rank for space in moments] == [4 + 2 * turning] * 2
+    unit = np.eye(these.n)
+    total = sum(unit[10 * k] for k in range(len(robot.bodies)))
+    for space in moments:
+        assert space.outside(total) < 1e-9
+        inertias = [space.outside(unit[10 * k + i]) for k in range(len(robot.bodies)) for i in range(4, 10)]
+        assert min(inertias) > 0.999
+    strict = without(robot, dict.fromkeys(FEET["talos"], "fx fy mx my mz"), base=False)
+    assert not any(m.level for m in strict), "beside torques no ground has to be level"
+    everything, torques = (structural(robot, these, "full", scale, unknown) for unknown in ((), strict))
+    assert torques.rank < everything.rank
+    feet = {robot.body(f).name for f in FEET["talos"]}
+    for body in these.bodies:
+        trace = unit[[these.body(body).start + i for i in (4, 6, 9)]].sum(axis=0)
+        hidden = torques.outside(trace) - everything.outside(trace)
+        assert (hidden > 0.1) == (body in feet), "with torques only the soles' own inertia stays behind their moments"
+    assert structural(robot, these, "contact-free", scale, strict).rank == torques.rank
+
+
+@installed
+def test_wrenches_that_leave_no_equation_are_refused_with_what_to_log():
+    robot = load("a1")
+    part = smooth(robot, 0, 12, 20.0, 0.1, standing(robot))
+    unknown = without(robot, {"FR_foot": "fz mx my mz", "RL_foot": "fx mz", "FL_foot": "fy"})
+    which = r"wrench.FR_foot without fz mx my mz, .*wrench.FL_foot without fy: "
+    what = r"leave no equation free of contact forces \(6 of 6 taken\)\. Log more components, or a column of zeros"
+    with pytest.raises(UsageError, match=which + what):
+        Rows(robot, [part], columns(robot), "base", unknown)
+
+
+def test_directions_are_unit_forces_about_the_base_origin():
+    rng = np.random.default_rng(0)
+    at = pin.SE3.Random()
+    up = rng.normal(size=3)
+    up /= np.linalg.norm(up)
+    frame = load("demo_arm").frame("tool0")
+    strict = Missing("wrench.f", frame, (1, 5), False).directions(at.homogeneous, None)
+    np.testing.assert_allclose(strict[:, 0], at.act(pin.Force(np.eye(6)[1])).vector, atol=1e-12)
+    np.testing.assert_allclose(strict[:, 1], at.act(pin.Force(np.eye(6)[5])).vector, atol=1e-12)
+    level = Missing("wrench.f", frame, (0, 1, 3), True).directions(at.homogeneous, up)
+    np.testing.assert_allclose(up @ level[:3], 0, atol=1e-12)
+    assert np.linalg.matrix_rank(level) == 3
+    for force in level[:, :2].T:
+        np.testing.assert_allclose(force[3:], np.cross(at.translation, force[:3]), atol=1e-12)
+
+
+@installed
+def test_a_plan_says_what_is_missing_and_needs_the_gains_then():
+    robot = load("a1")
+    t = np.arange(200) / 100
+    table = {f"{kind}.{j}": np.sin(t) for j in robot.joints for kind in ("q", "tau")}
+    table |= {f"wrench.{f}.{c}": 30 + 0 * t for f in A1_FEET for c in ("fx", "fy", "fz")}
+    table |= {f"imu.{kind}.{c}": 9.81 * (c == "z") + 0 * t for kind in ("gyro", "acc") for c in "xyz"}
+    log = Log.from_columns({"time": t, **table})
+    plan = make_plan(robot.description, [log], Options())
+    assert [m.column for m in plan.feet] == [f"wrench.{f}" for f in A1_FEET]
+    assert plan.equations == "full"
+    which = " and ".join(f"wrench.{f}" for f in A1_FEET)
+    assert f"{which} without mx, my, mz: unknown forces, and equations that need them are left out" in plan.notices
+
+
+def level_log(robot, truth, feet, legs, still, seed=0, lean=0.0, **options):
+    """A humanoid that bends its knees at will while both soles stay level, but for ``lean`` rad of one ankle."""
+    n = 6 + len(robot.joints)
+    mix, around = np.eye(n), np.zeros(len(robot.joints))
+    mix[3:6] = 0
+    for joint in still:
+        mix[6 + robot.joints.index(joint)] = 0
+    for k, leg in enumerate(legs):
+        hip, knee, ankle = (robot.joints.index(j) for j in leg)
+        mix[6 + ankle] = 0
+        mix[6 + ankle, [6 + hip, 6 + knee]] = -1
+        around[[hip, knee, ankle]] = -0.4, 0.8, -0.4 + (lean if k == 0 else 0)
+    return floating_log(robot, truth, feet, seed=seed, wrenches=True, mix=mix, around=around, **options)
+
+
+@lru_cache
+def talos_log(lean=0.0, scaled=1.0):
+    robot = load("talos")
+    legs = [[f"leg_{side}_{k}_joint" for k in (3, 4, 5)] for side in ("left", "right")]
+    still = [j for j in robot.joints if j.startswith("leg_") and j.split("_")[2] in "126"]
+    truth = {b.name: scaled * b.parameters for b in robot.bodies}
+    log = level_log(robot, truth, FEET["talos"], legs, still, seconds=6, rate=100, lean=lean, position=True)
+    return robot, log
+
+
+def only(log, *components, scale=1.0, frame=None):
+    """The log with these components of its wrenches alone, in another unit, or called after another frame."""
+    kept = {}
+    for name, values in log.columns.items():
+        if not name.startswith("wrench."):
+            kept[name] = values
+        elif name.rsplit(".", 1)[1] in components:
+            kept[name.replace("left_sole_link", frame or "left_sole_link")] = scale * values
+    return replace(log, columns={n: v for n, v in kept.items() if not n.startswith("tau.")})
+
+
+@installed
+@pytest.mark.parametrize("components", [WRENCH, WRENCH[:3], ("fz",)])
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    [
+        (
+            1 / 9.81,
+            r"wrench: carries 9.19 kg, all taken together, of a robot of 90.3 kg: kgf. Give N: multiply by 9.80665",
+        ),
+        (1e3, "mN. Give N: multiply by 0.001"),
+        (1e-3, "kN. Give N: multiply by 1000"),
+        (1e3 / 9.81, "gf. Give N: multiply by 0.00980665"),
+        (
+            -1.0,
+            "it pushes down, if base.quaternion is right about what is up. Give the force of the world on the robot",
+        ),
+        (1.0, None),
+        (0.6, None),
+    ],
+)
+def test_forces_that_do_not_carry_the_robot_are_refused(components, scale, message):
+    robot, log = talos_log()
+    log = only(log, *components, scale=scale)
+    if message is None:
+        plan = make_plan(robot.description, [log], Options())
+        assert plan.equations == "base"
+        what = (
+            "wrench: carries 54.1 kg, all taken together, of a robot of 90.3 kg: is everything logged that touches it?"
+        )
+        assert any(what in n for n in plan.notices) == (scale == 0.6)
+        return
+    with pytest.raises(LogError, match=message):
+        make_plan(robot.description, [log], Options())
+
+
+@installed
+def test_whether_forces_carry_the_robot_is_not_asked_where_nobody_can_know():
+    robot, log = talos_log()
+    sideways = only(log, "fx", "fy", scale=-1.0)  # what is measured is horizontal
+    make_plan(robot.description, [sideways], Options())
+    lost = only(log, "fz", scale=-1.0)
+    lost = replace(lost, columns={n: v for n, v in lost.columns.items() if "quaternion" not in n and ".acc." not in n})
+    make_plan(robot.description, [lost], Options())  # nothing tells what is up
+    torn = replace(only(log, "fz", scale=-1.0))
+    torn.columns.update({f"imu.acc.{c}": -torn.columns[f"imu.acc.{c}"] for c in "xyz"})
+    make_plan(robot.description, [torn], Options())  # orientation and accelerometer disagree: not the forces' fault
+
+
+@installed
+def test_a_foot_that_does_not_stand_level_is_told_or_refused():
+    def tilts(lean, *components):
+        robot, log = talos_log(lean=lean)
+        return [n for n in make_plan(robot.description, [only(log, *components)], Options()).notices if "tilts" in n]
+
+    assert tilts(0.0, "fz") == []
+    assert tilts(0.15, "fz") == [], "9°"
+    (note,) = tilts(0.25, "fz")
+    what = (
+        r"left_sole_link: tilts by up to 14° while it carries load \(beyond 10° in 100 % of it\), so its shear is not"
+    )
+    assert re.search(what, note)
+    assert tilts(0.25, "fx", "fy", "fz") == []
+    what = r"left_sole_link: measures fz alone, and its z is 74° from vertical while it carries load\. Name "
+    with pytest.raises(LogError, match=what):
+        tilts(1.3, "fz")
+
+
+@installed
+@pytest.mark.parametrize("base", ["imu", "pose"])
+def test_a_humanoid_whose_feet_measure_fz_alone_is_weighed(base):
+    """Its true mass is a tenth more than described; single bodies stay what the description says, and say so."""
+    robot, log = talos_log(scaled=1.1)
+    log = only(log, "fz")
+    told = ("imu.", "base.quaternion") if base == "imu" else ("base.",)
+    gone = [n for n in log.columns if n.startswith(("imu.", "base.")) and not n.startswith(told)]
+    log = replace(log, columns={n: v for n, v in log.columns.items() if n not in gone})
+    estimate = identify(robot.description, [log]).estimate
+    assert estimate.equations == "base"
+    assert list(estimate.fit.rmse) == ["base.fz"]
+    assert estimate.total.mass == pytest.approx(1.1 * 90.272192, rel=1e-3)
+    assert estimate.total.verdict == "identified"
+    assert {b.verdict.worst for b in estimate.bodies} == {"prior"}
+    assert estimate.exit_code == 0
+    what = (
+        r"the whole robot weighs 99.\d\d ± \S+ kg \(identified\); the mass of any single body is the prior's share, "
+        r"since vertical force alone cannot tell one body from another\. To learn more, log fx, fy, mx, my, mz of "
+        r"wrench.left_sole_link and wrench.right_sole_link\.$"
+    )
+    assert re.search(what, estimate.sentence())
+    everything = {f"{b.name}.m": 1.0 for b in robot.bodies}
+    (whole,) = [p for p in estimate.base if p.terms == everything]
+    assert whole.identified
+    assert (whole.value, whole.name) == (pytest.approx(estimate.total.mass), "base_link.m")
+
+
+@installed
+def test_feet_without_moments_tell_force_parameters_and_say_so():
+    robot, log = talos_log(scaled=1.1)
+    estimate = identify(robot.description, [only(log, *WRENCH[:3])]).estimate
+    assert list(estimate.fit.rmse) == ["base.fx", "base.fy", "base.fz"]
+    assert estimate.total.mass == pytest.approx(1.1 * 90.272192, rel=1e-3)
+    assert "since force without moment cannot tell one body from another" in estimate.sentence()
+    assert estimate.fit.relative_filtered < 1e-3
