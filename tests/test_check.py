@@ -406,6 +406,14 @@ def test_motion_of_the_base_in_millimetres_is_told(column, what, fix):
 
 
 @installed
+def test_a_position_whose_stamps_come_in_bursts_raises_no_alarm():
+    columns = good("a1") | _sway()
+    for k in range(100, len(columns["time"]), 100):
+        columns["time"][k - 20 : k] = columns["time"][k] - 1e-5 * np.arange(20, 0, -1)
+    assert not any(where.startswith("base.") for where in told("a1", columns))
+
+
+@installed
 def test_several_wrong_units_are_told_at_once():
     columns = scaled(good("a1"), {"imu.gyro": DEGREES, "imu.acc": 1 / GRAVITY, "time": 1e3, "tau.": 1e3, "v.": DEGREES})
     found = told("a1", columns)
