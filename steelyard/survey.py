@@ -88,6 +88,8 @@ def survey(
     progress("looking at what the motion excites")
     excited = _excited(plan, segments, filter)
     facts["base parameters"] = str(excited)
+    if excited.weak:
+        facts["told weakly"] = excited.left_to_prior()
     if quiet := _quiet(plan, segments):
         facts["hardly moving"] = ", ".join(quiet)
     progress("comparing channels with each other")
@@ -156,7 +158,7 @@ def _balanced(plan: Plan, log: Log, filter: Filter) -> tuple[list[Finding], Dela
     lag = find_delay(both)
     if (lag is None or not lag.beyond) and (findings := torque_findings(both, log)):
         return findings, None
-    return ([], None) if lag is None else (delay_findings(log.source, lag, filter.delay), lag)
+    return ([], None) if lag is None else (delay_findings(log, lag, filter.delay), lag)
 
 
 def _quiet(plan: Plan, segments: Sequence[Segment]) -> list[str]:

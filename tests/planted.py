@@ -123,10 +123,8 @@ def arm_faults(joints: list[str], kind: str, *, loaded: str, vertical: str, rubb
         yield Fault(f"motor side at {joint}", scaled(name, 0.02), (name,), "motor side", "by the gear ratio (about ")
     for seconds in (0.02, 0.04, -0.03):
         word = "after" if seconds > 0 else "before"
-        yield Fault(
-            f"delay of {seconds} s", late(seconds), ("tau",), f"{word} the motion", "Take it back with --delay "
-        )
-    yield Fault("drift of 1e-3", late(0.0, 1e-3), ("tau",), "the clocks run apart", "by one clock: the drift is 0.00")
+        yield Fault(f"delay of {seconds} s", late(seconds), (kind,), f"{word} the motion", "Take it back with --delay ")
+    yield Fault("drift of 1e-3", late(0.0, 1e-3), (kind,), "the clocks run apart", "by one clock: the drift is 0.00")
     yield Fault("frozen torque", frozen(f"{kind}.{loaded}"), (f"{kind}.{loaded}",), "keeps the value", "it was frozen")
     yield Fault("frozen position", frozen(f"q.{loaded}"), (f"q.{loaded}",), "keeps the value", "it was frozen")
     yield Fault(

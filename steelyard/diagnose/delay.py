@@ -18,6 +18,7 @@ from scipy.special import stdtrit
 from steelyard.diagnose.balance import Balance, basis, long_run
 from steelyard.diagnose.friction import more_friction
 from steelyard.errors import Finding
+from steelyard.log import Log
 
 Array = np.ndarray
 
@@ -64,9 +65,9 @@ class Delay:
         return {**numbers, "joints": joints}
 
 
-def delay_findings(source: str, found: Delay, given: float = 0.0) -> list[Finding]:
+def delay_findings(log: Log, found: Delay, given: float = 0.0) -> list[Finding]:
     """A delay, or a change of it, that is more than tolerated for sure; ``given``: what was taken back already, s."""
-    where = f"{source}, tau"
+    where = f"{log.source}, {'tau' if log.names('tau') else 'current'}"
     word = "after" if found.seconds > 0 else "before"
     size = 1e3 * abs(found.seconds)
     if found.beyond:

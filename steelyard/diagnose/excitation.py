@@ -7,6 +7,7 @@ joint moved further or faster, or the base tilted, turned or shaken, are added, 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -57,6 +58,12 @@ class Excitation:
         return (
             f"{self.possible} possible, {self.excited} excited, {self.strong} strongly; condition {self.condition:.3g}"
         )
+
+    def left_to_prior(self, most: int = 8) -> str:
+        """Owners of the weak parameters, with how many of them each has."""
+        owners = Counter(name.rsplit(".", 1)[0] for name, _ in self.weak).most_common()
+        shown = ", ".join(f"{owner} {count}" for owner, count in owners[:most])
+        return shown + (" …" if len(owners) > most else "")
 
     def as_json(self) -> dict[str, Any]:
         """For ``--json``."""

@@ -60,7 +60,8 @@ def gravity_findings(balance: Balance, log: Log) -> list[Finding]:
         f"fits gravity of {shown} m/s², {angle:.0f}° away from the described: "
         "the base is mounted otherwise, or its axes are others"
     )
-    return [Finding(f"{log.source}, tau", what, f"Say --gravity {shown}, or turn the base in the description")]
+    where = f"{log.source}, {'tau' if log.names('tau') else 'current'}"
+    return [Finding(where, what, f"Say --gravity {shown}, or turn the base in the description")]
 
 
 def _pull(balance: Balance) -> Array:

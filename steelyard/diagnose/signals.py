@@ -164,7 +164,7 @@ def _clipped(log: Log) -> Iterator[tuple[str, Finding]]:
     for name, values in log.columns.items():
         if not name.startswith(("tau.", "current.", "imu.", "wrench.", "sensor.")) or np.ptp(values) == 0:
             continue
-        for word, extreme in (("most", values.max()), ("least", values.min())):
+        for word, extreme in (("largest", values.max()), ("smallest", values.min())):
             at = values == extreme
             start, stop = _longest_run(at)
             if extreme != 0 and np.mean(at) > CLIPPED_SHARE and stop - start >= CLIPPED_RUN:
