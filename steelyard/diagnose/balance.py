@@ -29,6 +29,7 @@ MOST_SAMPLES = {"fixed": 60_000, "floating": 20_000}  # of a log that are looked
 MOST_BYTES = 1e8  # of the bases N in memory
 CUTOFF, KINEMATICS = 5.0, 10.0  # Hz: rows and motion are smoothed more than for a fit, which noise would bias
 BAND, TIMES = 0.999, 4.0  # … but the motion by no less than this many times the band that holds this share of it
+LEAST_ROWS = 40  # two seconds: fewer tell nothing
 LAGS = 8  # of the residuals' autocorrelation: two periods of the cut-off
 PIECE = 5.0  # s: a longer log is looked at in pieces of this length, spread evenly from its start to its end
 
@@ -158,7 +159,7 @@ def balance(
     wrenches' places projected out.
     """
     assert filter.cutoff is not None
-    if equations == "base" or (robot.floating and any(s.current for s in segments)):
+    if not robot.joints or equations == "base" or (robot.floating and any(s.current for s in segments)):
         return None
     if equations == "full" and segments[0].wrench:
         equations, feet = "contact-free", [*feet, *(foot(robot, name) for name in segments[0].wrench)]
@@ -187,10 +188,10 @@ def balance(
         if one.free is not None:
             N = one.free.basis(Dynamics(robot, s).contact_jacobian(feet))[0][:, :, lead : lead + J]
         elif lead:
-            N = np.broadcast_to(np.eye(lead + J)[:, lead:], (len(s.time), lead + J, J))
+            N = np.broadcast_to(np.eye(used)[:, lead : lead + J], (len(s.time), used, J))
         step = max(1, round(s.rate / (4 * filter.cutoff))) if len(taps) > 1 else 1
         pieces.append(Piece(s, signal, N, taps, step))
-    if not pieces:
+    if sum(len(time) for time, _, _ in blocks) < LEAST_ROWS:
         return None
     time, Y, target = (np.concatenate(x) for x in zip(*blocks, strict=True))
     torque = np.concatenate([p.share(p.segment.tau).sum(axis=2) for p in pieces if p.segment.tau is not None])
