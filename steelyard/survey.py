@@ -13,7 +13,7 @@ from steelyard import noise
 from steelyard import prior as priors
 from steelyard.contact import Foot
 from steelyard.diagnose.attitude import attitude_findings
-from steelyard.diagnose.balance import balance, slowed, spread
+from steelyard.diagnose.balance import MOST_SAMPLES, balance, slowed, spread
 from steelyard.diagnose.delay import Delay, delay_findings, find_delay
 from steelyard.diagnose.excitation import NOISE, Excitation, excitation
 from steelyard.diagnose.sensors import sign_findings
@@ -124,7 +124,7 @@ def _plan(description: Description, log: Log, options: Options) -> Plan:
 
 def _excited(plan: Plan, segments: Sequence[Segment], filter: Filter) -> Excitation:
     """What the rows see, if they are wrong by 5 % of their rms; of a long log from pieces spread over it."""
-    some = spread(segments)
+    some = spread(segments, MOST_SAMPLES[plan.robot.base])
     whole, looked_at = (sum(len(s.time) for s in parts) for parts in (segments, some))
     rows = Rows(plan.robot, some, plan.columns, plan.equations, plan.feet, filter)
     blocks = list(rows)

@@ -282,6 +282,14 @@ def test_lost_samples_are_counted_and_a_few_are_no_fault(arm, check):
     assert Timing.of(log).dropped == 0
 
 
+def test_a_logger_that_catches_up_in_a_burst_has_lost_nothing(arm):
+    log = read_log(arm.train)
+    time = log.time.copy()
+    for k in range(100, len(time), 100):
+        time[k - 20 : k] = time[k] - 1e-5 * np.arange(20, 0, -1)
+    assert Timing.of(replace(log, time=time)).dropped == 0
+
+
 def test_a_pause_is_no_loss(arm):
     log = read_log(arm.train)
     kept = np.abs(log.time - 6) > 1

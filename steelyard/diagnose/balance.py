@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from scipy.interpolate import make_interp_spline
-from scipy.signal import oaconvolve
 
 from steelyard.clock import MOVES, log_rate
 from steelyard.contact import Foot, foot
@@ -26,7 +25,8 @@ from steelyard.samples import Filter, Segment
 
 Array = np.ndarray
 
-MOST_SAMPLES, MOST_BYTES = 40_000, 1e8  # of a log that are looked at, and of the bases N in memory
+MOST_SAMPLES = {"fixed": 60_000, "floating": 20_000}  # of a log that are looked at
+MOST_BYTES = 1e8  # of the bases N in memory
 CUTOFF, KINEMATICS = 5.0, 10.0  # Hz: rows and motion are smoothed more than for a fit, which noise would bias
 BAND, TIMES = 0.999, 4.0  # … but the motion by no less than this many times the band that holds this share of it
 LAGS = 8  # of the residuals' autocorrelation: two periods of the cut-off
@@ -55,14 +55,14 @@ def _band(log: Log, joint: str) -> float:
     return float(np.searchsorted(power, BAND * power[-1]) * rate / len(q))
 
 
-def spread(segments: Sequence[Segment], most: int = MOST_SAMPLES) -> list[Segment]:
+def spread(segments: Sequence[Segment], most: int) -> list[Segment]:
     """All segments where they hold no more than ``most`` samples; else pieces of them, spread evenly."""
     ends = np.cumsum([len(s.time) for s in segments])
     if ends[-1] <= most:
         return list(segments)
-    length = max(1, round(PIECE * segments[0].rate))
+    length = min(round(PIECE * segments[0].rate), most // 2)
     pieces = []
-    for start in np.linspace(0, ends[-1] - length, max(2, most // length)).astype(int):
+    for start in np.linspace(0, ends[-1] - length, most // length).astype(int):
         k = int(np.searchsorted(ends, start, side="right"))
         first = int(start - (ends[k] - len(segments[k].time)))
         pieces.append(segments[k].part(slice(first, first + length)))
@@ -92,8 +92,9 @@ class Piece:
 
     def smooth(self, values: Array) -> Array:
         """Low-passed as the rows are, at their times."""
-        taps = self.taps.reshape(-1, *[1] * (values.ndim - 1))
-        return np.asarray(oaconvolve(values, taps, "valid", axes=0))[:: self.step]
+        half, flat = len(self.taps) // 2, values.reshape(len(values), -1)
+        smoothed = [self.taps @ flat[k - half : k + half + 1] for k in self.centres]
+        return np.reshape(smoothed, (len(smoothed), *values.shape[1:]))
 
     def share(self, values: Array) -> Array:
         """(T', C, J) what a signal (T, J) of each joint adds to each row."""
@@ -133,15 +134,14 @@ class Balance:
         """(T, C) column of a joint's friction, armature or offset."""
         return np.asarray(self.Y[:, :, 10 * len(self.columns.bodies) + self.columns.joint_terms.index((joint, term))])
 
-    def shifted(self, delay: Array, drift: Array, middle: float) -> tuple[Array, Array]:
-        """Shares (T, C, J) of torques read off ``delay + drift · (t − middle)`` s later, and their time derivatives."""
-        value, slope = [], []
+    def shifted(self, delay: Array, drift: Array, middle: float, order: int = 0) -> Array:
+        """Shares (T, C, J) of torques read off ``delay + drift · (t − middle)`` s later, or of their derivatives."""
+        found = []
         for p in self.pieces:
             t = p.segment.time[:, None]
             at = np.clip(t + delay + drift * (t - middle), t[0], t[-1])
-            value.append(p.share(np.column_stack([x(a) for x, a in zip(p.splines, at.T, strict=True)])))
-            slope.append(p.share(np.column_stack([x(a, 1) for x, a in zip(p.splines, at.T, strict=True)])))
-        return np.concatenate(value), np.concatenate(slope)
+            found.append(p.share(np.column_stack([x(a, order) for x, a in zip(p.splines, at.T, strict=True)])))
+        return np.concatenate(found)
 
 
 def balance(
@@ -171,9 +171,9 @@ def balance(
         return None
     lead, J = 6 if robot.floating else 0, len(robot.joints)
     used = J if equations == "joint" and rows.free is None else len(rows.names)
-    most = MOST_BYTES / (8 * used * (lead + J)) if robot.floating else MOST_SAMPLES
+    most = min(MOST_SAMPLES[robot.base], int(MOST_BYTES / (8 * used * (lead + J))) if lead else MOST_SAMPLES["fixed"])
     pieces, blocks = [], []
-    for s in spread(segments, int(min(most, MOST_SAMPLES))):
+    for s in spread(segments, most):
         one = Rows(robot, [s], columns, equations, feet, filter, rows.free)
         taps = one.taps(s)
         if len(taps) >= len(s.time):

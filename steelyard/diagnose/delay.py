@@ -23,7 +23,8 @@ Array = np.ndarray
 
 REACH, STEP = 0.2, 0.04  # s: delays are looked for this far, at first on this grid
 BEYOND = 0.7  # a delay past the reach must leave less than this share of what no delay leaves
-TOLERATED = 0.005  # s: a delay, or its change through the log, that is more than this for sure is a fault
+TOLERATED = 0.005  # s: a delay, or its change through the log, that is more than this for sure is a fault …
+CLEAR = 2.0  # … where it is also more than so many times its ±
 SURE = 1.96  # standard deviations: the ± that is printed
 LEAST = 4.0  # s of rows that a delay can be told from
 ROUNDS, SETTLED = 8, 1e-6  # Gauss–Newton: at most so many rounds, or until no delay moves by more s
@@ -72,15 +73,16 @@ def delay_findings(source: str, found: Delay, given: float = 0.0) -> list[Findin
         what = f"comes {size:.0f} ms or more {word} the motion it belongs to"
         return [Finding(where, what, "Bring torques and positions to one clock")]
     change, sure = found.change
-    if abs(change) - sure > TOLERATED:
+    if abs(change) > max(TOLERATED + sure, CLEAR * sure):
         first, last = (1e3 * (found.seconds + half * change) for half in (-0.5, 0.5))
         what = (
             f"comes {first:.0f} ms after the motion at the start of the log and {last:.0f} ms at its end "
             f"({1e3 * change:.0f} ± {1e3 * sure:.0f} ms more): the clocks run apart"
         )
         return [Finding(where, what, f"Stamp torques and positions by one clock: the drift is {found.drift:.2g} s/s")]
-    if abs(found.seconds) - SURE * found.std > TOLERATED:
-        what = f"comes {size:.0f} ± {1e3 * SURE * found.std:.0f} ms {word} the motion it belongs to"
+    sure = SURE * found.std
+    if abs(found.seconds) > max(TOLERATED + sure, CLEAR * sure):
+        what = f"comes {size:.0f} ± {1e3 * sure:.0f} ms {word} the motion it belongs to"
         return [Finding(where, what, f"Take it back with --delay {found.seconds + given:.3f}, or correct the stamps")]
     return []
 
@@ -171,7 +173,7 @@ def _start(balance: Balance, inner: Array) -> tuple[float, bool]:
     grid = np.arange(-REACH, REACH + STEP / 2, STEP)
     costs = np.zeros(len(grid))
     for k, d in enumerate(grid):
-        shares = balance.shifted(np.full(J, d), np.zeros(J), 0.0)[0]
+        shares = balance.shifted(np.full(J, d), np.zeros(J), 0.0)
         costs[k] = sum(np.sum(part.residual(shares) ** 2) for part in parts)
     best = int(np.argmin(costs))
     edge = best in (0, len(grid) - 1)
@@ -187,7 +189,7 @@ def _solve(balance: Balance, keep: Array, start: float) -> _Solution:
     delay_cov, drift_cov = np.diag(np.full(J, np.inf)), np.diag(np.full(J, np.inf))
     parts = _parts(balance, keep)
     for turn in range(ROUNDS):
-        shares, slopes = balance.shifted(delay, drift, middle)
+        shares, slopes = (balance.shifted(delay, drift, middle, order) for order in (0, 1))
         moved = 0.0
         for part in parts:
             r = part.residual(shares)

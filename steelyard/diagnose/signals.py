@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.clock import NEAR_STAMPS, gaps, log_rate
+from steelyard.clock import gaps, log_rate
 from steelyard.errors import Finding
 from steelyard.log import BASE_VECTORS, WRENCH, Log
 from steelyard.robot import Robot
@@ -44,8 +44,9 @@ class Timing:
         steps = np.diff(log.time)
         usual = float(np.median(steps))
         long = (steps > MISSED * usual) & (steps < PAUSE)
-        late = int(np.sum(steps < NEAR_STAMPS * usual))  # written in a burst after a hole: not lost
-        dropped = max(int(np.sum(np.round(steps[long] / usual) - 1)) - late, 0)
+        holes = float(np.sum(np.round(steps[long] / usual) - 1))
+        short = float(np.sum(steps[steps < PAUSE])) / usual - float(np.sum(steps < PAUSE))
+        dropped = int(max(0.0, min(holes, short)))  # a logger that catches up in a burst has lost nothing
         even = steps[steps <= MISSED * usual]
         return cls(
             len(log), float(log.time[-1] - log.time[0]), log_rate(log), float(np.std(even)), int(gaps(log).size),

@@ -48,9 +48,9 @@ class Told(NamedTuple):
 
 def torque_findings(balance: Balance, log: Log) -> list[Finding]:
     """Joints whose torque has the wrong sign or is a factor off; gravity that points elsewhere."""
-    if not balance.separate:
-        return list(_together(balance, log))
     root = np.linalg.inv(priors.make(balance.robot, Columns(balance.columns.bodies)).K)
+    if not balance.separate:
+        return list(_together(balance, log, root))
     told = [_told(balance, j, root) for j in range(len(balance.robot.joints))]
     if found := gravity_findings(balance, log):
         return found
@@ -88,8 +88,8 @@ def _judge(log: Log, joint: str, gain: float | None, sign: int, limit: float = S
     return Finding(f"{log.source}, {column}", what, f"Negate {column}")
 
 
-def _together(balance: Balance, log: Log) -> Iterator[Finding]:
-    """Gains γ of all joints at once, where rows mix their torques."""
+def _together(balance: Balance, log: Log, root: Array) -> Iterator[Finding]:
+    """Gains γ of all joints at once, where rows mix their torques; ``root`` as below."""
     joints, J = balance.robot.joints, len(balance.robot.joints)
     needed = balance.predicted - balance.other
     scale = np.sqrt(np.mean(needed**2, axis=0))
@@ -106,13 +106,15 @@ def _together(balance: Balance, log: Log) -> Iterator[Finding]:
     pull[:J] += noise / FREE_GAIN**2  # towards one; friction is free
     inverse = np.linalg.inv(A.T @ A + np.diag(np.where(size > 0, pull, 1.0)))
     gains = (inverse @ (A.T @ y + pull * (np.arange(len(size)) < J)))[:J]
-    std = np.sqrt(noise * np.diag(inverse)[:J])
+    wrong = (balance.Y[:, :, : len(root)] / scale[:, None]).reshape(needed.size, -1) @ root
+    wide = FIRM * np.sqrt(noise * np.diag(inverse)[:J])
+    doubt = np.linalg.norm((inverse @ (A.T @ wrong))[:J], axis=1)  # what errors of the description make of each
     middle = float(np.median(gains))
     typical, most = middle, 1 / SMALLEST  # a robot that is lighter or heavier than described changes all of them
     if not 1 / LIGHT < middle < LIGHT:
         typical, most = 1.0, LIGHT / 2
-    for joint, gain, wide in zip(joints, gains / typical, FIRM * std / typical, strict=True):
-        if gain + wide < 0 or gain - wide > most:
+    for joint, gain, sure, likely in zip(joints, gains / typical, wide / typical, doubt / typical, strict=True):
+        if gain + sure + BELIEVED * likely < 0 or gain - sure - likely > most:
             finding = _judge(log, joint, float(1 / gain), int(np.sign(gain)), 1 / most)
             if finding is not None:
                 yield finding
