@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from steelyard.certify import certify
 from steelyard.compose import mata
 from steelyard.information import Information
-from steelyard.solve import interior, newton
+from steelyard.solve import interior, newton, nnls
 from steelyard.solve.certified import certified
-from steelyard.solve.problem import Cone
+from steelyard.solve.problem import Cone, Problem
 from tests.test_solve import CASES, body, problem
 
 QUADRATIC = {name: p for name, p in CASES.items() if not p.entropies}
@@ -51,6 +51,16 @@ def test_cones_of_several_shapes_may_share_their_unknowns():
     assert certify(more, solution).holds
     assert solution.theta[0] == pytest.approx(heavy, rel=1e-6)
     assert solution.bound_duals[0] > 0
+
+
+def test_with_bounds_alone_it_finds_what_the_active_set_finds():
+    rng = np.random.default_rng(0)
+    A, z = np.vstack([rng.normal(size=(10, 60)), 0.03 * np.eye(60)]), np.append(rng.normal(size=10), np.zeros(60))
+    p = Problem(Information.of(A, z), np.ones(60), np.ones(60), (), dict.fromkeys(range(60), 0.0))
+    one, other = interior.solve(p), nnls.solve(p)
+    assert certify(p, one).holds
+    assert p.objective(one.theta) == pytest.approx(p.objective(other.theta), rel=1e-8)
+    np.testing.assert_allclose(one.theta, other.theta, rtol=0, atol=1e-4)
 
 
 def test_without_any_constraint_one_step_is_enough():

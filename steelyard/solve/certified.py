@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.certify import Certificate, certify
 from steelyard.errors import Finding, SolveError
 from steelyard.information import Information
-from steelyard.solve import conic, interior, newton
+from steelyard.solve import conic, interior, newton, nnls
 from steelyard.solve.problem import Problem, Solution
 
 Array = np.ndarray
@@ -21,7 +21,9 @@ def backends_for(problem: Problem) -> tuple[Backend, ...]:
     """Which to try, the quickest for this kind of problem first."""
     if problem.entropies:
         return conic.solve, newton.solve
-    return interior.solve, conic.solve, newton.solve
+    if problem.cones:
+        return interior.solve, conic.solve, newton.solve
+    return nnls.solve, interior.solve, conic.solve, newton.solve
 
 
 def certified(
