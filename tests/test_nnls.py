@@ -167,6 +167,16 @@ def test_what_no_row_sees_stays_where_it_was():
     assert certify(p, solution).holds
 
 
+@pytest.mark.parametrize("multiplier", [1e-3, 1.0, 1e3])
+def test_a_multiplier_that_nothing_opposes_is_no_proof(multiplier):
+    """The bound of an unknown that no row sees cannot push."""
+    A = np.array([[1.0, 0.0], [1.0, 0.0]])
+    p = Problem(Information.of(A, np.array([1.0, 2.0])), np.ones(2), np.ones(2), (), {0: 0.0, 1: 0.0})
+    right = nnls.solve(p)
+    assert certify(p, right).holds
+    assert not certify(p, replace(right, bound_duals={0: 0.0, 1: multiplier})).holds
+
+
 def test_bounds_alone_go_to_the_active_set():
     rng = np.random.default_rng(4)
     solution, proof = certified(posed(rng.normal(size=(20, 6)), rng.normal(size=20)))
