@@ -41,6 +41,7 @@ class _Answer:
     cones: Array  # (B, 4, 4) Z
     rows: Array  # (m,) μ
     slice: float  # t
+    point: Array  # (3,) about which the trace is balanced, where one was asked for
 
 
 class Extremes:
@@ -84,9 +85,10 @@ class Extremes:
         E = np.eye(len(self.region.start))
         mass, first, trace = E[at], E[at + 1 : at + 4], E[[at + 4, at + 6, at + 9]].sum(axis=0)
         found = self._solve(trace, bent=at)
-        com = first @ found.theta / (mass @ found.theta)
+        com, theta = found.point, found.theta
         tangent = trace - 4 * com @ first + 2 * (com @ com) * mass
-        return Bound(self._proved(tangent, found), float(tangent @ found.theta), found.theta)
+        h = first @ theta
+        return Bound(self._proved(tangent, found), float(trace @ theta - 2 * h @ h / (mass @ theta)), theta)
 
     def _proved(self, goal: Array, found: _Answer) -> float:
         """The bound on goalᵀθ by the answer's multipliers, mended; see the module."""
@@ -165,21 +167,25 @@ class Extremes:
         Z[:, *LOWER[::-1]] = Z[:, *LOWER]
         w, V = np.linalg.eigh(Z)
         Z = (V * np.maximum(w, 0.0)[:, None, :]) @ np.swapaxes(V, 1, 2)
-        return _Answer(theta, Z, dual[1 : 1 + m], float(dual[0]) / weight)
+        point = np.zeros(3) if bent is None else -dual[-3:] / (2 * region.scale[bent + 1 : bent + 4].max())
+        return _Answer(theta, Z, dual[1 : 1 + m], float(dual[0]) / weight, point)
 
     def _bent(self, A: Any, q: Array, kinds: list[Any], at: int, unit: float) -> tuple[Any, Array, list[Any]]:
-        """One more unknown p ≥ h·h/m, as ‖(p − m, 2h)‖ ≤ p + m in natural units, and −2p in the goal."""
+        """One more unknown p ≥ h·h/m, as ‖(p − m, 2h)‖ ≤ p + m in natural units, and −2p in the goal.
+
+        The multipliers of 2h are −2c, c the point about which the trace is balanced.
+        """
         import clarabel
 
         region, n = self.region, len(self.region.start)
-        mass, length = region.scale[at], region.scale[at + 1] / region.scale[at]
+        mass, first = region.scale[at], region.scale[at + 1 : at + 4].max()
         rows = np.zeros((5, n + 2))
-        m = np.append(np.eye(n)[at] * region.scale / mass, region.start[at] / mass)
-        rows[0, : n + 1], rows[1, : n + 1] = m, -m
+        rows[:, at : at + 4] = np.vstack([np.eye(4)[0], -np.eye(4)[0], 2 * np.eye(4)[1:]])
+        rows[:, n] = rows[:, :n] @ region.start
+        rows[:, :n] *= region.scale
+        rows[:2] /= mass
+        rows[2:] /= first
         rows[:2, n + 1] = 1.0
-        for k in range(3):
-            h = np.append(np.eye(n)[at + 1 + k] * region.scale, region.start[at + 1 + k])
-            rows[2 + k, : n + 1] = 2 * h / (mass * length)
         wide = sparse.hstack([A, sparse.csc_matrix((A.shape[0], 1))])
-        goal = np.append(q, 2 * mass * length**2 / unit)
+        goal = np.append(q, 2 * first**2 / mass / unit)
         return sparse.vstack([wide, -sparse.csc_matrix(rows)]), goal, [*kinds, clarabel.SecondOrderConeT(5)]

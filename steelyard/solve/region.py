@@ -93,11 +93,11 @@ class Region:
         r = len(s)
         return np.asarray(self.scale[:, None] * np.hstack([(Vt[:r].T / s) @ U.T, Vt[r:].T]))
 
-    def contains(self, theta: Array) -> bool:
-        """Whether θ is in the region, to rounding."""
-        inside = np.linalg.norm(self.R @ theta - self.z) <= self.radius * (1 + 1e-9)
-        below = np.all(self.rows @ theta >= self.levels - 1e-9 * (np.abs(self.rows) @ self.scale))
-        return bool(inside and below and all(np.linalg.eigvalsh(c.value(theta))[0] >= -1e-9 for c in self.cones))
+    def contains(self, theta: Array, tolerance: float = 1e-9) -> bool:
+        """Whether θ is in the region, to a tolerance in natural units."""
+        inside = np.linalg.norm(self.R @ theta - self.z) <= self.radius * (1 + tolerance)
+        below = np.all(self.rows @ theta >= self.levels - tolerance * (np.abs(self.rows) @ self.scale))
+        return bool(inside and below and all(np.linalg.eigvalsh(c.value(theta))[0] >= -tolerance for c in self.cones))
 
     def proved(self, goal: Array, duals: Sequence[Array], multipliers: Array) -> float:
         """A bound on goalᵀθ over the region from any Z (4, 4) and μ (m',); what is negative in them is left out.
