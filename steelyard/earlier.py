@@ -92,11 +92,8 @@ def _doubted(result: Identification, doubt: float) -> Identification:
     estimate = result.estimate
     bodies, loads = (tuple(_wider(b, doubt) for b in part) for part in (estimate.bodies, estimate.loads))
     scale = Scale(doubt, float(estimate.loads[0].std[0]) if estimate.loads else None)
-    notices = estimate.notices
-    if estimate.ranges is not None:
-        notices += ("no ranges are given: gains are known but for their common scale, and so is every mass",)
-    doubted = replace(estimate, bodies=bodies, loads=loads, scale=scale, ranges=None, notices=notices)
-    return replace(result, estimate=doubted)
+    ranges = estimate.ranges and estimate.ranges.without_scale()
+    return replace(result, estimate=replace(estimate, bodies=bodies, loads=loads, scale=scale, ranges=ranges))
 
 
 def _wider(body: BodyEstimate, doubt: float) -> BodyEstimate:

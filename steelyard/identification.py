@@ -150,6 +150,8 @@ def identify(
     unc = uncertainty(space, seen, meat, prior.K[np.ix_(free, free)], pulled=pulled)
 
     bounded = _ranges(plan, options, prior, free, Evidence.of(space, seen, meat), theta, progress)
+    if bounded is not None and drives is not None and drives.scale is not None:
+        bounded = bounded.without_scale()
     notices += _about_ranges(bounded, options)
     edges = _intervals(plan, options, prior, free, seen, theta, unc)
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -27,7 +27,7 @@ from steelyard.identifiable import Subspace
 from steelyard.information import Information
 from steelyard.robot import Body
 from steelyard.solve import conic
-from steelyard.solve.extreme import Extremes
+from steelyard.solve.extreme import Bound, Extremes
 from steelyard.solve.problem import Cone, Problem
 from steelyard.solve.region import Reach, Region
 
@@ -36,8 +36,8 @@ Which = Literal["none", "masses", "com", "all"]
 Range = tuple[float | None, float | None]  # None: no limit on that side
 
 CONFIDENCE = 0.95
-FAR = 100.0  # times the whole described robot: heavier or larger than that is nothing that is considered
-NO_LIMIT = 0.1  # of that: from there on a range is said to have no limit
+DIAGONAL = (0, 2, 5)  # of xx xy yy xz yz zz
+FAR = 100.0  # times the whole described robot: nothing heavier or larger is considered; an end set by that is none
 LEAST_NOISE = 0.2  # of white noise: short logs cannot show that noise cancels better than this (``noise.Noise.factor``)
 TIE = 1e-3  # weight of the description among consistent θ that fit alike: it picks one of them and no more
 
@@ -72,6 +72,16 @@ class Ranges:
     def refuted(self) -> bool:
         """Whether no consistent robot explains the data: then the model is wrong, and ranges are too narrow."""
         return bool(self.misfit > chi2.ppf(0.999, max(self.freedom, 1)))
+
+    def without_scale(self) -> Ranges:
+        """The same where all masses are known but for a common factor: only centres of mass keep their limits."""
+        bodies = {}
+        for name, body in self.bodies.items():
+            six: tuple[Range, ...] | None = None
+            if body.inertia is not None:
+                six = tuple((0.0 if k in DIAGONAL else None, None) for k in range(6))
+            bodies[name] = BodyRange((0.0, None), body.com, six, None if body.trace is None else (0.0, None))
+        return replace(self, bodies=bodies, total=(0.0, None))
 
     def as_json(self) -> dict[str, Any]:
         """Body → quantity → [least, greatest], None where there is no limit."""
@@ -211,54 +221,56 @@ def find_ranges(
         found[body.name] = _body(ends, allowed, body, np.eye(n)[10 * k : 10 * k + 10], which)
     own = np.zeros(n)
     own[[10 * k for k, b in enumerate(allowed.bodies) if b.carrier is None]] = 1.0
-    low, high = _range(ends, own, NO_LIMIT * FAR * allowed.mass, 0.0) if own.any() else (0.0, 0.0)
+    low, high = _range(ends, own, allowed.mass, 0.0) if own.any() else (0.0, 0.0)
     total = (None if low is None else low + held, None if high is None else high + held)
     return Ranges(found, total, confidence, together, tuple(sorted(allowed.inside)), misfit, freedom)
 
 
 def _body(ends: Extremes, allowed: Allowed, body: Body, unit: Array, which: Which) -> BodyRange:
-    mass = _range(ends, unit[0], NO_LIMIT * FAR * allowed.mass, 0.0)
+    mass = _range(ends, unit[0], float(body.parameters[0]), 0.0)
     if which == "masses":
         return BodyRange(mass)
-    least = mass[0] or 0.0
     boxes = zip(*body.box, strict=True) if body.name in allowed.inside else [(-np.inf, np.inf)] * 3
-    far = NO_LIMIT * FAR * allowed.length
-    com = tuple(
-        _com(ends, h, unit[0], least, mass_floor(body), box, far) for h, box in zip(unit[1:4], boxes, strict=True)
-    )
+    com = tuple(_com(ends, h, unit[0], mass[0] or 0.0, body, box) for h, box in zip(unit[1:4], boxes, strict=True))
     if which == "com":
         return BodyRange(mass, com)
-    far = NO_LIMIT * FAR * allowed.mass * allowed.length**2
-    about_origin = tuple(_range(ends, u, far, 0.0 if k in (0, 2, 5) else -np.inf) for k, u in enumerate(unit[4:]))
-    return BodyRange(mass, com, about_origin, _trace(ends, unit, com, far))
+    size = float(body.parameters[0]) * body.size**2
+    about_origin = tuple(_range(ends, u, size, 0.0 if k in DIAGONAL else -np.inf) for k, u in enumerate(unit[4:]))
+    return BodyRange(mass, com, about_origin, _trace(ends, unit, com, size))
 
 
-def _range(ends: Extremes, c: Array, far: float, low: float) -> Range:
-    """Both ends of cᵀθ, which is never below ``low``."""
-    least, greatest = max(ends.least(c).proved, low), ends.greatest(c).proved
-    return (None if least < -far else least, None if greatest > far else greatest)
+def _range(ends: Extremes, c: Array, size: float, low: float) -> Range:
+    """Both ends of cᵀθ, which is never below ``low``; ``size``: its natural size."""
+    least, greatest = ends.least(c), ends.greatest(c)
+    below = low if least.proved <= low else None if least.far > size else least.proved
+    return (below, _top(greatest, size))
 
 
-def _com(ends: Extremes, h: Array, m: Array, least: float, floor: float, box: tuple[float, float], far: float) -> Range:
+def _top(bound: Bound, size: float) -> float | None:
+    return None if bound.far > size or not np.isfinite(bound.proved) else bound.proved
+
+
+def _com(ends: Extremes, h: Array, m: Array, least: float, body: Body, box: tuple[float, float]) -> Range:
     """Of h/m, where the mass is at least ``least``; a body that may weigh nothing may have its centre anywhere."""
-    low, high = float(box[0]), float(box[1])
-    if least > floor:
-        low = max(low, ends.least_ratio(h, m, least).proved)
-        high = min(high, ends.greatest_ratio(h, m, least).proved)
-    return (None if low < -far else low, None if high > far else high)
+    low: float | None = float(box[0]) if np.isfinite(box[0]) else None
+    high: float | None = float(box[1]) if np.isfinite(box[1]) else None
+    if least > mass_floor(body):
+        down, up = ends.greatest_ratio(-h, m, least), ends.greatest_ratio(h, m, least)
+        lowest, highest = _top(down, body.size), _top(up, body.size)
+        low = low if lowest is None else -lowest if low is None else max(low, -lowest)
+        high = high if highest is None else highest if high is None else min(high, highest)
+    return (low, high)
 
 
-def _trace(ends: Extremes, unit: Array, com: Sequence[Range], far: float) -> Range:
+def _trace(ends: Extremes, unit: Array, com: Sequence[Range], size: float) -> Range:
     """Of tr I − 2 h·h/m. Its greatest value is exact; the least is a bound, the better the narrower the centre's range.
 
     For c = h/m between low and high, (c − low)(high − c) ≥ 0 gives h·c ≤ (low + high) h − low·high·m, which is linear.
     """
-    at = int(np.flatnonzero(unit[0])[0])
-    greatest = ends.greatest_trace(at).proved
     least, below = 0.0, unit[4] + unit[6] + unit[9]
     if all(low is not None and high is not None for low, high in com):
         for k, (low, high) in enumerate(com):
             assert low is not None and high is not None
             below = below - 2 * ((low + high) * unit[1 + k] - low * high * unit[0])
         least = max(ends.least(below).proved, 0.0)
-    return (least, None if greatest > far else greatest)
+    return (least, _top(ends.greatest_trace(int(np.flatnonzero(unit[0])[0])), size))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 from functools import lru_cache
 
@@ -10,10 +12,15 @@ import pytest
 from scipy.optimize import minimize, nnls
 from scipy.stats import chi2
 
-from steelyard import inertia
+from steelyard import Options, UsageError, identify, inertia
 from steelyard.ranges import Allowed, Evidence, box_rows, find_ranges, make_region, spoken
+from steelyard.read.table import read_log
+from steelyard.report.words import figure
 from steelyard.robot import Body
+from steelyard.simulate.arm import simulate_arm
+from steelyard.simulate.truth import perturbed
 from steelyard.solve.extreme import Extremes
+from tests.floating import floating_log
 from tests.motions import physical
 
 SIZE = 0.4
@@ -255,3 +262,121 @@ def test_ranges_are_spoken_as_people_speak():
     assert spoken((3.0, None), "kg") == "at least 3 kg"
     assert spoken((None, 3.0), "mm") == "at most 3 mm"
     assert spoken((0.0, None), "kg") == spoken((None, None), "mm") == "anything"
+
+
+@pytest.fixture(scope="module")
+def weighed(arm):
+    return identify("demo_arm", [arm.train], Options(friction="all", ranges="com")).estimate
+
+
+def test_an_arm_says_what_its_masses_can_be_and_where_nothing_limits_them(arm, weighed):
+    ranges = weighed.ranges
+    assert set(ranges.bodies) == {b.name for b in weighed.bodies}
+    for b in weighed.bodies:
+        assert np.all(ends(ranges, b.name, "mass")[:, 0] <= arm.truth[b.name][0])
+        assert np.all(ends(ranges, b.name, "mass")[:, 1] >= arm.truth[b.name][0])
+    assert ranges.bodies["shoulder_link"].mass == (0.0, None)  # it only turns about its own upright axis
+    low, high = ranges.bodies["forearm_link"].mass
+    assert 0.5 < low < high < 20
+    assert ranges.total[0] > low
+    assert ranges.total[1] is None
+    content = weighed.as_json()
+    assert content["ranges"]["shoulder_link"]["mass"] == (0.0, None)
+    assert content["ranges_about"]["freedom"] == weighed.base_count
+    assert "whatever the prior" in weighed.sentence()
+
+
+@pytest.mark.parametrize("options", [{"method": "least-squares"}, {"prior": "box"}])
+def test_ranges_are_the_same_whatever_the_prior_and_the_method(arm, weighed, options):
+    other = identify("demo_arm", [arm.train], Options(friction="all", ranges="masses", **options)).estimate.ranges
+    for name, body in other.bodies.items():
+        for end, expected in zip(body.mass, weighed.ranges.bodies[name].mass, strict=True):
+            assert (end is None) == (expected is None)
+            assert end is None or end == pytest.approx(expected, rel=0.05, abs=0.02)
+
+
+def test_with_other_bodies_held_the_total_counts_them(arm):
+    log = simulate_arm(arm.robot, {b.name: b.parameters for b in arm.robot.bodies}, seed=2, seconds=8, noise="low")
+    options = Options(links=("wrist_3_link",), ranges="masses")
+    ranges = identify("demo_arm", [log], options).estimate.ranges
+    assert set(ranges.bodies) == {"wrist_3_link"}
+    held = sum(b.parameters[0] for b in arm.robot.bodies if b.name != "wrist_3_link")
+    low, high = ranges.bodies["wrist_3_link"].mass
+    assert low < arm.robot.body("wrist_3_link").parameters[0] < high
+    np.testing.assert_allclose(ranges.total, [low + held, high + held], rtol=1e-3)
+
+
+def test_without_a_known_gain_no_mass_has_a_limit(arm):
+    log = read_log(arm.train)
+    gains = dict(zip(arm.robot.joints, (14.0, 12.0, 11.0, 8.0, 9.0, 10.0), strict=True))
+    columns = {k: v for k, v in log.columns.items() if not k.startswith("tau.")}
+    columns |= {f"current.{j}": log.columns[f"tau.{j}"] / k for j, k in gains.items()}
+    unknown = replace(log, columns=columns, metadata={})
+    estimate = identify("demo_arm", [unknown], Options(friction="all", ranges="all")).estimate
+    ranges = estimate.ranges
+    assert all(body.mass == body.trace == body.inertia[0] == (0.0, None) for body in ranges.bodies.values())
+    assert all(body.inertia[1] == (None, None) for body in ranges.bodies.values())
+    low, high = ranges.bodies["forearm_link"].com[0]  # a ratio
+    assert low < arm.truth["forearm_link"][1] / arm.truth["forearm_link"][0] < high < 0
+    assert "no mass has an upper limit but by the prior" in estimate.sentence()
+
+
+def test_a_floating_robot_knows_its_total_and_so_limits_every_mass(a1_robot):
+    rng = np.random.default_rng(0)
+    truth = perturbed(a1_robot, rng)
+    feet = [f"{leg}_foot" for leg in ("FR", "FL", "RR", "RL")]
+    log = floating_log(a1_robot, truth, feet, seconds=4, rate=250, wrenches=True, noise=(1e-5, 1e-3, 1e-2, 0.02))
+    estimate = identify("a1", [log], Options(ranges="masses")).estimate
+    low, high = estimate.ranges.total
+    assert (high - low) / (2 * 1.96 * estimate.total.std) == pytest.approx(1.0, abs=0.1)
+    for name, body in estimate.ranges.bodies.items():
+        assert body.mass[0] <= truth[name][0] <= body.mass[1] < high
+
+
+def test_boxes_are_used_only_where_they_are_those_of_shapes(arm, tmp_path):
+    estimate = identify("demo_arm", [arm.train], Options(ranges="masses", ranges_inside=True, friction="all")).estimate
+    assert set(estimate.ranges.inside) == {b.name for b in estimate.bodies}
+    bare = tmp_path / "bare.urdf"
+    text = arm.robot.description.path.read_text()
+    bare.write_text(re.sub(r"<(visual|collision)>.*?</\1>", "", text, flags=re.DOTALL))
+    estimate = identify(bare, [arm.train], Options(ranges="masses", ranges_inside=True, friction="all")).estimate
+    assert estimate.ranges.inside == ()
+    assert any("ranges take no box for shoulder_link" in n for n in estimate.notices)
+
+
+def test_a_log_that_no_robot_could_have_written_brings_a_notice(arm):
+    log = read_log(arm.train)
+    columns = dict(log.columns)
+    for joint in arm.robot.joints[:3]:
+        columns[f"tau.{joint}"] = columns[f"tau.{joint}"] + 3 * columns[f"tau.{arm.robot.joints[1]}"] ** 2 / 100
+    estimate = identify("demo_arm", [replace(log, columns=columns)], Options(friction="all", ranges="masses")).estimate
+    assert estimate.ranges.refuted == any("no physical robot explains the data" in n for n in estimate.notices)
+
+
+def test_the_command_writes_ranges_to_terminal_json_and_report(steelyard, arm, tmp_path):
+    run = steelyard(
+        "identify", "demo_arm", arm.train, "--friction", "all", "--ranges", "all", "--ranges-inside",
+        "--ranges-together", "-o", tmp_path / "out",
+    )  # fmt: skip
+    assert run.code == 0
+    assert "ranges: wrist_3_link, 6 of 6" in run.err
+    assert "whatever the prior" in run.out
+    assert re.search(r"shoulder_link +anything", run.out)
+    content = json.loads((tmp_path / "out" / "estimate.json").read_text())
+    forearm = content["ranges"]["forearm_link"]
+    assert set(forearm) == {"mass", "com", "inertia", "trace"}
+    assert content["ranges"]["shoulder_link"]["mass"] == [0.0, None]
+    assert content["ranges_about"]["together"] is True
+    assert content["ranges_about"]["inside"] == sorted(content["links"])
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert 'id="ranges"' in page
+    assert 'id="ranges-mass"' in page
+    low, high = forearm["mass"]
+    assert f"{figure(low, 3)} to {figure(high, 3)}" in page
+    assert "all of them together" in page
+
+
+def test_what_is_asked_for_must_exist(steelyard, arm, tmp_path):
+    assert steelyard("identify", "demo_arm", arm.train, "--ranges", "some", "-o", tmp_path / "out").code == 2
+    with pytest.raises(UsageError, match="ranges 'some': is not known"):
+        Options(ranges="some")

@@ -33,6 +33,7 @@ class Bound:
     proved: float
     attained: float
     theta: Array  # (n,)
+    far: float  # how much of the bound rests on the reach alone: of an unlimited quantity nearly all
 
 
 @dataclass(frozen=True)
@@ -55,12 +56,13 @@ class Extremes:
     def greatest(self, c: Array) -> Bound:
         """The greatest cᵀθ."""
         found = self._solve(c)
-        return Bound(self._proved(c, found), float(c @ found.theta), found.theta)
+        bound, far = self._proved(c, found)
+        return Bound(bound, float(c @ found.theta), found.theta, far)
 
     def least(self, c: Array) -> Bound:
         """The least cᵀθ."""
         found = self.greatest(-c)
-        return Bound(-found.proved, -found.attained, found.theta)
+        return Bound(-found.proved, -found.attained, found.theta, found.far)
 
     def greatest_ratio(self, c: Array, per: Array, least: float) -> Bound:
         """The greatest cᵀθ/perᵀθ, where ``least`` > 0 is a proved least value of perᵀθ.
@@ -68,14 +70,15 @@ class Extremes:
         A proof that cᵀθ − t·perᵀθ ≤ δ is one that cᵀθ/perᵀθ ≤ t + δ/least.
         """
         found = self._solve(c, per)
-        more = self._proved(c - found.slice * per, found)
-        ratio = float(c @ found.theta / (per @ found.theta))
-        return Bound(found.slice + max(more, 0.0) / least, ratio, found.theta)
+        more, far = self._proved(c - found.slice * per, found)
+        below = float(per @ found.theta)
+        ratio = float(c @ found.theta) / below
+        return Bound(found.slice + max(more, 0.0) / least, ratio, found.theta, far / max(below, least))
 
     def least_ratio(self, c: Array, per: Array, least: float) -> Bound:
         """The least cᵀθ/perᵀθ."""
         found = self.greatest_ratio(-c, per, least)
-        return Bound(-found.proved, -found.attained, found.theta)
+        return Bound(-found.proved, -found.attained, found.theta, found.far)
 
     def greatest_trace(self, at: int) -> Bound:
         """The greatest trace of the inertia about the centre of mass, tr I − 2 h·h/m, of the body at ``at``.
@@ -87,11 +90,11 @@ class Extremes:
         found = self._solve(trace, bent=at)
         com, theta = found.point, found.theta
         tangent = trace - 4 * com @ first + 2 * (com @ com) * mass
-        h = first @ theta
-        return Bound(self._proved(tangent, found), float(trace @ theta - 2 * h @ h / (mass @ theta)), theta)
+        h, (bound, far) = first @ theta, self._proved(tangent, found)
+        return Bound(bound, float(trace @ theta - 2 * h @ h / (mass @ theta)), theta, far)
 
-    def _proved(self, goal: Array, found: _Answer) -> float:
-        """The bound on goalᵀθ by the answer's multipliers, mended; see the module."""
+    def _proved(self, goal: Array, found: _Answer) -> tuple[float, float]:
+        """The bound on goalᵀθ by the answer's multipliers, mended (see the module), and what the reach pays of it."""
         region, r = self.region, len(self.region.R)
         W, at = region.coordinates, self._middle
         Z, mu = found.cones, np.maximum(found.rows, 0.0)
@@ -105,7 +108,7 @@ class Extremes:
             share = max(0.0, -float(np.linalg.eigvalsh(X).min()), -float(x.min(initial=0.0)))
             Z = Z + np.swapaxes(at.roots, 1, 2) @ (X + share * np.eye(4)) @ at.roots
             mu = mu + (x + share) / at.slack
-        return region.proved(goal, list(Z), mu)
+        return region.proved(goal, list(Z), mu), float(np.sum(mu[len(region.level) :]))
 
     @cached_property
     def _middle(self) -> Any:
