@@ -16,7 +16,7 @@ from steelyard.certify import Certificate
 from steelyard.errors import Finding, SteelyardError
 from steelyard.identifiable import BaseParameter, BodyVerdict, Verdict
 from steelyard.profile import Interval
-from steelyard.ranges import Ranges, spoken
+from steelyard.ranges import Ranges, between, spoken
 from steelyard.validate import Score
 
 Array = np.ndarray
@@ -56,7 +56,7 @@ class BodyEstimate:
         low, high = self.interval.mass if self.interval else (None, None)
         if low is None or high is None:
             return f"{self.mass:{form}} ± {1.96 * self.std[0]:.2g}"
-        return f"{self.mass:{form}} ({low:.3g}–{high:.3g})"
+        return f"{self.mass:{form}} ({between(low, high)})"
 
     def as_json(self) -> dict[str, Any]:
         """The entry under ``links``."""

@@ -14,6 +14,7 @@ as many as there are base parameters where all are to hold together. No prior en
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -92,14 +93,27 @@ class Ranges:
         return {k: v for k, v in vars(self).items() if k != "bodies"} | {"refuted": self.refuted}
 
 
-def spoken(ends: Range, unit: str, digits: int = 3) -> str:
-    """A range in words: 11.2–18.9 kg, at least 3 kg, at most 4 kg, anything."""
+def spoken(ends: Range, unit: str) -> str:
+    """A range in words: 11.2–18.9 kg, at least 3.0 kg, at most 4.0 kg, anything."""
     low, high = ends
-    if low is None or high is None:
-        if high is not None:
-            return f"at most {high:.{digits}g} {unit}"
-        return f"at least {low:.{digits}g} {unit}" if low else "anything"
-    return f"{low:.{digits}g}{'–' if low >= 0 else ' to '}{high:.{digits}g} {unit}"
+    if low is not None and high is not None:
+        return f"{between(low, high)} {unit}"
+    if high is not None:
+        return f"at most {_digits(high, abs(high))} {unit}"
+    return f"at least {_digits(low, abs(low))} {unit}" if low else "anything"
+
+
+def between(low: float, high: float) -> str:
+    """Two ends, to the digits that their distance supports and two of their own."""
+    first, last = (_digits(end, high - low) for end in (low, high))
+    return f"{first}{' to ' if first.startswith('-') else '–'}{last}"
+
+
+def _digits(value: float, width: float) -> str:
+    if abs(value) <= 1e-4 * width:
+        return "0"
+    decimals = 1 - math.floor(math.log10(min(abs(value), max(width, 1e-6 * abs(value)) / 2)))
+    return f"{value:.{max(decimals, 0)}f}"
 
 
 @dataclass(frozen=True)

@@ -258,9 +258,12 @@ def test_data_that_no_body_explains_are_said_to_be_refuted():
 
 def test_ranges_are_spoken_as_people_speak():
     assert spoken((11.23, 18.91), "kg") == "11.2–18.9 kg"
-    assert spoken((-1.0, 2.0), "mm") == "-1 to 2 mm"
-    assert spoken((3.0, None), "kg") == "at least 3 kg"
-    assert spoken((None, 3.0), "mm") == "at most 3 mm"
+    assert spoken((3.0026, 3.1214), "kg") == "3.003–3.121 kg"
+    assert spoken((0.0132, 6.348), "kg") == "0.013–6.3 kg"
+    assert spoken((-4.32, 2345.6), "mm") == "-4.3 to 2346 mm"
+    assert spoken((1e-9, 2.5), "kg") == "0–2.5 kg"
+    assert spoken((3.0, None), "kg") == "at least 3.0 kg"
+    assert spoken((None, 3.0), "mm") == "at most 3.0 mm"
     assert spoken((0.0, None), "kg") == spoken((None, None), "mm") == "anything"
 
 
