@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from bench import peers, problems
+from bench import peers
+from bench.windows import a1_windows, talos_bodies, talos_points
 from steelyard.certify import certify
 from steelyard.kernels import nnls as kernel
 from steelyard.solve import conic, interior, nnls
@@ -34,14 +35,14 @@ PROMISED = {"a1_shapes_11": 1 / 0.6, "a1_points_54": 1 / 0.4, "talos_points_891"
 def solvers(repeats: int = 7, windows: int = 40, talos: bool = True) -> dict[str, Any]:
     """All cases; ``talos=False`` leaves out the long ones."""
     kernel.warm_up()
-    shapes, points = problems.a1_windows(windows)
+    shapes, points = a1_windows(windows)
     cases = {
         "a1_shapes_11": _nonnegative(shapes, 5 * repeats),
         "a1_points_54": _nonnegative(points, repeats),
     }
     if talos:
-        cases["talos_points_891"] = _nonnegative([problems.talos_points()], repeats)
-        cases["talos_bodies_33"] = _bodies(problems.talos_bodies(), repeats)
+        cases["talos_points_891"] = _nonnegative([talos_points()], repeats)
+        cases["talos_bodies_33"] = _bodies(talos_bodies(), repeats)
     return cases
 
 
