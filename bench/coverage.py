@@ -15,9 +15,10 @@ from steelyard import noise
 from steelyard import prior as priors
 from steelyard.clock import log_rate
 from steelyard.identifiable import base_parameters, long_run_covariance, structural, uncertainty
-from steelyard.plan import Options, make_plan
+from steelyard.information import Information
+from steelyard.plan import Options, Plan, make_plan
 from steelyard.read.description import read_description
-from steelyard.regressor import Rows
+from steelyard.regressor import Block, Rows
 from steelyard.robot import Robot
 from steelyard.samples import lowpass, prepare
 from steelyard.simulate.arm import Friction, fourier_motion, simulate_arm
@@ -37,37 +38,69 @@ class Coverage:
         return vars(self)
 
 
+@dataclass(frozen=True)
+class Arm:
+    """The demonstration arm on one exact motion: filtered rows, and what noise is added to them."""
+
+    plan: Plan
+    prior: priors.Prior
+    blocks: tuple[Block, ...]  # without noise
+    theta: np.ndarray  # the truth behind them
+    sigma: np.ndarray  # (J,) of the white torque noise
+    taps: np.ndarray  # of the low-pass that it passes
+    step: int  # of which every so many-th sample is kept
+    samples: int
+
+    @classmethod
+    def prepare(cls, seconds: float = 20.0, friction: str = "all") -> Arm:
+        robot = Robot.load("demo_arm")
+        rng = np.random.default_rng(3)
+        truth, joints = perturbed(robot, rng), Friction.random(robot, rng)
+        joints = replace(joints, coulomb=0 * joints.coulomb)  # sign(v) is not what the smooth column models
+        log = simulate_arm(robot, truth, seed=11, seconds=seconds, noise="none", friction=joints)
+        _, q, v, a = fourier_motion(robot, np.random.default_rng(11), seconds, log_rate(log))
+        exact = {f"{n}.{j}": x[:, k] for n, x in (("q", q), ("v", v), ("a", a)) for k, j in enumerate(robot.joints)}
+        log = replace(log, columns={**log.columns, **exact})
+        plan = make_plan(read_description("demo_arm"), [log], Options(friction=friction))
+        filter = Options().filter.for_logs([log])
+        (segment,), _ = prepare(plan.robot, log, filter, torques=True)
+        blocks = tuple(Rows(plan.robot, [segment], plan.columns, plan.equations, (), filter))
+        terms = [getattr(joints, term)[robot.joints.index(j)] for j, term in plan.columns.joint_terms]
+        theta = np.concatenate([*(truth[b] for b in plan.columns.bodies), terms])
+        sigma = 0.02 * np.sqrt(np.mean(segment.tau**2, axis=0))
+        step = round((blocks[0].time[1] - blocks[0].time[0]) * segment.rate)
+        taps = lowpass(segment.rate, filter.cutoff)
+        return cls(plan, priors.make(plan.robot, plan.columns), blocks, theta, sigma, taps, step, len(segment.tau))
+
+    def draw(self, rng: np.random.Generator, another: bool = False) -> tuple[np.ndarray, list[Block]]:
+        """The truth (``another``: of another arm with the same friction), and the rows with noise."""
+        theta = self.theta.copy()
+        if another:
+            truth = perturbed(self.plan.robot, rng)
+            theta[: 10 * len(truth)] = np.concatenate([truth[b] for b in self.plan.columns.bodies])
+        white = self.sigma * rng.normal(size=(self.samples, len(self.sigma)))
+        filtered = np.apply_along_axis(np.convolve, 0, white, self.taps, "valid")[:: self.step]
+        at, noisy = 0, []
+        for block in self.blocks:
+            target = block.target + block.Y @ (theta - self.theta) + filtered[at : at + len(block.time)]
+            noisy.append(replace(block, target=target))
+            at += len(block.time)
+        return theta, noisy
+
+    def weighed(self, blocks: list[Block]) -> tuple[noise.Noise, Information]:
+        """The noise model, estimated anew from its residuals, and the information of the rows."""
+        return noise.estimate(blocks, self.plan.columns.names, self.prior.information)
+
+
 def coverage(seeds: int = 500, seconds: float = 20.0, friction: str = "all") -> Coverage:
     """Run the study; the truth and the motion are the same in every seed, the noise is not."""
-    robot = Robot.load("demo_arm")
-    rng = np.random.default_rng(3)
-    truth, joints = perturbed(robot, rng), Friction.random(robot, rng)
-    joints = replace(joints, coulomb=0 * joints.coulomb)  # sign(v) is not what the smooth column models
-    log = simulate_arm(robot, truth, seed=11, seconds=seconds, noise="none", friction=joints)
-    _, q, v, a = fourier_motion(robot, np.random.default_rng(11), seconds, log_rate(log))
-    exact = {f"{kind}.{j}": x[:, k] for kind, x in (("q", q), ("v", v), ("a", a)) for k, j in enumerate(robot.joints)}
-    log = replace(log, columns={**log.columns, **exact})
-    plan = make_plan(read_description("demo_arm"), [log], Options(friction=friction))
-    filter = Options().filter.for_logs([log])
-    (segment,), _ = prepare(plan.robot, log, filter, torques=True)
-    blocks = list(Rows(plan.robot, [segment], plan.columns, plan.equations, (), filter))
-    prior = priors.make(plan.robot, plan.columns)
+    arm = Arm.prepare(seconds, friction)
+    plan, prior = arm.plan, arm.prior
     space_of_structure = structural(plan.robot, plan.columns, plan.equations, prior.scale)
-    terms = [getattr(joints, term)[robot.joints.index(j)] for j, term in plan.columns.joint_terms]
-    theta = np.concatenate([*(truth[b] for b in plan.columns.bodies), terms])
-    sigma = 0.02 * np.sqrt(np.mean(segment.tau**2, axis=0))
-    taps = lowpass(segment.rate, filter.cutoff)
-    step = round((blocks[0].time[1] - blocks[0].time[0]) * segment.rate)
-
     hits, naive_hits = [], []
     for seed in range(seeds):
-        white = sigma * np.random.default_rng(1000 + seed).normal(size=segment.tau.shape)
-        filtered = np.apply_along_axis(np.convolve, 0, white, taps, "valid")[::step]
-        at, noisy = 0, []
-        for block in blocks:
-            noisy.append(replace(block, target=block.target + filtered[at : at + len(block.time)]))
-            at += len(block.time)
-        model, info = noise.estimate(noisy, plan.columns.names, prior.information)
+        theta, noisy = arm.draw(np.random.default_rng(1000 + seed))
+        model, info = arm.weighed(noisy)
         estimate = least_squares(info, prior.mean, space_of_structure.seen)
         space = replace(space_of_structure, **vars(type(space_of_structure).of(info.R, prior.scale)))
         unc = uncertainty(space, info, long_run_covariance(noisy, model, estimate, space), prior.K)

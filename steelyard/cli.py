@@ -50,6 +50,17 @@ PriorKind = Literal["cad", "box", "none"]
 RegularisationKind = Literal["quadratic", "entropic"]
 NullSpaceKind = Literal["structure", "data"]
 FrictionKind = Literal["none", "viscous", "coulomb", "all"]
+RangeKind = Literal["none", "masses", "com", "all"]
+
+RangesOption = Annotated[
+    RangeKind, typer.Option(help="Least and greatest values whatever the prior: of masses, of com too, or of all.")
+]
+InsideOption = Annotated[
+    bool, typer.Option("--ranges-inside", help="Ranges: the mass of each body lies in the box of its shapes.")
+]
+TogetherOption = Annotated[
+    bool, typer.Option("--ranges-together", help="Ranges: all hold at once with 95 %, rather than each on its own.")
+]
 
 
 @app.command()
@@ -88,6 +99,12 @@ def identify(
         float | None,
         typer.Option(metavar="S", help="Hold every third S seconds of each log out of the fit, and predict them."),
     ] = None,
+    earlier: Annotated[
+        Path | None, typer.Option("--from", metavar="DIR", help="What `identify` found earlier: its information adds.")
+    ] = None,
+    ranges: RangesOption = "none",
+    ranges_inside: InsideOption = False,
+    ranges_together: TogetherOption = False,
     mapping: MappingOption = None,
     topic: TopicOption = None,
     as_json: JsonOption = False,
@@ -105,12 +122,13 @@ def identify(
             _positive("--cutoff", cutoff), _positive("--kinematics-cutoff", kinematics_cutoff), delay=delay
         ),
         gravity=gravity, hold_out=hold_out,
+        ranges=ranges, ranges_inside=ranges_inside, ranges_together=ranges_together,
     )  # fmt: skip
-    inputs = [*logs, *(validate or []), *([mapping] if mapping else [])]
+    inputs = [*logs, *(validate or []), *([mapping] if mapping else []), *_written(earlier)]
     refuse_overwriting(out, [*inputs, *([Path(robot)] if Path(robot).exists() else [])])
     chosen = _topics(topic)
     given, held_out = _bags(logs, chosen), _bags(validate or [], chosen)
-    _run_identify(robot, given, options, held_out, out, as_json, mapping)
+    _run_identify(robot, given, options, held_out, out, as_json, mapping, earlier)
 
 
 @app.command()
@@ -142,6 +160,9 @@ def load(
     validate: Annotated[
         list[Path] | None, typer.Option(metavar="LOG", help="Held-out log with the load; may be repeated.")
     ] = None,
+    ranges: RangesOption = "none",
+    ranges_inside: InsideOption = False,
+    ranges_together: TogetherOption = False,
     mapping: MappingOption = None,
     topic: TopicOption = None,
     as_json: JsonOption = False,
@@ -155,9 +176,9 @@ def load(
     options = Options(
         base=base, equations=equations, friction=friction, feet=_listed(feet), lock=_locks(lock),
         repair_prior=repair_prior, robust=robust, filter=Filter(delay=delay),
+        ranges=ranges, ranges_inside=ranges_inside, ranges_together=ranges_together,
     )  # fmt: skip
-    inputs = [*logs, *(empty or []), *(validate or []), *([mapping] if mapping else [])]
-    inputs += [earlier / "estimate.json" if earlier.is_dir() else earlier] if earlier else []
+    inputs = [*logs, *(empty or []), *(validate or []), *([mapping] if mapping else []), *_written(earlier)]
     refuse_overwriting(out, [*inputs, *([Path(robot)] if Path(robot).exists() else [])])
     chosen = _topics(topic)
     with shown_progress() as progress:
@@ -341,15 +362,19 @@ def main() -> None:
 
 def _run_identify(
     robot: str, logs: Sequence[Path | Log], options: Options, validate: Sequence[Path | Log], out: Path,
-    as_json: bool, mapping: Path | None,
+    as_json: bool, mapping: Path | None, earlier: Path | None,
 ) -> None:  # fmt: skip
+    from functools import partial
+
+    from steelyard.earlier import identify_further
     from steelyard.identification import identify as run
     from steelyard.write.results import write_results
 
     command = shlex.join(["steelyard", *sys.argv[1:]])
+    start = run if earlier is None else partial(identify_further, earlier=earlier)
     with shown_progress() as progress:
-        result = run(
-            robot, logs, options, validate=validate, mapping=mapping, command=command, progress=progress,
+        result = start(
+            robot, logs, options=options, validate=validate, mapping=mapping, command=command, progress=progress,
             save_problem=out.resolve().with_name(out.resolve().name + ".problem.npz"),
         )  # fmt: skip
         progress("writing")
@@ -360,6 +385,14 @@ def _run_identify(
         print_bodies(result)
         print_end(result, files)
     raise typer.Exit(result.estimate.exit_code)
+
+
+def _written(earlier: Path | None) -> list[Path]:
+    """The files of an earlier identification that are read."""
+    if earlier is None:
+        return []
+    folder = earlier if earlier.is_dir() else earlier.parent
+    return [folder / "estimate.json", folder / "information.npz"]
 
 
 def _draft(robot: str, log: Path, file: Path, as_json: bool, mapping: Path | None) -> None:

@@ -15,6 +15,8 @@ from steelyard import inertia
 from steelyard.certify import Certificate
 from steelyard.errors import Finding, SteelyardError
 from steelyard.identifiable import BaseParameter, BodyVerdict, Verdict
+from steelyard.profile import Interval
+from steelyard.ranges import Ranges, between, spoken
 from steelyard.validate import Score
 
 Array = np.ndarray
@@ -37,6 +39,7 @@ class BodyEstimate:
     prior_std: Array  # (10,)
     free: bool = True  # False: held exactly at the description
     carrier: str | None = None  # of a load: the link that carries it, in whose axes its parameters are
+    interval: Interval | None = None  # of a body at the edge of what can exist, where ± 1.96 std does not hold
 
     @property
     def consistent(self) -> bool:
@@ -47,6 +50,13 @@ class BodyEstimate:
     def mass(self) -> float:
         """kg."""
         return float(self.parameters[0])
+
+    def weight(self, form: str) -> str:
+        """Mass in kg and its 95 % interval: ± 1.96 std, or both ends for a body at the edge of what can exist."""
+        low, high = self.interval.mass if self.interval else (None, None)
+        if low is None or high is None:
+            return f"{self.mass:{form}} ± {1.96 * self.std[0]:.2g}"
+        return f"{self.mass:{form}} ({between(low, high)})"
 
     def as_json(self) -> dict[str, Any]:
         """The entry under ``links``."""
@@ -63,6 +73,7 @@ class BodyEstimate:
             "verdicts": {"mass": self.verdict.mass, "com": self.verdict.com, "inertia": self.verdict.inertia},
             "consistent": self.consistent,
             "min_eigenvalue": least if math.isfinite(least) else None,
+            "interval": self.interval.as_json() if self.interval else None,
         }
 
 
@@ -130,6 +141,7 @@ class Estimate:
     scale: Scale | None = None
     sensors: Mapping[str, SensorEstimate] = field(default_factory=dict)
     motors: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)  # coupled ones
+    ranges: Ranges | None = None  # whatever the prior
 
     def body(self, name: str) -> BodyEstimate:
         """One body by its name."""
@@ -197,7 +209,7 @@ class Estimate:
         if self.total is not None:
             head += f"; the whole robot weighs {self.total}"
         for load in self.loads:
-            head += f"; the load on {load.carrier} weighs {load.mass:.3g} ± {1.96 * load.std[0]:.2g} kg"
+            head += f"; the load on {load.carrier} weighs {load.weight('.3g')} kg"
             head += "" if self.scale else f" ({load.verdict.mass})"
         if self.scale is not None:
             said = f", give or take {100 * 1.96 * self.scale.doubt:.0f} %, since no drive gain is known"
@@ -216,7 +228,23 @@ class Estimate:
             head += f"; the mass of {which} is the prior's share, {why}"
         if by_motion:
             head += f"; the mass of {_some(by_motion)} is the prior's, since this motion does not show it"
+        head += self._whatever_the_prior()
         return head + (f". {self.advice}" if self.advice else "") + "."
+
+    def _whatever_the_prior(self) -> str:
+        """Masses that the data leave open but not without limit, the narrowest first."""
+        if self.ranges is None:
+            return ""
+        left = [b for b in (*self.bodies, *self.loads) if b.free and b.verdict.mass != "identified"]
+        closed = []
+        for b in left:
+            low, high = self.ranges.bodies[b.name].mass
+            if low is not None and high is not None:
+                name = f"the load on {b.carrier}" if b.carrier else b.name
+                closed.append(((high - low) / max(b.mass, 1e-9), f"{name} {spoken((low, high), 'kg')}"))
+        if closed:
+            return f"; {_some([text for _, text in sorted(closed)], 3)}, whatever the prior"
+        return "; no mass has an upper limit but by the prior" if left else ""
 
     def as_json(self) -> dict[str, Any]:
         """The content of ``estimate.json``: schema 1, absent values None, never NaN."""
@@ -249,6 +277,7 @@ class Estimate:
             "loads": [load_json(b) for b in self.loads],
             "scale": vars(self.scale) if self.scale else None,
             "notices": list(self.notices),
+            **({"ranges": self.ranges.as_json(), "ranges_about": self.ranges.about_json()} if self.ranges else {}),
         }
 
     def to_json(self) -> str:

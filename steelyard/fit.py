@@ -44,6 +44,8 @@ class Fit:
     drives: Drives | None  # gains that were found
     space: Subspace  # what the free parameters' rows see
     uncertainty: Uncertainty  # of the free parameters
+    seen: Information  # about the free parameters, the others held
+    meat: Array  # long-run covariance of its right-hand side
 
 
 def fit(
@@ -91,7 +93,7 @@ def fit(
     meat = meat + before.R[:, free].T @ before.R[:, free]
     pulled = options.method != "least-squares"
     unc = uncertainty(space, seen, meat, prior.K[np.ix_(free, free)], pulled=pulled)
-    return Fit(theta, free, proof, prior, info, model, drives, space, unc)
+    return Fit(theta, free, proof, prior, info, model, drives, space, unc, seen, meat)
 
 
 def _by_name(earlier: Information | None, columns: Columns) -> Information:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard import judge
+from steelyard import judge, limits
 from steelyard.errors import Finding, UsageError
 from steelyard.estimate import Estimate
 from steelyard.fit import Progress, fit
@@ -93,6 +93,10 @@ def identify(
     found = fit(plan, training, options, earlier=earlier, progress=progress, save=save_problem)
     theta, free, unc, drives = found.theta, found.free, found.uncertainty, found.drives
 
+    bounded = limits.ranges(plan, options, found, progress)
+    notices += limits.about(bounded, options)
+    edges = limits.intervals(plan, options, found)
+
     progress("validating")
     gains = drives.named() if drives is not None else {}
     notices += judge.about_gains(gains, drives)
@@ -108,7 +112,7 @@ def identify(
     scores = _scores(rows_of, theta[driven], logs_of, holds, len(fit_logs))
     explained = pooled([s for s, drawn in scores if drawn.role == "fit"])
 
-    bodies = judge.bodies(plan, found.prior, theta, free, unc)
+    bodies = [replace(b, interval=edges.get(b.name)) for b in judge.bodies(plan, found.prior, theta, free, unc)]
     masses = judge.weighed_masses(plan) if plan.robot.floating else []
     names = [plan.columns.names[i] for i in free]
     estimate = Estimate(
@@ -136,6 +140,7 @@ def identify(
         scale=judge.scale(plan, unc, drives),
         sensors=judge.sensors(plan, found.prior, theta, free, unc),
         motors=judge.motors(plan.columns, theta),
+        ranges=bounded,
     )
     return Identification(
         estimate, plan.robot, plan.columns, theta, found.information, tuple(drawn for _, drawn in scores)

@@ -16,13 +16,13 @@ from steelyard.log import WRENCH
 from steelyard.missing import Missing, grouped
 from steelyard.motors import LAWS, PREFIX
 from steelyard.plan import Plan
+from steelyard.profile import THIN
 from steelyard.regressor import BASE_ROWS, Columns, Rows
 from steelyard.validate import Score
 
 Array = np.ndarray
 
 UNEXPLAINED = 0.05  # filtered relative error beyond which friction is suspected
-THIN = 100.0  # times the margin of consistency: bodies closer to it are named
 
 
 def bodies(plan: Plan, prior: priors.Prior, theta: Array, free: Array, unc: Uncertainty) -> tuple[BodyEstimate, ...]:

@@ -10,56 +10,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-import numpy as np
-
+from steelyard.earlier import identify_further
 from steelyard.errors import Finding, UsageError
-from steelyard.estimate import Scale, read_estimate
 from steelyard.fit import Progress
-from steelyard.gains import with_gains
 from steelyard.identification import Identification, identify
-from steelyard.information import Information
 from steelyard.log import Log
-from steelyard.plan import Friction, Options
+from steelyard.plan import Options
 from steelyard.read.mapping import ColumnMap, read_mapping
 from steelyard.read.table import read_log
 from steelyard.robot import LOAD
 
 SCHEMA = 1
-
-
-@dataclass(frozen=True)
-class Earlier:
-    """What an earlier identification of the same robot left behind."""
-
-    information: Information  # about parameters by name; gains that were found are taken as given
-    gains: dict[str, float]  # joint → N·m/A
-    friction: Friction
-    doubt: float | None  # standard deviation of the log of the common scale, where only the description told it
-
-    @classmethod
-    def read(cls, path: Path) -> Earlier:
-        """From the folder that ``identify`` wrote, or its ``estimate.json``."""
-        content = read_estimate(path)
-        folder = path if path.is_dir() else path.parent
-        file = folder / str(content.get("information"))
-        try:
-            information = Information.load(file)
-        except (OSError, ValueError, KeyError) as error:
-            raise UsageError(
-                Finding(str(file), f"cannot be read ({error})", "Give a folder that `steelyard identify` wrote")
-            ) from None
-        found = {j: terms.get("gain") for j, terms in content.get("joints", {}).items()}
-        found = {j: float(gain) for j, gain in found.items() if gain is not None}
-        relative = np.array([i for i, name in enumerate(information.names) if name.endswith(".gain")], int)
-        friction = content.get("provenance", {}).get("options", {}).get("friction", "none")
-        if friction not in get_args(Friction):
-            raise UsageError(Finding(str(path), f"speaks of friction {friction!r}", "Run `steelyard identify` again"))
-        scale = content.get("scale") or {}
-        return cls(information.given(relative, np.zeros(len(relative))), found, friction, scale.get("doubt"))
 
 
 def weigh_load(
@@ -91,31 +56,17 @@ def weigh_load(
     loaded = [replace(_log(x, how), loaded=True) for x in logs]
     without = [_log(x, how) for x in empty]
     held_out = [replace(_log(x, how), loaded=True) for x in validate]
-    known: Information | None = None
-    left = None if earlier is None else Earlier.read(earlier)
-    if left is not None:
-        loaded, held_out = ([with_gains(log, left.gains) for log in part] for part in (loaded, held_out))
-        options = replace(options, friction=left.friction)
-        known = left.information
-    elif not empty:
+    if earlier is not None:
+        return identify_further(
+            source, loaded, earlier, options, validate=held_out, command=command, progress=progress,
+            save_problem=save_problem,
+        )  # fmt: skip
+    if not empty:
         options = replace(options, links=(LOAD,))
-    result = identify(
+    return identify(
         source, [*without, *loaded], options, validate=held_out, command=command, progress=progress,
-        save_problem=save_problem, earlier=known,
+        save_problem=save_problem,
     )  # fmt: skip
-    return result if left is None or left.doubt is None else _doubted(result, left.doubt)
-
-
-def _doubted(result: Identification, doubt: float) -> Identification:
-    """The same with gains whose scale an earlier estimate had from the description alone."""
-    estimate = result.estimate
-    loads = []
-    for load in estimate.loads:
-        std = np.hypot(load.std, doubt * load.parameters)
-        verdict = replace(load.verdict, mass="prior", inertia="prior")
-        loads.append(replace(load, std=std, std_data=(None,) * 10, verdict=verdict))
-    scale = Scale(doubt, float(estimate.loads[0].std[0]))
-    return replace(result, estimate=replace(estimate, loads=tuple(loads), scale=scale))
 
 
 def load_report(result: Identification) -> dict[str, Any]:

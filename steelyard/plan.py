@@ -50,11 +50,15 @@ class Options:
     gravity: tuple[float, float, float] | None = None  # m/s², world axes, of a fixed base
     load: str | None = None  # link that carries an unknown load in logs that are ``loaded``
     hold_out: float | None = None  # s: every third block of this length is predicted, not learned from
+    ranges: Literal["none", "masses", "com", "all"] = "none"  # guaranteed ranges of these, whatever the prior
+    ranges_inside: bool = False  # each body's mass lies in its box
+    ranges_together: bool = False  # all ranges hold at once, rather than each on its own
 
     def __post_init__(self) -> None:
         hints = get_type_hints(Options)
         findings = []
-        for name in ("base", "equations", "method", "prior", "regularisation", "null_space", "friction"):
+        for name in ("base", "equations", "method", "prior", "regularisation", "null_space", "friction",
+                     "ranges"):  # fmt: skip
             allowed, value = get_args(hints[name]), getattr(self, name)
             if value not in allowed:
                 findings.append(Finding(f"{name} {value!r}", "is not known", f"Choose from: {', '.join(allowed)}"))

@@ -130,6 +130,11 @@ class Robot:
             )
         )
 
+    def has_shape(self, body: Body) -> bool:
+        """Whether a body's box is that of its shapes: each of its links that weighs anything has one."""
+        heavy = [self.description.links[link] for link in body.links if self.description.links[link].mass > 0]
+        return bool(heavy) and all(geometry.link_box(link, np.eye(4)) is not None for link in heavy)
+
     def frame(self, name: str) -> Frame:
         """A link, joint or site by name."""
         if name not in self.frames:

@@ -24,7 +24,7 @@ def print_bodies(result: Identification, truth: bool = False) -> None:
         com = 1e3 * b.parameters[1:4] / b.mass if b.mass else b.parameters[1:4]
         row = [
             b.name,
-            f"{b.mass:.3f} ± {1.96 * b.std[0]:.2g}" if b.free else f"{b.mass:.3f}",
+            b.weight(".3f") if b.free else f"{b.mass:.3f}",
             _says(b.verdict.mass) if b.free else "held fixed",
             " ".join(f"{x:.1f}" for x in com),
             _says(b.verdict.com) if b.free else "held fixed",
@@ -36,6 +36,7 @@ def print_bodies(result: Identification, truth: bool = False) -> None:
         rows.append(row)
     rows += [_load(load) for load in estimate.loads]
     print_table(header, rows)
+    print_ranges(estimate)
     if estimate.sensors:
         forces, moments = (f"f{c}, N" for c in "xyz"), (f"m{c}, N·m" for c in "xyz")
         print_table(["offset of sensor", *forces, *moments], _offsets(estimate))
@@ -52,11 +53,35 @@ def print_bodies(result: Identification, truth: bool = False) -> None:
     print(f"certificate: kkt {estimate.certificate.kkt:.1e}, gap {estimate.certificate.gap:.1e}")
 
 
+def print_ranges(estimate: Estimate) -> None:
+    """How small and how large each quantity can be, whatever the prior; nothing where nobody asked."""
+    from steelyard.ranges import spoken
+
+    if estimate.ranges is None:
+        return
+    ranges = estimate.ranges
+    names = {b.name: f"load on {b.carrier}" if b.carrier else b.name for b in (*estimate.bodies, *estimate.loads)}
+    first = next(iter(ranges.bodies.values()))
+    header = ["whatever the prior", "mass", *(f"com {c}" for c in "xyz" if first.com)]
+    header += ["inertia trace"] if first.trace else []
+    rows = []
+    for name, body in ranges.bodies.items():
+        com = [spoken((_thousand(low), _thousand(high)), "mm") for low, high in body.com or ()]
+        rows.append(
+            [names[name], spoken(body.mass, "kg"), *com, *([spoken(body.trace, "kg·m²")] if body.trace else [])]
+        )
+    print_table(header, [*rows, ["the whole robot", spoken(ranges.total, "kg"), *[""] * (len(header) - 2)]])
+
+
+def _thousand(metres: float | None) -> float | None:
+    return None if metres is None else 1e3 * metres
+
+
 def _load(load: BodyEstimate) -> list[str]:
     com = 1e3 * load.parameters[1:4] / load.mass
     return [
         f"load on {load.carrier}",
-        f"{load.mass:.3f} ± {1.96 * load.std[0]:.2g}",
+        load.weight(".3f"),
         _says(load.verdict.mass),
         " ".join(f"{x:.1f}" for x in com),
         _says(load.verdict.com),

@@ -89,11 +89,12 @@ def _motion(log: Log, seconds: Array | None) -> Iterator[Finding]:
         yield Finding(f"{where}.acceleration", f"is {size:.3g} m/s² (rms): mm/s²", "Give m/s²: divide by 1000")
     if position is None or seconds is None:
         return
-    even = np.arange(seconds[0], seconds[-1], WINDOW)  # stamps may come in bursts, that no rate should be taken over
-    if len(even) < 3:
+    step = max(WINDOW, float(np.median(np.diff(seconds))))
+    grid = np.arange(seconds[0], seconds[-1], step)  # not by samples: stamps may come in bursts
+    if len(grid) < 3:
         return
-    rate = np.diff(np.column_stack([np.interp(even, seconds, x) for x in position.T]), axis=0) / WINDOW
-    if (size := _rms(np.diff(rate, axis=0) / WINDOW)) > BASE_MOST * GRAVITY:
+    rate = np.diff(np.column_stack([np.interp(grid, seconds, p) for p in position.T]), axis=0) / step
+    if (size := _rms(np.diff(rate, axis=0) / step)) > BASE_MOST * GRAVITY:
         yield Finding(f"{where}.position", f"accelerates by {size:.3g} m/s² (rms): mm", "Give m: divide by 1000")
     elif velocity is not None and _rms(rate) > BASE_SLOW and near(_rms(velocity) / _rms(rate), 1e3):
         what = f"is {_rms(velocity) / _rms(rate):.3g} times the rate of base.position: mm/s"

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
+from bench.consistency import consistency, methods, table
 from bench.coverage import coverage
 from bench.identify import identify
+from bench.problems import CASES
+from bench.ranges import ranges
+from bench.solvers import PROMISED, kept, solvers
+from tests.motions import installed
 
 
 def test_intervals_of_base_parameters_hold_the_truth_as_often_as_they_promise():
@@ -17,3 +24,58 @@ def test_bench_reports_ratios_of_one_run():
     case = identify(repeats=1)["demo_arm"]
     assert case["ours"]["min"] <= case["ours"]["median"]
     assert case["ratio"]["naive"] == case["naive"]["min"] / case["ours"]["min"]
+
+
+@installed
+def test_solvers_are_compared_on_the_same_windows_with_their_correctness_beside_their_time():
+    cases = solvers(repeats=1, windows=3, talos=False)
+    for name, n in (("a1_shapes_11", 11), ("a1_points_54", 54)):
+        case = cases[name]
+        assert (case["n"], case["problems"]) == (n, 3)
+        assert case["ours"]["right"]
+        assert abs(case["ours"]["excess"]) < 1e-9
+        assert case["scipy"]["right"]
+        assert case["ours_certified"]["gap"] < 1e-6
+        assert case["ratio"]["scipy"] == case["scipy"]["min"] / case["ours"]["min"]
+
+
+def test_a_promise_is_kept_only_if_ours_is_right_and_every_rival_is_slower_by_what_was_promised(capsys):
+    everyone = dict.fromkeys(("daqp", "quadprog", "piqp", "scipy", "proxsuite", "clarabel", "osqp", "cvxpy"), 100.0)
+    cases = {name: {"ours": {"right": True}, "ratio": dict(everyone)} for name in PROMISED}
+    assert kept(cases)
+    for change in ({"ours": {"right": False}}, {"ratio": everyone | {"piqp": 0.5}}, {"ratio": {"piqp": 100.0}}):
+        for name in ("a1_shapes_11", "talos_points_891"):
+            broken = cases | {name: cases[name] | change}
+            expected = name == "talos_points_891" and change == {"ratio": {"piqp": 100.0}}  # PIQP alone counts there
+            assert kept(broken) is expected
+    assert "promised" in capsys.readouterr().err
+
+
+@installed
+@pytest.mark.parametrize(("case", "problems"), [("a1 base", 10), ("ur10", 5), ("panda", 5), ("talos", 1)])
+def test_lmi_returns_robots_that_can_exist_where_least_squares_does_not(case, problems):
+    found = consistency(problems, [case])["cases"][case]
+    assert set(found) == set(methods())
+    assert found["lmi"] | {"milliseconds": 0} == {"consistent": 1.0, "bodies": 1.0, "failed": 0, "milliseconds": 0}
+    if case != "a1 base":  # a single body with all its parameters excited may come out physical by luck
+        assert found["least-squares"]["consistent"] == 0.0
+        assert found["mata"]["bodies"] < 1.0
+
+
+@installed
+def test_every_case_of_the_study_can_be_posed_and_its_table_be_read():
+    assert set(CASES) == {"a1 base", "ur10", "panda", "talos", "g1", "simple_humanoid"}
+    lines = table(consistency(1, ["a1 base", "ur10"], ["lmi"])).splitlines()
+    assert lines == ["| case | lmi |", "|---|---|", "| a1 base | 100.0 |", "| ur10 | 100.0 |"]
+
+
+@installed
+def test_ranges_hold_the_truth_and_shrink_to_the_interval_where_the_data_decide():
+    found = ranges(2, ["demo_arm"]) | ranges(12, ["a1 base"])
+    held = [share for case in found.values() for share in case["held"].values()]
+    assert min(held) > 0.9  # the full study, with 200 problems, is held to 95 %
+    assert sum(held) / len(held) > 0.95
+    base = found["a1 base"]
+    assert base["decided"] > 50
+    assert base["decided, width over interval"][1] == pytest.approx(1.0, abs=0.02)
+    assert found["demo_arm"]["masses without upper limit"] == pytest.approx(1 / 3)  # shoulder and upper arm

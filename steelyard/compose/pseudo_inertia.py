@@ -21,10 +21,10 @@ SOLVER_MARGIN = 4 * inertia.MARGIN  # so that what solvers leave undone still pa
 MASS_FLOOR = 1e-4  # of the description's mass
 
 
-def lmi(body: Body) -> Array:
+def lmi(body: Body, margin: float = SOLVER_MARGIN) -> Array:
     """(10, 4, 4) F with M(θ) = Σ θₖ F[k]."""
     F = inertia.PSEUDO_BASIS.copy()
-    F[0, :3, :3] -= SOLVER_MARGIN * body.size**2 * np.eye(3)
+    F[0, :3, :3] -= margin * body.size**2 * np.eye(3)
     D = np.array([1 / body.size] * 3 + [1.0]) / np.sqrt(body.parameters[0])
     return np.asarray(F * np.outer(D, D))
 

@@ -101,7 +101,8 @@ def excitation(plan: Plan, rows: Rows, noise: Array, space: Subspace, possible: 
             best = int(np.argmax(gains[:, k])) if tried else -1
             weak.append((name, tried[best][0] if tried and gains[best, k] > HELPS else None))
         advice = list(_best(tried, known, Z))
-    excited, strong = (int(np.sum(space.values > known_to)) for known_to in (1, 1 / CERTAIN))
+    seen = [int(np.sum(space.values > known_to)) for known_to in (1, 1 / CERTAIN)]
+    excited, strong = (min(count, possible.rank) for count in seen)  # noisy columns (unknown gains) seem to tell more
     return Excitation(possible.rank, excited, strong, space.condition, tuple(weak), tuple(advice))
 
 

@@ -10,19 +10,28 @@ import numpy as np
 from steelyard.certify import Certificate, certify
 from steelyard.errors import Finding, SolveError
 from steelyard.information import Information
-from steelyard.solve import conic, newton
+from steelyard.solve import conic, interior, newton, nnls
 from steelyard.solve.problem import Problem, Solution
 
 Array = np.ndarray
 Backend = Callable[[Problem], Solution]
 
 
+def backends_for(problem: Problem) -> tuple[Backend, ...]:
+    """Which to try, the quickest for this kind of problem first."""
+    if problem.entropies:
+        return conic.solve, newton.solve
+    if problem.cones:
+        return interior.solve, conic.solve, newton.solve
+    return nnls.solve, interior.solve, conic.solve, newton.solve
+
+
 def certified(
-    problem: Problem, *, backends: Sequence[Backend] = (conic.solve, newton.solve), save: Path | None = None
+    problem: Problem, *, backends: Sequence[Backend] | None = None, save: Path | None = None
 ) -> tuple[Solution, Certificate]:
     """The first backend's answer that passes its certificate; else SolveError, with the problem saved."""
     tried = []
-    for backend in backends:
+    for backend in backends_for(problem) if backends is None else backends:
         try:
             solution = backend(problem)
         except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:

@@ -79,7 +79,14 @@ class Problem:
     @cached_property
     def centre(self) -> Array:
         """(n,) the minimum without constraints or entropies."""
+        if self._regular:
+            return np.asarray(solve_triangular(self.information.R, self.information.z))
         return self.information.solve()
+
+    @cached_property
+    def _regular(self) -> bool:
+        diagonal = np.abs(np.diag(self.information.R))
+        return bool(diagonal.min() > 1e-12 * diagonal.max())
 
     @cached_property
     def inverse(self) -> Array:
@@ -88,8 +95,8 @@ class Problem:
         In coordinates x = R(θ − centre), θ = centre + W x, the quadratic part is ½‖x‖² and a constant, however much
         better some directions are known than others: all backends and the certificate work there.
         """
-        R, diagonal = self.information.R, np.abs(np.diag(self.information.R))
-        if diagonal.min() > 1e-12 * diagonal.max():
+        R = self.information.R
+        if self._regular:
             return np.asarray(solve_triangular(R, np.eye(len(R))))
         scale = np.linalg.norm(R, axis=0)
         scale[scale == 0] = 1.0

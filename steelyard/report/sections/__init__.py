@@ -8,7 +8,8 @@ from steelyard.report.sections.headline import headline
 from steelyard.report.sections.parameters import parameters
 from steelyard.report.sections.prediction import prediction
 from steelyard.report.sections.provenance import provenance
+from steelyard.report.sections.ranges import ranges
 from steelyard.report.sections.validation import validation
 from steelyard.report.sections.verdicts import verdicts
 
-SECTIONS: tuple[Make, ...] = (headline, verdicts, base, parameters, prediction, validation, provenance)
+SECTIONS: tuple[Make, ...] = (headline, verdicts, base, ranges, parameters, prediction, validation, provenance)

@@ -40,10 +40,18 @@ def _row(name: str, body: Mapping[str, Any], welded: Any) -> dict[str, Any]:
         "welded": links,
         "verdict": verdict(body.get("verdict")),
         "of": of,
-        "mass": measure(body.get("mass"), numbers(body.get("std"), 10)[0]),
+        "mass": _mass(body),
         "com": millimetres(body.get("com")),
         "trace": figure((xx or 0) + (yy or 0) + (zz or 0) if known else None, 3),
         "consistent": body.get("consistent") if isinstance(body.get("consistent"), bool) else None,
         "eigenvalue": figure(body.get("min_eigenvalue"), 2),
         "meaning": meaning(of),
     }
+
+
+def _mass(body: Mapping[str, Any]) -> str:
+    """With its interval: both ends where the body is at the edge of what can exist, else ± 1.96 standard deviations."""
+    low, high = numbers(mapping(body.get("interval")).get("mass"), 2)
+    if low is None or high is None:
+        return measure(body.get("mass"), numbers(body.get("std"), 10)[0])
+    return f"{figure(body.get('mass'), 3)} ({figure(low, 3)} to {figure(high, 3)})"

@@ -1,0 +1,194 @@
+"""How far a quantity can go in a region: by Clarabel, with multipliers mended until they prove it.
+
+The θ of a region and all their multiples form a cone of u = (θ·s, s). A mass is greatest on its slice s = 1, a ratio
+h/m on its slice m = 1 (Charnes and Cooper): both are one conic problem, max cᵀu with aᵀu = 1.
+
+A solver's multipliers balance only to its tolerance, and where the data are silent nothing but physics can make up for
+that. In the middle of the region Z₀ = M⁻¹ and μ₀ = 1/slack balance among themselves, deep inside their cones. So what
+is out of balance is made good in their neighbourhood, by Z₀XZ₀ and the like, and as much of Z₀ and μ₀ is added as
+keeps everything positive. That costs the bound this share times the order of the barrier: next to nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from steelyard.solve.middle import back, middle
+from steelyard.solve.region import LOWER, WEIGHT, Region
+
+Array = np.ndarray
+
+TOLERANCE = 1e-9  # that Clarabel is asked for; what it leaves is mended
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A greatest value: proved to be at most ``proved``; the solver has it attained by ``theta``."""
+
+    proved: float
+    attained: float
+    theta: Array  # (n,)
+    far: float  # how much of the bound rests on the reach alone: of an unlimited quantity nearly all
+
+
+@dataclass(frozen=True)
+class _Answer:
+    theta: Array  # (n,)
+    cones: Array  # (B, 4, 4) Z
+    rows: Array  # (m,) μ
+    slice: float  # t
+    point: Array  # (3,) about which the trace is balanced, where one was asked for
+
+
+class Extremes:
+    """Greatest and least values over one region."""
+
+    def __init__(self, region: Region):
+        self.region = region
+        self.F = np.stack([c.F for c in region.cones])  # (B, 10, 4, 4)
+        self.index = np.stack([np.arange(c.at, c.at + 10) for c in region.cones])  # (B, 10)
+
+    def greatest(self, c: Array) -> Bound:
+        """The greatest cᵀθ."""
+        found = self._solve(c)
+        bound, far = self._proved(c, found)
+        return Bound(bound, float(c @ found.theta), found.theta, far)
+
+    def least(self, c: Array) -> Bound:
+        """The least cᵀθ."""
+        found = self.greatest(-c)
+        return Bound(-found.proved, -found.attained, found.theta, found.far)
+
+    def greatest_ratio(self, c: Array, per: Array, least: float) -> Bound:
+        """The greatest cᵀθ/perᵀθ, where ``least`` > 0 is a proved least value of perᵀθ.
+
+        A proof that cᵀθ − t·perᵀθ ≤ δ is one that cᵀθ/perᵀθ ≤ t + δ/least.
+        """
+        found = self._solve(c, per)
+        more, far = self._proved(c - found.slice * per, found)
+        below = float(per @ found.theta)
+        ratio = float(c @ found.theta) / below
+        return Bound(found.slice + max(more, 0.0) / least, ratio, found.theta, far / max(below, least))
+
+    def least_ratio(self, c: Array, per: Array, least: float) -> Bound:
+        """The least cᵀθ/perᵀθ."""
+        found = self.greatest_ratio(-c, per, least)
+        return Bound(-found.proved, -found.attained, found.theta, found.far)
+
+    def greatest_trace(self, at: int) -> Bound:
+        """The greatest trace of the inertia about the centre of mass, tr I − 2 h·h/m, of the body at ``at``.
+
+        It is concave and linear along rays, so each of its tangents (the trace about some point) is a bound on it.
+        """
+        E = np.eye(len(self.region.start))
+        mass, first, trace = E[at], E[at + 1 : at + 4], E[[at + 4, at + 6, at + 9]].sum(axis=0)
+        found = self._solve(trace, bent=at)
+        com, theta = found.point, found.theta
+        tangent = trace - 4 * com @ first + 2 * (com @ com) * mass
+        h, (bound, far) = first @ theta, self._proved(tangent, found)
+        return Bound(bound, float(trace @ theta - 2 * h @ h / (mass @ theta)), theta, far)
+
+    def _proved(self, goal: Array, found: _Answer) -> tuple[float, float]:
+        """The bound on goalᵀθ by the answer's multipliers, mended (see the module), and what the reach pays of it."""
+        region, r = self.region, len(self.region.R)
+        W, at = region.coordinates, self._middle
+        Z, mu = found.cones, np.maximum(found.rows, 0.0)
+        for _ in range(3):  # twice would do, but for rounding
+            e = goal + mu @ region.rows
+            np.add.at(e, self.index, np.einsum("bkij,bij->bk", self.F, Z))
+            direction = -W[:, r:] @ back(at.triangle, e @ W[:, r:])
+            change = np.einsum("bkij,bk->bij", self.F, direction[self.index])
+            X = at.roots @ change @ np.swapaxes(at.roots, 1, 2)
+            x = region.rows @ direction / at.slack
+            share = max(0.0, -float(np.linalg.eigvalsh(X).min()), -float(x.min(initial=0.0)))
+            Z = Z + np.swapaxes(at.roots, 1, 2) @ (X + share * np.eye(4)) @ at.roots
+            mu = mu + (x + share) / at.slack
+        return region.proved(goal, list(Z), mu), float(np.sum(mu[len(region.level) :]))
+
+    @cached_property
+    def _middle(self) -> Any:
+        return middle(self.region)
+
+    @cached_property
+    def _posed(self) -> tuple[Any, list[Any]]:
+        """All inequalities but those of one solve, as rows of u in natural units, and their cones."""
+        import clarabel
+
+        region, n = self.region, len(self.region.start)
+        rows = np.column_stack([region.rows * region.scale, region.rows @ region.start - region.levels])
+        ball = np.zeros((len(region.R) + 1, n + 1))
+        ball[0, n] = 1.0
+        ball[1:, :n] = region.R * region.scale / region.radius
+        ball[1:, n] = (region.R @ region.start - region.z) / region.radius
+        blocks = [sparse.csc_matrix(rows), sparse.csc_matrix(ball)]
+        for F, index in zip(self.F[:, :, *LOWER] * WEIGHT, self.index, strict=True):
+            block = sparse.lil_matrix((len(WEIGHT), n + 1))
+            block[:, index] = F.T * region.scale[index]
+            block[:, n] = (F.T @ region.start[index])[:, None]
+            blocks.append(block.tocsc())
+        kinds = [clarabel.NonnegativeConeT(len(rows)), clarabel.SecondOrderConeT(len(ball))]
+        return sparse.vstack(blocks).tocsc(), kinds + [clarabel.PSDTriangleConeT(4)] * len(self.F)
+
+    def _solve(self, c: Array, per: Array | None = None, bent: int | None = None) -> _Answer:
+        """Clarabel's word on the greatest cᵀθ, or cᵀθ/perᵀθ, or cᵀθ − 2 h·h/m of the body at ``bent``."""
+        import clarabel
+
+        region, n = self.region, len(self.region.start)
+        unit = float(np.max(np.abs(c * region.scale)))
+        q = -np.append(c * region.scale, c @ region.start) / unit
+        if per is None:
+            a, weight = np.eye(n + 1)[n], 1.0
+        else:
+            weight = float(per @ region.start)
+            a = np.append(per * region.scale, weight) / weight
+        A, kinds = self._posed
+        A, kinds = sparse.vstack([sparse.csc_matrix(a), -A]), [clarabel.ZeroConeT(1), *kinds]
+        if bent is not None:
+            A, q, kinds = self._bent(A, q, kinds, bent, unit)
+        b = np.zeros(A.shape[0])
+        b[0] = 1.0
+        settings = clarabel.DefaultSettings()
+        settings.verbose = False
+        settings.direct_solve_method = "faer"  # supernodal: several times faster on rows as dense as the data's
+        settings.max_threads = 1
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOLERANCE
+        P = sparse.csc_matrix((len(q), len(q)))
+        answer = clarabel.DefaultSolver(P, q, A.tocsc(), b, kinds, settings).solve()
+        u, dual = np.array(answer.x), unit * np.array(answer.z)
+        if not (np.isfinite(u).all() and np.isfinite(dual).all() and u[n] > 0):  # then the proof has to do without
+            u, dual = np.append(np.zeros(n), 1.0), np.zeros(len(dual))
+            dual[0] = float(c @ region.start)
+        theta = region.start + region.scale * u[:n] / u[n]
+        m, first = len(region.levels), 2 + len(region.levels) + len(region.R)
+        Z = np.zeros((len(self.F), 4, 4))
+        Z[:, *LOWER] = dual[first : first + 10 * len(Z)].reshape(-1, 10) / WEIGHT
+        Z[:, *LOWER[::-1]] = Z[:, *LOWER]
+        w, V = np.linalg.eigh(Z)
+        Z = (V * np.maximum(w, 0.0)[:, None, :]) @ np.swapaxes(V, 1, 2)
+        point = np.zeros(3) if bent is None else -dual[-3:] / (2 * region.scale[bent + 1 : bent + 4].max())
+        return _Answer(theta, Z, dual[1 : 1 + m], float(dual[0]) / weight, point)
+
+    def _bent(self, A: Any, q: Array, kinds: list[Any], at: int, unit: float) -> tuple[Any, Array, list[Any]]:
+        """One more unknown p ≥ h·h/m, as ‖(p − m, 2h)‖ ≤ p + m in natural units, and −2p in the goal.
+
+        The multipliers of 2h are −2c, c the point about which the trace is balanced.
+        """
+        import clarabel
+
+        region, n = self.region, len(self.region.start)
+        mass, first = region.scale[at], region.scale[at + 1 : at + 4].max()
+        rows = np.zeros((5, n + 2))
+        rows[:, at : at + 4] = np.vstack([np.eye(4)[0], -np.eye(4)[0], 2 * np.eye(4)[1:]])
+        rows[:, n] = rows[:, :n] @ region.start
+        rows[:, :n] *= region.scale
+        rows[:2] /= mass
+        rows[2:] /= first
+        rows[:2, n + 1] = 1.0
+        wide = sparse.hstack([A, sparse.csc_matrix((A.shape[0], 1))])
+        goal = np.append(q, 2 * first**2 / mass / unit)
+        return sparse.vstack([wide, -sparse.csc_matrix(rows)]), goal, [*kinds, clarabel.SecondOrderConeT(5)]

@@ -1,0 +1,103 @@
+"""The middle of a region: where the barrier Φ = −Σ log det Mᵦ − Σ log slack − log(radius² − ‖Rθ − z‖²) is least.
+
+There Z = M⁻¹ and μ = 1/slack balance but for the ball's share, and Φ's Hessian tells how far the region goes in every
+direction, to a factor of its order. Found by Newton's method in coordinates θ = start + W v where the ball is round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from steelyard.solve.region import LOWER, WEIGHT, Region
+
+Array = np.ndarray
+
+STEPS = 300  # of Newton's method
+
+
+@dataclass(frozen=True)
+class Middle:
+    """A region's analytic centre."""
+
+    roots: Array  # (B, 4, 4) L⁻¹ with M = LLᵀ
+    slack: Array  # (m,) of the region's rows
+    triangle: Array  # (n−r, n−r) T with TᵀT the Hessian of Φ in the coordinates that R does not see
+
+
+def middle(region: Region) -> Middle:
+    """Newton's method with a line search, from the region's start."""
+    barrier = _Barrier(region)
+    v = np.zeros(len(region.start))
+    for _ in range(STEPS):
+        g, C = barrier.derivatives(v)
+        d = 1 / np.linalg.norm(C, axis=0)
+        T = np.asarray(
+            np.linalg.qr(C * d, mode="r")
+        )  # of the Hessian's root: forming the Hessian would square its condition
+        step = -d * back(T, d * g)
+        decrement = float(-g @ step)
+        value, length = barrier.value(v), 1.0
+        while barrier.value(v + length * step) > value - 0.1 * length * decrement and length > 1e-6:
+            length *= 0.5
+        v = v + length * step if length > 1e-6 else v
+        if decrement < 1e-12 or length <= 1e-6:
+            break
+    M, slack, _, _ = barrier.state(v)
+    _, C = barrier.derivatives(v)
+    r = len(region.R)
+    return Middle(np.linalg.inv(np.linalg.cholesky(M)), slack, np.asarray(np.linalg.qr(C[:-r, r:], mode="r")))
+
+
+def back(T: Array, b: Array) -> Array:
+    """(TᵀT)⁻¹b of a triangle."""
+    return np.asarray(solve_triangular(T, solve_triangular(T, b, trans="T")))
+
+
+class _Barrier:
+    """Φ in the coordinates v."""
+
+    def __init__(self, region: Region):
+        self.region, W = region, region.coordinates
+        self.blocks = np.stack([W[c.at : c.at + 10] for c in region.cones])  # (B, 10, n)
+        self.F = np.stack([c.F for c in region.cones])  # (B, 10, 4, 4)
+        self.M = np.stack([c.value(region.start) for c in region.cones])
+        self.rows = region.rows @ W
+        self.slack = region.rows @ region.start - region.levels
+        self.residual = region.R @ region.start - region.z
+
+    def state(self, v: Array) -> tuple[Array, Array, Array, float]:
+        """M (B, 4, 4), slack of the rows, residual of the data, and what is left to the ball."""
+        residual = self.residual + v[: len(self.residual)]
+        length, radius = float(np.linalg.norm(residual)), self.region.radius
+        M = self.M + np.einsum("bkij,bk->bij", self.F, self.blocks @ v)
+        return M, self.slack + self.rows @ v, residual, (radius - length) * (radius + length)
+
+    def value(self, v: Array) -> float:
+        """Infinite outside."""
+        M, slack, _, left = self.state(v)
+        if left <= 0 or np.any(slack <= 0):
+            return np.inf
+        try:
+            L = np.linalg.cholesky(M)
+        except np.linalg.LinAlgError:
+            return np.inf
+        logs = 2 * np.sum(np.log(np.diagonal(L, axis1=1, axis2=2))) + np.sum(np.log(slack)) + np.log(left)
+        return -float(logs)
+
+    def derivatives(self, v: Array) -> tuple[Array, Array]:
+        """Gradient, and rows C with CᵀC the Hessian; the last r are the ball's."""
+        M, slack, residual, left = self.state(v)
+        inverse = np.linalg.inv(np.linalg.cholesky(M))
+        X = inverse[:, None] @ self.F @ np.swapaxes(inverse, 1, 2)[:, None]  # (B, 10, 4, 4)
+        bodies = np.swapaxes(X[:, :, *LOWER] * WEIGHT, 1, 2) @ self.blocks
+        rows = self.rows / slack[:, None]
+        r, inner = len(residual), float(residual @ residual)
+        g = -np.einsum("bkii,bkn->n", X, self.blocks) - rows.sum(axis=0)
+        g[:r] += 2 * residual / left
+        bend = (np.sqrt(1 + 2 * inner / left) - 1) / inner if inner > 0 else 0.0
+        ball = np.zeros((r, len(v)))
+        ball[:, :r] = np.sqrt(2 / left) * (np.eye(r) + bend * np.outer(residual, residual))
+        return g, np.vstack([bodies.reshape(-1, len(v)), rows, ball])

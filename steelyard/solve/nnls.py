@@ -1,0 +1,99 @@
+"""Problems with bounds and nothing else: our own active set, first on the Gram matrix, then on R itself.
+
+The Gram matrix is quick and squares the condition number. So its answer is only where Lawson and Hanson's method
+starts once more on R, with a fresh QR factorisation at every step: where conditioning is good that ends after one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import qr, solve_triangular
+
+from steelyard.solve.problem import Problem, Solution
+
+Array = np.ndarray
+
+NOISE = 1e-15  # of what a gradient is the difference of: below this its sign is rounding
+DEPENDENT = 1e-12  # of a column's length: what is left of it outside the passive columns is rounding
+ROUNDS = 200  # of QR factorisations
+
+
+def solve(problem: Problem) -> Solution:
+    """Solve a problem without cones and entropies."""
+    from steelyard.kernels import nnls
+
+    if problem.cones or problem.entropies:
+        raise ValueError("has cones or entropies")
+    R, n = problem.information.R, problem.information.n
+    bounded = np.zeros(n, bool)
+    bounded[list(problem.lower)] = True
+    origin = np.where(bounded, 0.0, problem.start)
+    origin[list(problem.lower)] = list(problem.lower.values())
+    length = np.linalg.norm(R, axis=0)
+    length[length <= 1e-14 * length.max(initial=0.0)] = np.inf  # dust: a column that says nothing
+    A, z = R / length, problem.information.z - R @ origin
+    free = np.flatnonzero(~bounded)
+    (x, _), _ = nnls.solve(np.ascontiguousarray(A.T @ A), A.T @ z, free, len(free))
+    x, w, status = refine(A, z, x, bounded)
+    duals = {i: float(-w[i] * length[i]) if x[i] == 0 and w[i] < 0 else 0.0 for i in problem.lower}
+    return Solution(origin + x / length, (), duals, "nnls", status)
+
+
+def refine(A: Array, z: Array, start: Array, bounded: Array) -> tuple[Array, Array, str]:
+    """Lawson and Hanson from a feasible start: min ½‖Ax − z‖², x ≥ 0 where ``bounded``, columns of length one or zero.
+
+    Gives x, the negative gradient Aᵀ(z − Ax) and whether it came to an end. As in ``kernels/nnls.py`` an index whose
+    entry does not lower the objective has to wait until another's does, so nothing is ever met twice.
+    """
+    free = _independent(A, np.flatnonzero(~bounded))
+    passive = [*free, *np.flatnonzero(bounded & (start > 0))]
+    x, barred = np.zeros(len(start)), np.zeros(len(start), bool)
+    x[passive] = start[passive]
+    entered, best, status = -1, np.inf, "iteration limit"
+    for rounds in range(1, ROUNDS + 1):
+        s = _optimum(A, z, passive)
+        if s is None and entered < 0:  # the start depends on the free columns
+            passive, x = [*free], np.zeros(len(start))
+            continue
+        if s is None or (entered in passive and x[entered] == 0 and s[entered] <= 0):  # it came in for nothing
+            passive.remove(entered)
+            s = x
+        if blocking := [i for i in passive if bounded[i] and s[i] <= 0]:
+            ratio = x[blocking] / (x[blocking] - s[blocking])
+            x = x + ratio.min() * (s - x)
+            out = {i for i, t in zip(blocking, ratio, strict=True) if t == ratio.min()}
+            x[list(out)] = 0.0
+            passive = [i for i in passive if i not in out]
+            continue
+        x = s
+        w = A.T @ (z - A @ x)
+        now = float(np.sum((z - A @ x) ** 2))
+        barred[:] = barred & (now >= best)
+        if entered >= 0 and now >= best:
+            barred[entered] = True
+        best = min(now, best)
+        steep = np.where(bounded & ~barred, w, 0.0)
+        steep[passive] = 0.0
+        entered = int(np.argmax(steep))
+        if steep[entered] <= NOISE * (np.linalg.norm(z) + np.linalg.norm(x)):
+            status = f"solved, {rounds} factorisations"
+            break
+        passive.append(entered)
+    return x, A.T @ (z - A @ x), status
+
+
+def _optimum(A: Array, z: Array, passive: list[int]) -> Array | None:
+    """The least-squares x on the passive columns, zero elsewhere; None where they depend on each other."""
+    k = len(passive)
+    T = np.asarray(np.linalg.qr(np.column_stack([A[:, passive], z]), mode="r"))
+    if k > len(A) or np.abs(np.diag(T)[:k]).min(initial=1.0) <= DEPENDENT:
+        return None
+    x = np.zeros(A.shape[1])
+    x[passive] = solve_triangular(T[:k, :k], T[:k, k])
+    return x
+
+
+def _independent(A: Array, columns: Array) -> Array:
+    """Those of the columns that do not depend on the others kept."""
+    T, pivots = qr(A[:, columns], mode="r", pivoting=True)
+    return np.asarray(columns[pivots[: np.sum(np.abs(np.diag(T)) > DEPENDENT)]])

@@ -1,0 +1,120 @@
+"""All parameters that data and physics allow, and the proof that a quantity goes no further there.
+
+    Region = { θ : ‖Rθ − z‖ ≤ radius,  Mᵦ(θ) ⪰ 0,  Lθ ≥ l,  nothing beyond its ``Reach`` }
+
+For any Zᵦ ⪰ 0, μ ≥ 0 and y, with e = ℓ + M*(Z) + Lᵀμ + Rᵀy what they leave unbalanced, every θ of the region has
+
+    ℓᵀθ ≤ eᵀθ + radius·‖y‖ − yᵀz − μᵀl
+
+(weak duality). ``Region.proved`` is that bound, with y chosen to leave the least and eᵀθ paid for with the reach. It is
+worked out from Z and μ alone, so it holds whoever found them; bad ones only make it wide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from steelyard import inertia
+from steelyard.solve.problem import Cone
+
+Array = np.ndarray
+
+LOWER = np.tril_indices(4)
+WEIGHT = np.where(LOWER[0] == LOWER[1], 1.0, np.sqrt(2.0))  # lower triangle as a vector that keeps inner products
+_DUAL_BASIS = np.linalg.inv(inertia.PSEUDO_BASIS[:, *LOWER] * WEIGHT)  # e → vector of E with ⟨E, J(θ)⟩ = eᵀθ
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far anything may go at all: far beyond what is sensible, but somewhere."""
+
+    bodies: tuple[int, ...]  # where each body's ten parameters begin
+    mass: float  # kg and
+    length: float  # m: m/mass + tr S/(mass·length²) ≤ 1 for each body
+    others: dict[int, float]  # index → |θ| at most
+
+    @property
+    def unit(self) -> Array:
+        """(4,) by which a pseudo-inertia is multiplied from both sides so that its trace is at most one."""
+        return np.asarray(np.array([1 / self.length] * 3 + [1.0]) / np.sqrt(self.mass))
+
+    def rows(self, n: int) -> Array:
+        """(k, n) W with Wθ ≤ 1."""
+        W = np.zeros((len(self.bodies) + 2 * len(self.others), n))
+        for k, at in enumerate(self.bodies):
+            W[k, at : at + 10] = np.einsum("kii,i->k", inertia.PSEUDO_BASIS, self.unit**2)
+        for k, (i, most) in enumerate(self.others.items()):
+            W[len(self.bodies) + 2 * k : len(self.bodies) + 2 * k + 2, i] = 1 / most, -1 / most
+        return W
+
+    def most(self, e: Array) -> float:
+        """The greatest value that eᵀθ could have within reach, of bodies that are physical."""
+        total = sum(abs(float(e[i])) * most for i, most in self.others.items())
+        for at in self.bodies:
+            E = np.zeros((4, 4))
+            E[LOWER] = _DUAL_BASIS @ e[at : at + 10] / WEIGHT
+            E[LOWER[::-1]] = E[LOWER]
+            total += max(float(np.linalg.eigvalsh(E / np.outer(self.unit, self.unit))[-1]), 0.0)
+        return total
+
+
+@dataclass(frozen=True)
+class Region:
+    """All θ with ‖Rθ − z‖ ≤ radius inside the cones, each of order four, and within reach."""
+
+    R: Array  # (r, n) of full row rank
+    z: Array  # (r,)
+    radius: float
+    scale: Array  # (n,) natural size of each parameter
+    start: Array  # (n,) strictly inside
+    cones: tuple[Cone, ...]
+    linear: Array  # (m, n) L
+    level: Array  # (m,) l
+    reach: Reach | None = None  # None where R alone bounds every direction
+
+    @cached_property
+    def rows(self) -> Array:
+        """(m', n) of all linear inequalities rows·θ ≥ levels, the reach included."""
+        return self.linear if self.reach is None else np.vstack([self.linear, -self.reach.rows(self.R.shape[1])])
+
+    @cached_property
+    def levels(self) -> Array:
+        """(m',)."""
+        return np.append(self.level, -np.ones(len(self.rows) - len(self.level)))
+
+    @cached_property
+    def coordinates(self) -> Array:
+        """(n, n) W with R W = [1 0]: in v, θ = start + W v, the ball is round, however uneven the data are."""
+        U, s, Vt = np.linalg.svd(self.R * self.scale)
+        r = len(s)
+        return np.asarray(self.scale[:, None] * np.hstack([(Vt[:r].T / s) @ U.T, Vt[r:].T]))
+
+    def contains(self, theta: Array, tolerance: float = 1e-9) -> bool:
+        """Whether θ is in the region, to a tolerance in natural units."""
+        inside = np.linalg.norm(self.R @ theta - self.z) <= self.radius * (1 + tolerance)
+        below = np.all(self.rows @ theta >= self.levels - tolerance * (np.abs(self.rows) @ self.scale))
+        return bool(inside and below and all(np.linalg.eigvalsh(c.value(theta))[0] >= -tolerance for c in self.cones))
+
+    def proved(self, goal: Array, duals: Sequence[Array], multipliers: Array) -> float:
+        """A bound on goalᵀθ over the region from any Z (4, 4) and μ (m',); what is negative in them is left out.
+
+        Written at ``start``, where all terms are small.
+        """
+        mu = np.maximum(multipliers, 0.0)
+        gradient = goal + mu @ self.rows
+        level = float(goal @ self.start + mu @ (self.rows @ self.start - self.levels))
+        for cone, Z in zip(self.cones, duals, strict=True):
+            w, V = np.linalg.eigh(0.5 * (Z + Z.T))
+            Z = (V * np.maximum(w, 0.0)) @ V.T
+            gradient[cone.at : cone.at + len(cone.F)] += cone.adjoint(Z)
+            level += float(np.sum(Z * cone.value(self.start)))
+        y = -self.coordinates[:, : len(self.R)].T @ gradient  # carries all of the gradient that R sees
+        e = gradient + self.R.T @ y
+        level += self.radius * float(np.linalg.norm(y)) + float(y @ (self.R @ self.start - self.z))
+        if self.reach is None:
+            return level
+        return level + self.reach.most(e) - float(e @ self.start)

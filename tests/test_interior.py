@@ -1,0 +1,87 @@
+"""The interior-point method finds what the other backends find, to more digits, whatever shapes the cones have."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from steelyard.certify import certify
+from steelyard.compose import mata
+from steelyard.information import Information
+from steelyard.solve import interior, newton, nnls
+from steelyard.solve.certified import certified
+from steelyard.solve.problem import Cone, Problem
+from tests.test_solve import CASES, body, problem
+
+QUADRATIC = {name: p for name, p in CASES.items() if not p.entropies}
+
+
+@pytest.mark.parametrize("case", QUADRATIC)
+def test_the_barrier_method_agrees_and_the_certificate_is_tighter_than_it_must_be(case):
+    p = QUADRATIC[case]
+    solution, other = interior.solve(p), newton.solve(p)
+    proof = certify(p, solution)
+    assert proof.kkt < 1e-10
+    assert proof.gap < 1e-8
+    assert proof.least_eigenvalue >= 0
+    assert p.objective(solution.theta) == pytest.approx(p.objective(other.theta), rel=1e-7)
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10_000), st.floats(-3, 1), st.integers(1, 80), st.integers(0, 3))
+def test_any_mixture_of_bodies_and_bounds_is_certified(seed, noise, rows, joints):
+    p = problem(seed, bodies=3, joints=joints, noise=10**noise, rows=rows)
+    assert certify(p, interior.solve(p)).holds
+
+
+def test_cones_of_several_shapes_may_share_their_unknowns():
+    """What can exist is also of positive definite inertia: the second cone changes nothing, the third does."""
+    p = problem(1, bodies=1, noise=2.0, rows=25)
+    b = body(np.random.default_rng(1))
+    weaker = Cone(0, mata.composition(b, p.scale[:10]).cones[0])
+    alone, both = interior.solve(p), interior.solve(replace(p, cones=(*p.cones, weaker)))
+    np.testing.assert_allclose(both.theta / p.scale, alone.theta / p.scale, rtol=0, atol=1e-4)
+    heavy = 1.5 * alone.theta[0]
+    extra = np.zeros((10, 1, 1))
+    extra[0], extra[1] = 1.0, 0.5 / b.size  # m + hₓ/(2s) ⪰ 0
+    more = replace(p, cones=(*p.cones, weaker, Cone(0, extra)), lower={0: heavy}, start=2 * p.start)
+    solution = interior.solve(more)
+    assert certify(more, solution).holds
+    assert solution.theta[0] == pytest.approx(heavy, rel=1e-6)
+    assert solution.bound_duals[0] > 0
+
+
+def test_with_bounds_alone_it_finds_what_the_active_set_finds():
+    rng = np.random.default_rng(0)
+    A, z = np.vstack([rng.normal(size=(10, 60)), 0.03 * np.eye(60)]), np.append(rng.normal(size=10), np.zeros(60))
+    p = Problem(Information.of(A, z), np.ones(60), np.ones(60), (), dict.fromkeys(range(60), 0.0))
+    one, other = interior.solve(p), nnls.solve(p)
+    assert certify(p, one).holds
+    assert p.objective(one.theta) == pytest.approx(p.objective(other.theta), rel=1e-8)
+    np.testing.assert_allclose(one.theta, other.theta, rtol=0, atol=1e-4)
+
+
+def test_without_any_constraint_one_step_is_enough():
+    p = replace(QUADRATIC["interior"], cones=(), lower={})
+    solution = interior.solve(p)
+    np.testing.assert_allclose(solution.theta / p.scale, p.information.solve() / p.scale, rtol=0, atol=1e-9)
+    assert certify(p, solution).holds
+
+
+def test_cones_go_to_the_interior_point_method_and_entropies_to_those_that_know_them():
+    assert certified(QUADRATIC["at the cones"])[0].backend == "interior"
+    assert certified(CASES["entropic"])[0].backend in ("clarabel", "newton")
+    with pytest.raises(ValueError, match="entropies"):
+        interior.solve(CASES["entropic"])
+
+
+def test_what_no_row_sees_is_held_by_its_cone():
+    p = QUADRATIC["at the cones"]
+    blind = p.information.triangle.copy()
+    blind[:, 3] = 0.0
+    p = replace(p, information=Information.of(blind[:, :-1], blind[:, -1]))
+    solution, proof = certified(p)
+    assert solution.backend == "interior"
+    assert proof.holds

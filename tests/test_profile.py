@@ -1,0 +1,137 @@
+"""At the edge of what can exist an interval follows the cone; elsewhere it is the Gaussian one."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from bench.intervals import study
+from steelyard import Options, identify, inertia
+from steelyard.compose import pseudo_inertia
+from steelyard.identifiable import Subspace, uncertainty
+from steelyard.information import Information
+from steelyard.profile import Profile, at_edge
+from steelyard.robot import Body
+from steelyard.solve import conic
+from steelyard.solve.problem import Cone, Problem
+from tests.motions import physical
+
+SIZE = 0.4
+
+
+def posed(truth, noise, seed=0, rows=30):
+    """One body that is described as twenty percent heavier, and noisy equations about it."""
+    rng = np.random.default_rng(seed)
+    body = Body("b", ("b",), 1, 1.2 * physical(rng, 2.0, SIZE), (np.full(3, -0.1), np.full(3, 0.1)), SIZE)
+    scale = np.array([2.0, *[0.4] * 3, *[0.08] * 6])
+    Y = rng.normal(size=(rows, 10)) / scale / noise
+    data = Information.of(Y, Y @ truth + rng.normal(size=rows))
+    K = np.diag(1 / scale)
+    total = data + Information.of(K, K @ body.parameters)
+    unc = uncertainty(Subspace.of(data.R, scale), data, data.R.T @ data.R, K)
+    problem = Problem(total, scale, body.parameters, (Cone(0, pseudo_inertia.lmi(body)),))
+    return body, total, unc, scale, conic.solve(problem).theta
+
+
+def test_away_from_the_edge_the_interval_is_the_gaussian_one():
+    truth = physical(np.random.default_rng(5), 2.0, SIZE)
+    body, total, unc, scale, theta = posed(truth, 0.01)
+    assert not at_edge(theta, body)
+    assert Profile.of(total, theta, scale, [(body, 0)], {}) is None
+    profile = Profile((body,), np.arange(10), total, theta, scale, np.zeros(0))
+    found = profile.intervals(unc, total)["b"]
+    half = 1.96 * unc.std(np.eye(10)[0])
+    np.testing.assert_allclose(found.mass, [theta[0] - half, theta[0] + half], atol=0.01 * half)
+    for k, (low, high) in enumerate(found.com):
+        c = theta[1 + k] / theta[0]
+        half = 1.96 * unc.std((np.eye(10)[1 + k] - c * np.eye(10)[0]) / theta[0])
+        np.testing.assert_allclose([low, high], [c - half, c + half], atol=0.01 * half)
+
+
+def flat(mass=0.1):
+    """A sheet: all its mass in a plane."""
+    covariance = np.diag([0.01, 0.01, 0.0])
+    return inertia.pack(mass, [0.05, 0.0, 0.1], mass * (np.trace(covariance) * np.eye(3) - covariance))
+
+
+def test_at_the_edge_the_interval_stays_physical_and_holds_the_estimate():
+    below = 0
+    for seed in range(6):
+        body, total, unc, scale, theta = posed(flat(), 0.5, seed)
+        profile = Profile.of(total, theta, scale, [(body, 0)], {})
+        assert profile is not None
+        low, high = profile.intervals(unc, total)["b"].mass
+        assert 0 <= low <= theta[0] <= high
+        below += theta[0] - 1.96 * unc.std(np.eye(10)[0]) < 0
+    assert below > 0, "the Gaussian interval would have had a negative mass in it"
+
+
+def test_no_body_of_the_cone_within_the_quantile_lies_outside():
+    body, total, unc, scale, theta = posed(flat(0.5), 0.2, 3)
+    profile = Profile.of(total, theta, scale, [(body, 0)], {})
+    found = profile.intervals(unc, total)["b"]
+    best, rng = total.cost(theta), np.random.default_rng(0)
+    root = np.linalg.inv(total.R)
+    masses = []
+    for _ in range(20000):
+        other = theta + root @ rng.normal(size=10) * rng.uniform(0, 2)
+        if inertia.is_consistent(other, SIZE) and total.cost(other) < best + 3.84:
+            masses.append(other[0])
+    assert len(masses) > 100
+    assert found.mass[0] <= min(masses) <= max(masses) <= found.mass[1]
+
+
+def test_a_friction_that_ends_at_zero_is_kept_there():
+    """A number at its lowest value is one more constraint that the profile must respect."""
+    body, total, _, scale, theta = posed(flat(), 0.5)
+    wide = np.zeros((11, 11))
+    wide[:10, :10] = total.R
+    wide[10, 10] = 1.0
+    z = np.append(total.z, -0.5)  # the data would have it negative
+    both = Information.of(wide, z)
+    profile = Profile.of(both, np.append(theta, 0.0), np.append(scale, 1.0), [(body, 0)], {10: 0.0})
+    assert list(profile.keep) == list(range(11))
+    assert profile.lowest == [0.0]
+    free = Profile.of(both, np.append(theta, 0.3), np.append(scale, 1.0), [(body, 0)], {10: 0.0})
+    assert list(free.keep) == list(range(10))
+
+
+def test_by_simulation_profiles_hold_the_truth_where_gauss_promises_too_much():
+    """The full study is ``python -m bench intervals``."""
+    found = study(120, 0.5, 4, 0.1)
+    assert found["at the edge"] > 30
+    assert min(found["profile"].values()) >= 0.93
+    assert np.mean(list(found["profile"].values())) >= np.mean(list(found["gauss"].values()))
+
+
+@pytest.fixture(scope="module")
+def estimate(arm):
+    return identify("demo_arm", [arm.train], Options(friction="all")).estimate
+
+
+def test_bodies_at_the_edge_and_no_others_get_such_an_interval(estimate, arm):
+    thin = [b.name for b in estimate.bodies if b.interval is not None]
+    assert thin
+    assert next(n for n in estimate.notices if n.startswith("at the edge")).count("_link") == len(thin)
+    for b in estimate.bodies:
+        entry = json.loads(estimate.to_json())["links"][b.name]["interval"]
+        if b.interval is None:
+            assert entry is None
+            assert "±" in b.weight(".3f")
+            continue
+        assert entry["mass"][0] < b.mass < entry["mass"][1]
+        assert len(entry["com"]) == 3
+        assert "±" not in b.weight(".3f")
+        for c, (low, high) in zip(b.parameters[1:4] / b.mass, entry["com"], strict=True):
+            assert low <= c <= high
+
+
+def test_methods_without_the_cone_have_no_profile(arm):
+    for options in (
+        Options(friction="all", method="least-squares"),
+        Options(friction="all", regularisation="entropic"),
+    ):
+        found = identify("demo_arm", [arm.train], options).estimate
+        assert all(b.interval is None for b in found.bodies)

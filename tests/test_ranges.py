@@ -1,0 +1,385 @@
+"""Ranges hold whatever is allowed, are reached, and shrink to the interval where the data decide."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize, nnls
+from scipy.stats import chi2
+
+from steelyard import Options, UsageError, identify, inertia
+from steelyard.ranges import Allowed, Evidence, box_rows, find_ranges, make_region, spoken
+from steelyard.read.table import read_log
+from steelyard.report.words import figure
+from steelyard.robot import Body
+from steelyard.simulate.arm import simulate_arm
+from steelyard.simulate.truth import perturbed
+from steelyard.solve.extreme import Extremes
+from tests.floating import floating_log
+from tests.motions import physical
+
+SIZE = 0.4
+ONE = float(chi2.ppf(0.95, 1))
+
+
+def body(rng, name):
+    half = np.array([0.15, 0.1, 0.08])
+    parameters = physical(rng, 2.0, SIZE)
+    centre = parameters[1:4] / parameters[0]
+    return Body(name, (name,), 1, parameters, (centre - half, centre + half), SIZE)
+
+
+@lru_cache
+def case(seed=0, bodies=2, others=2, rows=14, noise=0.02):
+    """Few noisy equations about some bodies and some numbers that must not be negative; what is allowed; the truth."""
+    rng = np.random.default_rng(seed)
+    described = tuple(body(rng, f"b{k}") for k in range(bodies))
+    scale = np.concatenate([np.tile([2.0, *[0.4] * 3, *[0.08] * 6], bodies), np.ones(others)])
+    truth = np.concatenate([*(physical(rng, 2.0, SIZE) for _ in described), rng.uniform(0.2, 1, others)])
+    Y = rng.normal(size=(rows, len(scale))) / scale / noise
+    Y[:, 0] = np.abs(Y[:, 0])
+    Y[0, :] = 0.0
+    Y[0, 0 : 10 * bodies : 10] = 1 / noise  # together they are weighed, so that every mass has a limit
+    Q, R = np.linalg.qr(Y)  # one row a base parameter
+    data = Evidence(R, Q.T @ (Y @ truth + rng.normal(size=rows)))
+    lowest = {10 * bodies + k: 0.0 for k in range(others)}
+    return data, Allowed(described, lowest, scale, np.full(others, 0.5), 4.0, SIZE), truth
+
+
+CASES = {"few rows": (0, 2, 2, 14), "one body": (1, 1, 0, 5), "more rows": (2, 2, 2, 19), "three bodies": (3, 3, 1, 21)}
+
+
+def sampled(region, count=400, seed=0):
+    """Points of a region, by hit and run from its start."""
+    rng = np.random.default_rng(seed)
+    theta, W = region.start, region.coordinates
+    found = []
+    for _ in range(count):
+        step = W @ rng.normal(size=len(theta))
+        ends = []
+        for sign in (1.0, -1.0):
+            length = 4.0
+            while not region.contains(theta + sign * length * step) and length > 1e-6:
+                length *= 0.7
+            ends.append(sign * length)
+        theta = theta + rng.uniform(min(ends), max(ends)) * step
+        assert region.contains(theta)
+        found.append(theta)
+    return np.array(found)
+
+
+def quantities(points, k):
+    p = points[:, 10 * k : 10 * k + 10]
+    com = p[:, 1:4] / p[:, :1]
+    trace = p[:, [4, 6, 9]].sum(axis=1) - 2 * np.sum(p[:, 1:4] ** 2, axis=1) / p[:, 0]
+    return {"mass": p[:, :1], "com": com, "inertia": p[:, 4:], "trace": trace[:, None]}
+
+
+def ends(ranges, name, what):
+    given = getattr(ranges.bodies[name], what)
+    given = given if isinstance(given[0], tuple) else (given,)
+    return np.array([[-np.inf if low is None else low, np.inf if high is None else high] for low, high in given])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_that_is_allowed_lies_outside(name):
+    data, allowed, _ = case(*CASES[name])
+    region, _ = make_region(data, allowed, ONE)
+    points, ranges = sampled(region), find_ranges(data, allowed)
+    for k, b in enumerate(allowed.bodies):
+        for what, values in quantities(points, k).items():
+            limits = ends(ranges, b.name, what)
+            assert np.all(values >= limits[:, 0]), what
+            assert np.all(values <= limits[:, 1]), what
+    masses = points[:, 0 : 10 * len(allowed.bodies) : 10].sum(axis=1)
+    assert ranges.total[0] <= masses.min() < masses.max() <= ranges.total[1]
+
+
+def pushed(data, region, value):
+    """The greatest value by SLSQP in log-Cholesky coordinates, where a body is always physical: no cone, no dual."""
+    best, most = -np.inf, region.radius**2
+    for start in (region.start, *sampled(region, 40)[19::20]):
+        first = inertia.log_cholesky(start)
+        found = minimize(
+            lambda x: -value(inertia.from_log_cholesky(x)), first, method="SLSQP",
+            bounds=[(x - 6, x + 3) for x in first], options={"maxiter": 200, "ftol": 1e-8},
+            constraints=[{"type": "ineq", "fun": lambda x: 1 - data.misfit(inertia.from_log_cholesky(x)) / most}],
+        )  # fmt: skip
+        reached = inertia.from_log_cholesky(found.x)
+        if data.misfit(reached) <= most * (1 + 1e-6):
+            best = max(best, value(reached))
+    return best
+
+
+def test_a_search_without_cones_or_duals_comes_as_far_as_the_ends_and_no_further():
+    data, allowed, _ = case(1, 1, 0, 6, 0.2)
+    region, _ = make_region(data, allowed, ONE)
+    found, E = Extremes(region), np.eye(10)
+    mass, h, least = E[0], E[2], found.least(E[0]).proved
+    for sign, bound in ((1, found.greatest(mass)), (-1, found.least(mass))):
+        reached = pushed(data, region, lambda p, s=sign: s * p[0])
+        assert sign * bound.proved - 0.01 < reached <= sign * bound.proved + 1e-6
+    most, fewest = found.greatest_ratio(h, mass, least).proved, found.least_ratio(h, mass, least).proved
+    for sign, t in ((1, most), (-1, fewest)):  # h/m goes as far as t where h − t m goes as far as zero
+        assert -0.03 < pushed(data, region, lambda p, s=sign, t=t: s * (p[2] - t * p[0])) <= 1e-6
+
+    def trace(p):
+        return p[4] + p[6] + p[9] - 2 * p[1:4] @ p[1:4] / p[0]
+
+    most = found.greatest_trace(0).proved
+    assert 0.99 * most < pushed(data, region, trace) <= most + 1e-6
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_proved_is_hardly_more_than_what_is_attained(name):
+    data, allowed, _ = case(*CASES[name])
+    region, _ = make_region(data, allowed, ONE)
+    found, E = Extremes(region), np.eye(len(region.start))
+    for c, size in ((E[0], 2.0), (-E[0], 2.0), (E[1], 0.4), (-E[5], 0.08), (E[0] - E[4], 2.0)):
+        bound = found.greatest(c)
+        assert region.contains(bound.theta, 1e-5)
+        assert bound.attained == pytest.approx(c @ bound.theta)
+        assert bound.attained - 1e-9 * size <= bound.proved <= bound.attained + 1e-3 * size
+
+
+def test_a_bound_holds_whatever_multipliers_it_is_made_from():
+    data, allowed, _ = case(*CASES["few rows"])
+    region, _ = make_region(data, allowed, ONE)
+    points = sampled(region, 200)
+    rng = np.random.default_rng(0)
+    for size in (0.0, 1e-3, 1.0, 30.0):
+        for _ in range(20):
+            goal = rng.normal(size=len(region.start)) / region.scale
+            Z = [size * (A @ A.T - 0.2 * np.eye(4)) for A in rng.normal(size=(2, 4, 4))]
+            mu = size * rng.normal(size=len(region.levels))
+            assert region.proved(goal, Z, mu) >= np.max(points @ goal)
+
+
+def test_where_the_data_decide_a_range_is_the_interval():
+    data, allowed, _ = case(5, 2, 2, 200, 0.01)
+    ranges = find_ranges(data, allowed)
+    C = np.linalg.inv(data.R.T @ data.R)
+    best = C @ data.R.T @ data.z
+    for k, b in enumerate(allowed.bodies):
+        assert inertia.is_consistent(best[10 * k : 10 * k + 10], SIZE)
+        found = [
+            (ranges.bodies[b.name].mass, 10 * k),
+            *zip(ranges.bodies[b.name].inertia, range(10 * k + 4, 10 * k + 10), strict=True),
+        ]
+        for (low, high), i in found:
+            np.testing.assert_allclose([low, high], best[i] + np.array([-1.96, 1.96]) * C[i, i] ** 0.5, rtol=0.01)
+        m, c = best[10 * k], best[10 * k + 1 : 10 * k + 4] / best[10 * k]
+        for (low, high), i, c_i in zip(ranges.bodies[b.name].com, range(10 * k + 1, 10 * k + 4), c, strict=True):
+            g = np.zeros(len(best))
+            g[[10 * k, i]] = -c_i / m, 1 / m
+            np.testing.assert_allclose([low, high], c_i + np.array([-1.96, 1.96]) * (g @ C @ g) ** 0.5, atol=1e-4)
+        low, high = ranges.bodies[b.name].trace
+        I = inertia.unpack(best[10 * k : 10 * k + 10])[2]
+        assert low < np.trace(I) < high < 1.2 * np.trace(I)
+        assert low > 0.8 * np.trace(I)
+
+
+def test_ranges_that_hold_together_are_wider_by_as_much_as_there_are_base_parameters():
+    data, allowed, _ = case(5, 2, 2, 200, 0.01)
+    each, together = find_ranges(data, allowed, "masses"), find_ranges(data, allowed, "masses", together=True)
+    assert together.freedom == 22
+    ratio = np.sqrt(chi2.ppf(0.95, 22) / ONE)
+    for b in allowed.bodies:
+        (low, high), (lower, higher) = each.bodies[b.name].mass, together.bodies[b.name].mass
+        assert (higher - lower) / (high - low) == pytest.approx(ratio, rel=0.02)
+
+
+def solid(rng, box, points=60):
+    """Ten parameters of random point masses in a box."""
+    x = rng.uniform(*box, (points, 3))
+    x1, m = np.column_stack([x, np.ones(points)]), rng.exponential(size=points) * 2 / points
+    return inertia.from_pseudo((x1 * m[:, None]).T @ x1)
+
+
+def test_whatever_lies_in_a_box_satisfies_its_rows_and_what_lies_beside_it_does_not():
+    rng = np.random.default_rng(0)
+    box = (np.array([-0.1, 0.0, 0.2]), np.array([0.3, 0.1, 0.5]))
+    rows = np.array(list(box_rows(box)))
+    assert rows.shape == (15, 10)
+    for k in range(50):
+        p = solid(rng, box, 1 + k)
+        assert np.all(rows @ p >= -1e-12)
+        beside = inertia.transform(p, np.array([[1, 0, 0, 0.5], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]]))
+        assert np.any(rows @ beside < 0)
+    E = np.diag(1 / (3 * ((box[1] - box[0]) / 2) ** 2))  # the ellipsoid around the box: xᵀEx ≤ 1 from its centre
+    c = (box[0] + box[1]) / 2
+    inside = np.einsum("kij,ij->k", inertia.PSEUDO_BASIS, np.block([[-E, (E @ c)[:, None]], [c @ E, 1 - c @ E @ c]]))
+    weights = nnls(rows.T, inside)[0]  # a sum of rows, none of them taken away
+    np.testing.assert_allclose(rows.T @ weights, inside, atol=1e-9)
+
+
+def test_knowing_the_boxes_narrows_ranges_and_loses_nothing_that_lies_in_them():
+    data, allowed, _ = case(*CASES["few rows"])
+    rng = np.random.default_rng(3)
+    truth = np.concatenate([*(solid(rng, b.box) for b in allowed.bodies), [0.5, 0.2]])
+    data = replace(data, z=data.R @ truth)
+    wide, narrow = find_ranges(data, allowed), find_ranges(data, replace(allowed, inside=frozenset({"b0", "b1"})))
+    assert narrow.inside == ("b0", "b1")
+    for k, b in enumerate(allowed.bodies):
+        for what, values in quantities(truth[None], k).items():
+            outer, inner = ends(wide, b.name, what), ends(narrow, b.name, what)
+            assert np.all(inner[:, 0] <= values[0])
+            assert np.all(values[0] <= inner[:, 1])
+            assert np.all(inner[:, 0] >= outer[:, 0] - 1e-4)
+            assert np.all(inner[:, 1] <= outer[:, 1] + 1e-4)
+        assert np.ptp(ends(narrow, b.name, "mass")) < 0.9 * np.ptp(ends(wide, b.name, "mass"))
+        assert np.all(ends(narrow, b.name, "com")[:, 0] >= b.box[0] - 1e-9)
+
+
+def test_a_mass_that_nothing_weighs_has_no_limit_and_may_have_its_centre_anywhere():
+    _, allowed, _ = case(*CASES["one body"])
+    nothing = Evidence(np.eye(10)[4:5], np.array([0.1]))
+    ranges = find_ranges(nothing, allowed)
+    found = ranges.bodies["b0"]
+    assert found.mass == (0.0, None)
+    assert found.com == ((None, None),) * 3
+    assert found.inertia[0][1] == pytest.approx(0.1 + 1.96, rel=1e-3)
+    assert ranges.total == (0.0, None)
+    boxed = find_ranges(nothing, replace(allowed, inside=frozenset({"b0"}))).bodies["b0"]
+    for (low, high), *box in zip(boxed.com, *allowed.bodies[0].box, strict=True):
+        assert [low, high] == box
+
+
+def test_data_that_no_body_explains_are_said_to_be_refuted():
+    data, allowed, _ = case(*CASES["more rows"])
+    assert not find_ranges(data, allowed, "masses").refuted
+    assert find_ranges(replace(data, z=-data.z), allowed, "masses").refuted
+
+
+def test_ranges_are_spoken_as_people_speak():
+    assert spoken((11.23, 18.91), "kg") == "11.2–18.9 kg"
+    assert spoken((3.0026, 3.1214), "kg") == "3.003–3.121 kg"
+    assert spoken((0.0132, 6.348), "kg") == "0.013–6.3 kg"
+    assert spoken((-4.32, 2345.6), "mm") == "-4.3 to 2346 mm"
+    assert spoken((1e-9, 2.5), "kg") == "0–2.5 kg"
+    assert spoken((3.0, None), "kg") == "at least 3.0 kg"
+    assert spoken((None, 3.0), "mm") == "at most 3.0 mm"
+    assert spoken((0.0, None), "kg") == spoken((None, None), "mm") == "anything"
+
+
+@pytest.fixture(scope="module")
+def weighed(arm):
+    return identify("demo_arm", [arm.train], Options(friction="all", ranges="com")).estimate
+
+
+def test_an_arm_says_what_its_masses_can_be_and_where_nothing_limits_them(arm, weighed):
+    ranges = weighed.ranges
+    assert set(ranges.bodies) == {b.name for b in weighed.bodies}
+    for b in weighed.bodies:
+        assert np.all(ends(ranges, b.name, "mass")[:, 0] <= arm.truth[b.name][0])
+        assert np.all(ends(ranges, b.name, "mass")[:, 1] >= arm.truth[b.name][0])
+    assert ranges.bodies["shoulder_link"].mass == (0.0, None)  # it only turns about its own upright axis
+    low, high = ranges.bodies["forearm_link"].mass
+    assert 0.5 < low < high < 20
+    assert ranges.total[0] > low
+    assert ranges.total[1] is None
+    content = weighed.as_json()
+    assert content["ranges"]["shoulder_link"]["mass"] == (0.0, None)
+    assert content["ranges_about"]["freedom"] == weighed.base_count
+    assert "whatever the prior" in weighed.sentence()
+
+
+@pytest.mark.parametrize("options", [{"method": "least-squares"}, {"prior": "box"}])
+def test_ranges_are_the_same_whatever_the_prior_and_the_method(arm, weighed, options):
+    other = identify("demo_arm", [arm.train], Options(friction="all", ranges="masses", **options)).estimate.ranges
+    for name, body in other.bodies.items():
+        for end, expected in zip(body.mass, weighed.ranges.bodies[name].mass, strict=True):
+            assert (end is None) == (expected is None)
+            assert end is None or end == pytest.approx(expected, rel=0.05, abs=0.02)
+
+
+def test_with_other_bodies_held_the_total_counts_them(arm):
+    log = simulate_arm(arm.robot, {b.name: b.parameters for b in arm.robot.bodies}, seed=2, seconds=8, noise="low")
+    options = Options(links=("wrist_3_link",), ranges="masses")
+    ranges = identify("demo_arm", [log], options).estimate.ranges
+    assert set(ranges.bodies) == {"wrist_3_link"}
+    held = sum(b.parameters[0] for b in arm.robot.bodies if b.name != "wrist_3_link")
+    low, high = ranges.bodies["wrist_3_link"].mass
+    assert low < arm.robot.body("wrist_3_link").parameters[0] < high
+    np.testing.assert_allclose(ranges.total, [low + held, high + held], rtol=1e-3)
+
+
+def test_without_a_known_gain_no_mass_has_a_limit(arm):
+    log = read_log(arm.train)
+    gains = dict(zip(arm.robot.joints, (14.0, 12.0, 11.0, 8.0, 9.0, 10.0), strict=True))
+    columns = {k: v for k, v in log.columns.items() if not k.startswith("tau.")}
+    columns |= {f"current.{j}": log.columns[f"tau.{j}"] / k for j, k in gains.items()}
+    unknown = replace(log, columns=columns, metadata={})
+    estimate = identify("demo_arm", [unknown], Options(friction="all", ranges="all")).estimate
+    ranges = estimate.ranges
+    assert all(body.mass == body.trace == body.inertia[0] == (0.0, None) for body in ranges.bodies.values())
+    assert all(body.inertia[1] == (None, None) for body in ranges.bodies.values())
+    low, high = ranges.bodies["forearm_link"].com[0]  # a ratio
+    assert low < arm.truth["forearm_link"][1] / arm.truth["forearm_link"][0] < high < 0
+    assert "no mass has an upper limit but by the prior" in estimate.sentence()
+
+
+def test_a_floating_robot_knows_its_total_and_so_limits_every_mass(a1_robot):
+    rng = np.random.default_rng(0)
+    truth = perturbed(a1_robot, rng)
+    feet = [f"{leg}_foot" for leg in ("FR", "FL", "RR", "RL")]
+    log = floating_log(a1_robot, truth, feet, seconds=4, rate=250, wrenches=True, noise=(1e-5, 1e-3, 1e-2, 0.02))
+    estimate = identify("a1", [log], Options(ranges="masses")).estimate
+    low, high = estimate.ranges.total
+    assert (high - low) / (2 * 1.96 * estimate.total.std) == pytest.approx(1.0, abs=0.1)
+    for name, body in estimate.ranges.bodies.items():
+        assert body.mass[0] <= truth[name][0] <= body.mass[1] < high
+
+
+def test_boxes_are_used_only_where_they_are_those_of_shapes(arm, tmp_path):
+    estimate = identify("demo_arm", [arm.train], Options(ranges="masses", ranges_inside=True, friction="all")).estimate
+    assert set(estimate.ranges.inside) == {b.name for b in estimate.bodies}
+    bare = tmp_path / "bare.urdf"
+    text = arm.robot.description.path.read_text()
+    bare.write_text(re.sub(r"<(visual|collision)>.*?</\1>", "", text, flags=re.DOTALL))
+    estimate = identify(bare, [arm.train], Options(ranges="masses", ranges_inside=True, friction="all")).estimate
+    assert estimate.ranges.inside == ()
+    assert any("ranges take no box for shoulder_link" in n for n in estimate.notices)
+
+
+def test_a_log_that_no_robot_could_have_written_brings_a_notice(arm):
+    log = read_log(arm.train)
+    columns = dict(log.columns)
+    for joint in arm.robot.joints[:3]:
+        columns[f"tau.{joint}"] = columns[f"tau.{joint}"] + 3 * columns[f"tau.{arm.robot.joints[1]}"] ** 2 / 100
+    estimate = identify("demo_arm", [replace(log, columns=columns)], Options(friction="all", ranges="masses")).estimate
+    assert estimate.ranges.refuted == any("no physical robot explains the data" in n for n in estimate.notices)
+
+
+def test_the_command_writes_ranges_to_terminal_json_and_report(steelyard, arm, tmp_path):
+    run = steelyard(
+        "identify", "demo_arm", arm.train, "--friction", "all", "--ranges", "all", "--ranges-inside",
+        "--ranges-together", "-o", tmp_path / "out",
+    )  # fmt: skip
+    assert run.code == 0
+    assert "ranges: wrist_3_link, 6 of 6" in run.err
+    assert "whatever the prior" in run.out
+    assert re.search(r"shoulder_link +anything", run.out)
+    content = json.loads((tmp_path / "out" / "estimate.json").read_text())
+    forearm = content["ranges"]["forearm_link"]
+    assert set(forearm) == {"mass", "com", "inertia", "trace"}
+    assert content["ranges"]["shoulder_link"]["mass"] == [0.0, None]
+    assert content["ranges_about"]["together"] is True
+    assert content["ranges_about"]["inside"] == sorted(content["links"])
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert 'id="ranges"' in page
+    assert 'id="ranges-mass"' in page
+    low, high = forearm["mass"]
+    assert f"{figure(low, 3)} to {figure(high, 3)}" in page
+    assert "all of them together" in page
+
+
+def test_what_is_asked_for_must_exist(steelyard, arm, tmp_path):
+    assert steelyard("identify", "demo_arm", arm.train, "--ranges", "some", "-o", tmp_path / "out").code == 2
+    with pytest.raises(UsageError, match="ranges 'some': is not known"):
+        Options(ranges="some")
