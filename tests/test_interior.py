@@ -70,8 +70,8 @@ def test_without_any_constraint_one_step_is_enough():
     assert certify(p, solution).holds
 
 
-def test_cones_go_to_the_interior_point_method_and_entropies_to_those_that_know_them():
-    assert certified(QUADRATIC["at the cones"])[0].backend == "interior"
+def test_cones_go_to_the_most_exact_and_entropies_to_those_that_know_them():
+    assert certified(QUADRATIC["at the cones"])[0].backend == "clarabel"
     assert certified(CASES["entropic"])[0].backend in ("clarabel", "newton")
     with pytest.raises(ValueError, match="entropies"):
         interior.solve(CASES["entropic"])

@@ -18,11 +18,11 @@ Backend = Callable[[Problem], Solution]
 
 
 def backends_for(problem: Problem) -> tuple[Backend, ...]:
-    """Which to try, the quickest for this kind of problem first."""
+    """Which to try. For cones the most exact first, not the quickest."""
     if problem.entropies:
         return conic.solve, newton.solve
     if problem.cones:
-        return interior.solve, conic.solve, newton.solve
+        return conic.solve, interior.solve, newton.solve
     return nnls.solve, interior.solve, conic.solve, newton.solve
 
 

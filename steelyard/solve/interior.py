@@ -52,7 +52,7 @@ class _Cones:
         return np.asarray(self.F.reshape(b, k, -1) @ np.swapaxes(turned.reshape(b, k, -1), 1, 2))
 
 
-def solve(problem: Problem, tolerance: float = 1e-12) -> Solution:
+def solve(problem: Problem, tolerance: float = 1e-9) -> Solution:
     """Follow the central path until the gap is below ``tolerance`` × objective."""
     if problem.entropies:
         raise ValueError("has entropies")
