@@ -6,6 +6,10 @@ with the stationarity residual r = ∇f − M*(Z) − μ − Aᵀν written ther
 
     gap = ⟨Z, M(θ)⟩ + ⟨μ, θ − lower⟩ + ⟨ν, Aθ − b⟩ + ½‖r‖².
 
+An entropic prior has a gradient that rounding spoils where a body is thin. But γ(−log det J) is at least γ(log det Y +
+4 − ⟨Y, J⟩) for every Y ≻ 0, with equality at J⁻¹. So the Y that leaves no residual is taken in place of J⁻¹ where there
+is one, and what it costs, γ(⟨Y, J⟩ − log det YJ − 4) ≥ 0, is added to the gap.
+
 Both figures are given relative to the objective's scale.
 """
 
@@ -40,7 +44,7 @@ class Certificate:
 def certify(problem: Problem, solution: Solution) -> Certificate:
     """Check a solution against its problem."""
     theta, D = solution.theta, problem.scale
-    if not np.isfinite(theta).all():
+    if not (np.isfinite(theta).all() and np.isfinite(problem.objective(theta))):
         return Certificate(np.inf, np.inf, -np.inf)
     multipliers, complementary, least = np.zeros_like(theta), 0.0, np.inf
     for cone, Z in zip(problem.cones, solution.duals, strict=True):
@@ -63,10 +67,13 @@ def certify(problem: Problem, solution: Solution) -> Certificate:
         room = np.where(rows.equal, -np.abs(slack), slack) / np.maximum(size, 1e-300)
         least = min(least, float(room.min()), float(np.min(nu * size, where=~rows.equal, initial=np.inf)))
     pull = -multipliers
-    for e in problem.entropies:
-        pull[e.at : e.at + 10] += e.gradient(theta)
     R, W = problem.information.R, problem.inverse
     x = R @ (theta - problem.centre)
+    for e in problem.entropies:
+        here = slice(e.at, e.at + 10)
+        slope, cost = e.supported(theta, -(R.T @ x)[here] - pull[here])
+        pull[here] += slope
+        complementary += cost
     forces = W.T @ pull
     residual = x + forces
     unopposed = pull - R.T @ forces  # what no data or prior can balance; zero unless R is singular

@@ -11,6 +11,7 @@ from steelyard.certify import Certificate, certify
 from steelyard.errors import Finding, SolveError
 from steelyard.information import Information
 from steelyard.solve import conic, newton
+from steelyard.solve.polish import polished
 from steelyard.solve.problem import Problem, Solution
 
 Array = np.ndarray
@@ -29,6 +30,10 @@ def certified(
             tried.append(f"{backend.__module__.split('.')[-1]}: {error}")
             continue
         proof = certify(problem, solution)
+        if not (proof.holds and proof.least_eigenvalue >= 0):
+            for better in polished(problem, solution):
+                if (again := certify(problem, better)).holds:
+                    return better, again
         if proof.holds:
             return solution, proof
         tried.append(
@@ -39,10 +44,10 @@ def certified(
     if save is not None:
         problem.save(save)
         where = f"solver, problem saved as {save}"
-    raise SolveError(
-        Finding(where, "no backend's answer passes its certificate: " + "; ".join(tried),
-                "Try --prior cad, fewer free --links, or report the saved problem")
-    )  # fmt: skip
+    fix = "Try --prior cad, fewer free --links, or report the saved problem"
+    if any("Infeasible" in said for said in tried):
+        fix = "What is asked for contradicts itself: drop --hard-mass, --symmetric, or free more --links"
+    raise SolveError(Finding(where, "no backend's answer passes its certificate: " + "; ".join(tried), fix))
 
 
 def least_squares(information: Information, reference: Array, basis: Array) -> Array:

@@ -142,8 +142,12 @@ def _inverse(M: Array) -> Array:
 
 
 def _interior(problem: Problem) -> Array:
-    """The start, moved off its bounds."""
+    """The start, moved off its bounds and onto its equalities, by as little as can be in natural units."""
     theta = np.array(problem.start, float)
     for i, low in problem.lower.items():
         theta[i] = max(theta[i], low + 1e-3 * problem.scale[i])
-    return theta
+    equal = problem.linear.equal
+    if not np.any(equal):
+        return theta
+    E = problem.linear.A[equal] * problem.scale
+    return np.asarray(theta - problem.scale * np.linalg.lstsq(E, problem.linear.slack(theta)[equal], rcond=None)[0])

@@ -97,6 +97,19 @@ class Entropy:
         G = np.linalg.inv(self.reference) - np.linalg.inv(J)
         return np.asarray(self.weight * np.einsum("kij,ij->k", inertia.PSEUDO_BASIS, G))
 
+    def supported(self, theta: Array, slope: Array) -> tuple[Array, float]:
+        """The slope (10,) of a linear function nowhere above this one, and how far below it is at θ.
+
+        That is the slope asked for where there is such a function, else the gradient.
+        """
+        J = inertia.pseudo(theta[self.at : self.at + 10])
+        Y = np.linalg.inv(self.reference) - inertia.pseudo_gradient(slope / self.weight)
+        C, (sign, logdet) = np.linalg.cholesky(self.reference), np.linalg.slogdet(Y @ J)
+        cost = self.weight * float(np.sum(Y * J) - logdet - 4)
+        if sign <= 0 or np.linalg.eigvalsh(C.T @ Y @ C)[0] <= 0 or not np.isfinite(cost):
+            return self.gradient(theta), 0.0
+        return slope, max(cost, 0.0)
+
     def hessian(self, theta: Array) -> Array:
         """(10, 10)."""
         L = np.linalg.inv(inertia.pseudo(theta[self.at : self.at + 10]))
