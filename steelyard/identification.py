@@ -44,6 +44,7 @@ from steelyard.regressor import BASE_ROWS, Block, Columns, Rows
 from steelyard.report.series import Series
 from steelyard.robot import Robot
 from steelyard.samples import Filter, prepare
+from steelyard.solve.constrained import weighed
 from steelyard.solve.methods import solve
 from steelyard.validate import Score, pooled, predict
 
@@ -114,13 +115,16 @@ def identify(
     training = Training(list(zip(rows_of, holds, strict=True))[: len(fit_logs)])
 
     names = plan.columns.names
-    prior = priors.make(plan.robot, plan.columns, options.prior)
+    relative = priors.RELATIVE / np.sqrt(options.damping)
+    prior = priors.make(plan.robot, plan.columns, options.prior, relative, options.regularisation)
     blocks: Iterable[Block] = _cached(training)
     drives: Drives | None = None
     if any(term == "gain" for _, term in plan.columns.joint_terms):
         progress("finding drive gains")
         drives = _drives(plan, blocks, prior, options)
     measured, before = blocks, _by_name(earlier, plan.columns)
+    if options.total_mass is not None and not options.hard_mass:
+        before = before + weighed(plan.columns, plan.robot, options.total_mass)
     for attempt in range(GAIN_ROUNDS):
         if drives is not None:
             blocks, prior = drives.rows(measured), drives.belief(pinned=attempt == 0)
@@ -129,10 +133,11 @@ def identify(
         model, info = noise.estimate(blocks, names, prior.information + before, full=full, robust=options.robust)
         info = info + before
         progress("solving")
-        theta, proof, free = solve(plan, info, prior, options, save_problem)
+        theta, proof, free, said = solve(plan, info, prior, options, save_problem)
         if drives is None or (attempt > 0 and drives.settled(theta)):
             break
         drives = drives.moved(theta)
+    notices += said
     if drives is not None:  # judged where the solver ended: only there is the common scale exactly unseen
         drives = drives.moved(theta)
         theta[drives.index] = 0.0
@@ -446,5 +451,7 @@ def _provenance(
         "seed": None,
         "filter": {**vars(filter), "kind": "symmetric Hamming low-pass of three periods, zero phase"},
         "options": {"prior": options.prior, "friction": options.friction, "robust": options.robust,
-                    "regularisation": options.regularisation, "hold_out": options.hold_out},
+                    "regularisation": options.regularisation, "hold_out": options.hold_out,
+                    "realisable": options.realisable, "damping": options.damping, "total_mass": options.total_mass,
+                    "hard_mass": options.hard_mass, "symmetric": list(options.symmetric)},
     }  # fmt: skip
