@@ -20,7 +20,7 @@ Array = np.ndarray
 CLOSE = 0.05  # of μ: a barrier's full step converges from here on, where differences of its value are mere rounding
 
 
-def solve(problem: Problem, tolerance: float = 1e-9) -> Solution:
+def solve(problem: Problem, tolerance: float = 1e-7) -> Solution:
     """Follow the central path until the gap is below ``tolerance`` × objective."""
     path = _Path(problem)
     order = sum(c.F.shape[1] for c in problem.cones) + len(path.b)
