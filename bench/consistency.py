@@ -46,7 +46,7 @@ def _count(case: str, method: str, problems: int) -> dict[str, float]:
         _, info = posed.draw(rng, LEVELS[k % len(LEVELS)])
         start = time.perf_counter()
         try:
-            theta, _, _ = solve(posed.plan, info, posed.prior, chosen)
+            theta = solve(posed.plan, info, posed.prior, chosen).theta
         except SteelyardError:
             failed += 1
             continue

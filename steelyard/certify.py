@@ -1,10 +1,14 @@
 """Proof that an answer is right, worked out anew from the problem and independent of whichever backend ran.
 
-For ``min f(θ) s.t. M(θ) ⪰ 0, θ ≥ lower`` any positive semidefinite Z and μ ≥ 0 bound the optimum from below. In
-coordinates x = R(θ − centre) the quadratic part of f is ½‖x‖², so with the stationarity residual r = ∇f − M*(Z) − μ
-written there, what an answer can still be off by is at most
+For ``min f(θ) s.t. M(θ) ⪰ 0, θ ≥ lower, Aθ ≥ b`` any positive semidefinite Z, μ ≥ 0 and ν ≥ 0 (of any sign where
+Aθ = b is asked for) bound the optimum from below. In coordinates x = R(θ − centre) the quadratic part of f is ½‖x‖², so
+with the stationarity residual r = ∇f − M*(Z) − μ − Aᵀν written there, what an answer can still be off by is at most
 
-    gap = ⟨Z, M(θ)⟩ + ⟨μ, θ − lower⟩ + ½‖r‖².
+    gap = ⟨Z, M(θ)⟩ + ⟨μ, θ − lower⟩ + ⟨ν, Aθ − b⟩ + ½‖r‖².
+
+An entropic prior has a gradient that rounding spoils where a body is thin. But γ(−log det J) is at least γ(log det Y +
+4 − ⟨Y, J⟩) for every Y ≻ 0, with equality at J⁻¹. So the Y that leaves no residual is taken in place of J⁻¹ where there
+is one, and what it costs, γ(⟨Y, J⟩ − log det YJ − 4) ≥ 0, is added to the gap.
 
 Both figures are given relative to the objective's scale.
 """
@@ -29,7 +33,7 @@ class Certificate:
 
     kkt: float  # largest stationarity residual, relative to the gradient's parts
     gap: float  # bound on how far the objective is from the optimum, relative to the objective
-    least_eigenvalue: float  # of all scaled cones: ≥ 0 is feasible
+    least_eigenvalue: float  # of all scaled cones, bounds and rows: ≥ 0 is feasible
 
     @property
     def holds(self) -> bool:
@@ -40,7 +44,7 @@ class Certificate:
 def certify(problem: Problem, solution: Solution) -> Certificate:
     """Check a solution against its problem."""
     theta, D = solution.theta, problem.scale
-    if not np.isfinite(theta).all():
+    if not (np.isfinite(theta).all() and np.isfinite(problem.objective(theta))):
         return Certificate(np.inf, np.inf, -np.inf)
     multipliers, complementary, least = np.zeros_like(theta), 0.0, np.inf
     for cone, Z in zip(problem.cones, solution.duals, strict=True):
@@ -54,11 +58,22 @@ def certify(problem: Problem, solution: Solution) -> Certificate:
         multipliers[i] += mu
         complementary += mu * (theta[i] - low)
         least = min(least, float((theta[i] - low) / D[i]), mu)
+    if len(problem.linear):
+        rows, size = problem.linear, np.abs(problem.linear.A) @ D
+        nu = solution.linear_duals if solution.linear_duals.size else np.zeros(len(rows))
+        slack = rows.slack(theta)
+        multipliers += nu @ rows.A
+        complementary += float(np.sum(np.abs(nu * slack)))
+        room = np.where(rows.equal, -np.abs(slack), slack) / np.maximum(size, 1e-300)
+        least = min(least, float(room.min()), float(np.min(nu * size, where=~rows.equal, initial=np.inf)))
     pull = -multipliers
-    for e in problem.entropies:
-        pull[e.at : e.at + 10] += e.gradient(theta)
     R, W = problem.information.R, problem.inverse
     x = R @ (theta - problem.centre)
+    for e in problem.entropies:
+        here = slice(e.at, e.at + 10)
+        slope, cost = e.supported(theta, -(R.T @ x)[here] - pull[here])
+        pull[here] += slope
+        complementary += cost
     forces = W.T @ pull
     residual = x + forces
     unopposed = pull - R.T @ forces  # what no data or prior can balance; zero unless R is singular

@@ -45,9 +45,9 @@ TopicOption = Annotated[
 
 BaseKind = Literal["auto", "fixed", "floating"]
 EquationKind = Literal["auto", "joint", "base", "full", "contact-free"]
-MethodKind = Literal["lmi", "least-squares", "linear", "mata"]
+MethodKind = Literal["lmi", "least-squares", "linear", "mata", "nonlinear", "constrained"]
 PriorKind = Literal["cad", "box", "none"]
-RegularisationKind = Literal["quadratic", "entropic"]
+RegularisationKind = Literal["quadratic", "entropic", "pullback"]
 NullSpaceKind = Literal["structure", "data"]
 FrictionKind = Literal["none", "viscous", "coulomb", "all"]
 RangeKind = Literal["none", "masses", "com", "all"]
@@ -75,7 +75,23 @@ def identify(
     equations: Annotated[EquationKind, typer.Option(help="Which rows to use.")] = "auto",
     method: Annotated[MethodKind, typer.Option(help="What a link may be.")] = "lmi",
     prior: Annotated[PriorKind, typer.Option(help="What is believed beforehand.")] = "cad",
-    regularisation: Annotated[RegularisationKind, typer.Option(help="How the prior pulls (method lmi).")] = "quadratic",
+    regularisation: Annotated[
+        RegularisationKind, typer.Option(help="How the prior pulls; entropic with method lmi only.")
+    ] = "quadratic",
+    ellipsoid: Annotated[
+        bool, typer.Option("--ellipsoid", help="All mass inside an ellipsoid around each body's box (method lmi).")
+    ] = False,
+    damping: Annotated[float, typer.Option(metavar="A", help="Weight of the prior (method constrained).")] = 1.0,
+    total_mass: Annotated[
+        float | None, typer.Option(metavar="KG", help="Weighed mass of all moving bodies (method constrained).")
+    ] = None,
+    hard_mass: Annotated[
+        bool, typer.Option("--hard-mass", help="The total mass holds exactly (method constrained).")
+    ] = False,
+    symmetric: Annotated[
+        list[str] | None,
+        typer.Option(metavar="L=R,…", help="Bodies that mirror each other, or auto (method constrained)."),
+    ] = None,
     null_space: Annotated[
         NullSpaceKind, typer.Option(help="Where least-squares takes the unseen directions from.")
     ] = "structure",
@@ -116,7 +132,8 @@ def identify(
 
     options = Options(
         base=base, equations=equations, method=method, prior=prior,
-        regularisation=regularisation, null_space=null_space, friction=friction,
+        regularisation=regularisation, realisable=ellipsoid, damping=damping, total_mass=total_mass,
+        hard_mass=hard_mass, symmetric=_listed(symmetric), null_space=null_space, friction=friction,
         links=_listed(links), feet=_listed(feet), lock=_locks(lock), repair_prior=repair_prior, robust=robust,
         filter=Filter(
             _positive("--cutoff", cutoff), _positive("--kinematics-cutoff", kinematics_cutoff), delay=delay

@@ -22,6 +22,7 @@ from steelyard.information import Information
 from steelyard.noise import Noise
 from steelyard.plan import Options, Plan
 from steelyard.regressor import Block, Columns
+from steelyard.solve.constrained import weighed
 from steelyard.solve.methods import solve
 
 Array = np.ndarray
@@ -46,6 +47,7 @@ class Fit:
     uncertainty: Uncertainty  # of the free parameters
     seen: Information  # about the free parameters, the others held
     meat: Array  # long-run covariance of its right-hand side
+    notices: tuple[str, ...] = ()  # what the method has to say
 
 
 def fit(
@@ -59,9 +61,12 @@ def fit(
 ) -> Fit:
     """Fit what a plan asks for; ``earlier`` is information about parameters of the same names."""
     names = plan.columns.names
-    prior = priors.make(plan.robot, plan.columns, options.prior)
+    relative = priors.RELATIVE / np.sqrt(options.damping)
+    prior = priors.make(plan.robot, plan.columns, options.prior, relative, options.regularisation)
     measured: Iterable[Block] = _cached(training)
     blocks, before = measured, _by_name(earlier, plan.columns)
+    if options.total_mass is not None and not options.hard_mass:
+        before = before + weighed(plan.columns, plan.robot, options.total_mass)
     drives: Drives | None = None
     if any(term == "gain" for _, term in plan.columns.joint_terms):
         progress("finding drive gains")
@@ -75,7 +80,7 @@ def fit(
         )
         info = info + before
         progress("solving")
-        theta, proof, free = solve(plan, info, prior, options, save)
+        theta, proof, free, said = solve(plan, info, prior, options, save)
         if drives is None or (attempt > 0 and drives.settled(theta)):
             break
         drives = drives.moved(theta)
@@ -93,7 +98,7 @@ def fit(
     meat = meat + before.R[:, free].T @ before.R[:, free]
     pulled = options.method != "least-squares"
     unc = uncertainty(space, seen, meat, prior.K[np.ix_(free, free)], pulled=pulled)
-    return Fit(theta, free, proof, prior, info, model, drives, space, unc, seen, meat)
+    return Fit(theta, free, proof, prior, info, model, drives, space, unc, seen, meat, said)
 
 
 def _by_name(earlier: Information | None, columns: Columns) -> Information:

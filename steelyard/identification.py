@@ -92,6 +92,7 @@ def identify(
 
     found = fit(plan, training, options, earlier=earlier, progress=progress, save=save_problem)
     theta, free, unc, drives = found.theta, found.free, found.uncertainty, found.drives
+    notices += found.notices
 
     bounded = limits.ranges(plan, options, found, progress)
     notices += limits.about(bounded, options)
@@ -211,5 +212,7 @@ def _provenance(
         "seed": None,
         "filter": {**vars(filter), "kind": "symmetric Hamming low-pass of three periods, zero phase"},
         "options": {"prior": options.prior, "friction": options.friction, "robust": options.robust,
-                    "regularisation": options.regularisation, "hold_out": options.hold_out},
+                    "regularisation": options.regularisation, "hold_out": options.hold_out,
+                    "realisable": options.realisable, "damping": options.damping, "total_mass": options.total_mass,
+                    "hard_mass": options.hard_mass, "symmetric": list(options.symmetric)},
     }  # fmt: skip

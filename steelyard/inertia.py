@@ -73,6 +73,17 @@ def from_pseudo(J: Array) -> Array:
 PSEUDO_BASIS = np.stack([pseudo(e) for e in np.eye(10)])  # (10, 4, 4): J = Σ pₖ basis[k]
 
 
+def pseudo_gradient(slope: ArrayLike) -> Array:
+    """(4, 4) symmetric G with ⟨G, pseudo(p)⟩ = slope · p for every p: a gradient by the parameters, as one by J."""
+    a = np.asarray(slope, float)
+    g = matrix(a[4:] * np.where(_ROW == _COLUMN, 1.0, 0.5))
+    G = np.empty((4, 4))
+    G[:3, :3] = np.trace(g) * np.eye(3) - g
+    G[:3, 3] = G[3, :3] = 0.5 * a[1:4]
+    G[3, 3] = a[0]
+    return G
+
+
 def transform(parameters: ArrayLike, placement: Array) -> Array:
     """Parameters in another frame, in which this body's frame has the pose ``placement`` (4, 4)."""
     return from_pseudo(placement @ pseudo(parameters) @ placement.T)

@@ -26,7 +26,7 @@ from steelyard.robot import Base, Robot, build, find_welds
 from steelyard.samples import Filter
 from steelyard.weight import weight_findings
 
-Method = Literal["lmi", "least-squares", "linear", "mata"]
+Method = Literal["lmi", "least-squares", "linear", "mata", "nonlinear", "constrained"]
 Friction = Literal["none", "viscous", "coulomb", "all"]
 
 
@@ -38,7 +38,12 @@ class Options:
     equations: Literal["auto", "joint", "base", "full", "contact-free"] = "auto"
     method: Method = "lmi"
     prior: priors.Kind = "cad"
-    regularisation: Literal["quadratic", "entropic"] = "quadratic"
+    regularisation: priors.Regularisation = "quadratic"
+    realisable: bool = False  # all mass inside an ellipsoid around each body's box
+    damping: float = 1.0  # Jovic's α: how much more the prior weighs than it would
+    total_mass: float | None = None  # kg, of all moving bodies, weighed
+    hard_mass: bool = False  # the total mass holds exactly
+    symmetric: tuple[str, ...] = ()  # LEFT=RIGHT pairs of bodies, or "auto"
     null_space: Literal["structure", "data"] = "structure"  # where least-squares takes Z from
     friction: Friction = "none"
     links: tuple[str, ...] = ()  # free bodies; () means all
@@ -71,12 +76,7 @@ class Options:
             findings.append(
                 Finding(f"hold_out {self.hold_out}", "is no length of a block", "Give seconds, more than 0")
             )
-        if self.prior == "none" and self.regularisation == "entropic":
-            findings.append(
-                Finding(
-                    "regularisation 'entropic'", "is a pull towards the prior, and prior is 'none'", "Drop one of them"
-                )
-            )
+        findings += self._misfits()
         if self.feet and self.equations not in ("auto", "contact-free"):
             what = f"are projected out of contact-free rows only, not of {self.equations} rows"
             findings.append(
@@ -84,6 +84,35 @@ class Options:
             )
         if findings:
             raise UsageError(findings)
+
+    def _misfits(self) -> Iterator[Finding]:
+        """Options of methods that make no sense together."""
+        pulled = f"regularisation {self.regularisation!r}"
+        if self.prior == "none" and self.regularisation != "quadratic":
+            yield Finding(pulled, "is a pull towards the prior, and prior is 'none'", "Drop one of them")
+        if self.method != "lmi" and self.regularisation == "entropic":
+            yield Finding(pulled, f"is for method lmi, not {self.method}", "Use --method lmi, or pullback")
+        if self.method == "least-squares" and self.regularisation == "pullback":
+            yield Finding(pulled, "is a pull towards the prior, and least-squares has none", "Use --method lmi")
+        if self.realisable and self.method != "lmi":
+            yield Finding("ellipsoid", f"is for method lmi, not {self.method}", "Drop it, or use --method lmi")
+        if self.prior == "none" and self.method == "constrained":
+            what = "leaves method constrained without the damping that makes its answer one"
+            yield Finding("prior 'none'", what, "Use --prior cad, with a small --damping")
+        if not 0 < self.damping < math.inf:
+            yield Finding(f"damping {self.damping}", "is no weight of the prior", "Give a number greater than 0")
+        if self.total_mass is not None and not 0 < self.total_mass < math.inf:
+            yield Finding(f"total_mass {self.total_mass}", "is no mass", "Give kg, more than 0")
+        given = {
+            "damping": self.damping != 1.0,
+            "total_mass": self.total_mass is not None,
+            "hard_mass": self.hard_mass,
+            "symmetric": bool(self.symmetric),
+        }
+        for name, is_given in given.items():
+            if is_given and self.method != "constrained":
+                fix = "Drop it, or use --method constrained"
+                yield Finding(name, f"is for method constrained, not {self.method}", fix)
 
 
 @dataclass(frozen=True)

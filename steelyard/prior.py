@@ -3,10 +3,15 @@
 The width is set in a frame at the body's centre of mass along its principal axes, where "the mass may be half off,
 its centre an eighth of the body away" has a meaning, and is carried to the body frame (Ayusawa 27, with σ as a
 standard deviation and 1/σ² as the weight, where the paper's (28) has the variances themselves).
+
+Or the width is that of the affine-invariant geometry of pseudo-inertias at the mean J₀ (Lee, Wensing and Park), the
+``pullback`` metric ½γ·tr((J₀⁻¹ΔJ)²) with γ = 1/(2·relative²). It knows of no axes, origin or units, and it is the
+entropic divergence γ·(tr(J₀⁻¹J) − log det(J₀⁻¹J) − 4) to second order.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -16,10 +21,11 @@ from steelyard import geometry, inertia
 from steelyard.information import Information
 from steelyard.motors import PREFIX
 from steelyard.regressor import Columns
-from steelyard.robot import GRAVITY, Robot
+from steelyard.robot import GRAVITY, Body, Robot
 
 Array = np.ndarray
 Kind = Literal["cad", "box", "none"]
+Regularisation = Literal["quadratic", "entropic", "pullback"]
 
 RELATIVE = 0.5  # how far off the description may be: mass, and moments in units of mass × box
 FLAT = 100.0  # times its natural scale: joint terms, offsets and loads are as good as unknown
@@ -34,6 +40,12 @@ class Prior:
     mean: Array  # (n,)
     K: Array  # (n, n) square root of the precision
     scale: Array  # (n,) natural size of each parameter, for conditioning and for verdicts
+    relative: float = RELATIVE  # how far off a body may be, in all
+
+    @property
+    def gamma(self) -> float:
+        """Weight of the entropic and of the pullback prior."""
+        return 1 / (2 * self.relative**2)
 
     @property
     def std(self) -> Array:
@@ -45,8 +57,18 @@ class Prior:
         """The belief in the form that solvers see; it counts no rows."""
         return replace(Information.of(self.K, self.K @ self.mean), rows=0)
 
+    def about(self, index: Array) -> Prior:
+        """The belief about some of the parameters, the others being exactly where it has them."""
+        return replace(self, mean=self.mean[index], K=self.K[np.ix_(index, index)], scale=self.scale[index])
 
-def make(robot: Robot, columns: Columns, kind: Kind = "cad", relative: float = RELATIVE) -> Prior:
+
+def make(
+    robot: Robot,
+    columns: Columns,
+    kind: Kind = "cad",
+    relative: float = RELATIVE,
+    regularisation: Regularisation = "quadratic",
+) -> Prior:
     """Belief about all columns.
 
     ``cad``: the description. ``box``: its masses, spread evenly over each body's box. ``none``: no pull, but for
@@ -54,14 +76,10 @@ def make(robot: Robot, columns: Columns, kind: Kind = "cad", relative: float = R
     """
     n = columns.n
     mean, K, scale = np.zeros(n), np.zeros((n, n)), np.zeros(n)
-    for name in columns.bodies:
-        body, at = robot.body(name), columns.body(name)
-        mean[at] = geometry.box_inertia(body.parameters[0], body.box) if kind == "box" else body.parameters
-        root = _body_root(mean[at], body.size, relative)
-        scale[at] = np.linalg.norm(root, axis=1) / relative
-        if body.carrier is not None:
-            mean[at], root = 0.0, FLAT * root
-        K[at, at] = np.linalg.inv(root)
+    if columns.bodies:
+        about = of_bodies([robot.body(name) for name in columns.bodies], kind, relative, regularisation)
+        m = 10 * len(columns.bodies)
+        mean[:m], K[:m, :m], scale[:m] = about.mean, about.K, about.scale
     for k, (joint, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies)):
         scale[k] = _joint_scale(robot, joint, term)
         K[k, k] = 1 / (FLAT * scale[k])
@@ -69,7 +87,36 @@ def make(robot: Robot, columns: Columns, kind: Kind = "cad", relative: float = R
         scale[k] = _offset_scale(robot, component)
         K[k, k] = 1 / (FLAT * scale[k])
     K = NEGLIGIBLE * K if kind == "none" else K
-    return Prior(kind, mean, K, scale)
+    return Prior(kind, mean, K, scale, relative)
+
+
+def of_bodies(
+    bodies: Sequence[Body],
+    kind: Kind = "cad",
+    relative: float = RELATIVE,
+    regularisation: Regularisation = "quadratic",
+) -> Prior:
+    """Belief about bodies alone; loads are as good as unknown."""
+    n = 10 * len(bodies)
+    mean, K, scale = np.zeros(n), np.zeros((n, n)), np.zeros(n)
+    for k, body in enumerate(bodies):
+        at = slice(10 * k, 10 * k + 10)
+        mean[at] = geometry.box_inertia(body.parameters[0], body.box) if kind == "box" else body.parameters
+        root = _body_root(mean[at], body.size, relative)
+        scale[at] = np.linalg.norm(root, axis=1) / relative
+        if body.carrier is not None:
+            mean[at], K[at, at] = 0.0, np.linalg.inv(FLAT * root)
+        elif regularisation == "quadratic":
+            K[at, at] = np.linalg.inv(root)
+        else:
+            K[at, at] = pullback_root(mean[at]) / np.sqrt(2) / relative
+    return Prior(kind, mean, K, scale, relative)
+
+
+def pullback_root(mean: Array) -> Array:
+    """(10, 10) triangular K with ‖K Δ‖² = tr((J₀⁻¹ΔJ)²): with J₀ = LLᵀ it is ‖L⁻¹ΔJ L⁻ᵀ‖² in the Frobenius norm."""
+    L = np.linalg.inv(np.linalg.cholesky(inertia.pseudo(mean)))
+    return np.asarray(np.linalg.qr((L @ inertia.PSEUDO_BASIS @ L.T).reshape(10, 16).T, mode="r"))
 
 
 def _joint_scale(robot: Robot, joint: str, term: str) -> float:

@@ -28,6 +28,7 @@ Base = Literal["fixed", "floating"]
 
 GRAVITY = 9.81  # m/s²
 ONE_DOF = {"revolute", "continuous", "prismatic"}
+THINNEST = 1e-3  # half edge of a body's room, of its size: sheets are thicker than their drawings
 LOAD = "(load)"  # what the body of an unknown load is called; no link is
 LOAD_SHARE, LOAD_SIZE = 0.1, 0.1  # of the robot's mass; m: a load is thought of as this heavy, and at least this big
 
@@ -53,6 +54,13 @@ class Body:
     box: geometry.Box  # in the body frame, m
     size: float  # m, the diagonal of its box
     carrier: Frame | None = None  # of a load: the link that carries it, in whose axes its parameters are
+
+    @property
+    def room(self) -> geometry.Box:
+        """The box that its mass may be in, m: no half edge of it less than ``THINNEST`` of the body's size."""
+        centre, half = (self.box[0] + self.box[1]) / 2, (self.box[1] - self.box[0]) / 2
+        half = np.maximum(half, THINNEST * self.size)
+        return centre - half, centre + half
 
 
 @dataclass(frozen=True)

@@ -130,6 +130,8 @@ def test_bad_calls_exit_with_2_and_name_what_there_is(steelyard, arm, tmp_path):
         (["--base", "floating"], "neither contact wrenches nor feet"),
         (["--friction", "sticky"], "sticky"),
         (["--cutoff", "-1"], "positive frequency"),
+        (["--method", "nonlinear", "--ellipsoid"], "is for method lmi"),
+        (["--method", "constrained", "--symmetric", "auto"], "called left and right"),
     ]:
         done = steelyard("identify", "demo_arm", arm.train, "-o", out, *arguments)
         assert done.code == 2, done.err

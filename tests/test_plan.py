@@ -92,9 +92,25 @@ def test_locks_and_gravity_are_numbers(value):
         Options(gravity=(0.0, value, -9.81))
 
 
-def test_an_entropic_pull_needs_a_prior():
-    with pytest.raises(UsageError, match=r"entropic.*prior is 'none'"):
-        Options(prior="none", regularisation="entropic")
+@pytest.mark.parametrize(("options", "message"), [
+    ({"prior": "none", "regularisation": "entropic"}, "entropic.*prior is 'none'"),
+    ({"prior": "none", "regularisation": "pullback"}, "pullback.*prior is 'none'"),
+    ({"method": "mata", "regularisation": "entropic"}, "entropic.*is for method lmi, not mata"),
+    ({"method": "nonlinear", "regularisation": "entropic"}, "entropic.*is for method lmi, not nonlinear"),
+    ({"method": "least-squares", "regularisation": "pullback"}, "pullback.*least-squares has none"),
+    ({"method": "nonlinear", "realisable": True}, "ellipsoid: is for method lmi, not nonlinear"),
+    ({"method": "constrained", "prior": "none"}, "prior 'none': leaves method constrained without the damping"),
+    ({"method": "constrained", "damping": 0.0}, "damping 0.0: is no weight"),
+    ({"method": "constrained", "damping": np.inf}, "damping inf: is no weight"),
+    ({"method": "constrained", "total_mass": -1.0}, "total_mass -1.0: is no mass"),
+    ({"damping": 2.0}, "damping: is for method constrained, not lmi"),
+    ({"total_mass": 2.0}, "total_mass: is for method constrained, not lmi"),
+    ({"hard_mass": True}, "hard_mass: is for method constrained, not lmi"),
+    ({"symmetric": ("auto",)}, "symmetric: is for method constrained, not lmi"),
+])  # fmt: skip
+def test_options_of_methods_that_make_no_sense_together_are_refused(options, message):
+    with pytest.raises(UsageError, match=message):
+        Options(**options)
 
 
 def test_options_are_refused_once_with_every_reason():

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import block_diag
 
-from steelyard.solve.problem import Cone
+from steelyard.solve.problem import Cone, Linear
 
 Array = np.ndarray
 
 
 @dataclass(frozen=True)
 class Composition:
-    """θ = map·x, where Σₖ xₖF[k] ⪰ 0 for each of the cones and x ≥ lower."""
+    """θ = map·x, where Σₖ xₖF[k] ⪰ 0 for each of the cones, x ≥ lower and rows·x ≥ 0."""
 
     map: Array  # (10, k)
     start: Array  # (k,) strictly inside
@@ -23,6 +23,7 @@ class Composition:
     cones: tuple[Array, ...] = ()  # each (k, p, p), symmetric
     lower: Array = field(default_factory=lambda: np.zeros(0))  # (k,), −inf where there is none; () means nowhere
     ridge: Array = field(default_factory=lambda: np.zeros(0))  # (k,) weights of ‖ridge ∘ x‖²/2; () means none
+    rows: Array = field(default_factory=lambda: np.zeros((0, 0)))  # (r, k)
 
     @property
     def size(self) -> int:
@@ -65,6 +66,11 @@ class Assembly:
     def cones(self) -> tuple[Cone, ...]:
         """All matrix inequalities."""
         return tuple(Cone(at, F) for at, p in zip(self.offsets, self.parts, strict=True) for F in p.cones)
+
+    @property
+    def rows(self) -> Linear:
+        """All rows·x ≥ 0."""
+        return Linear.of(block_diag(*(p.rows if p.rows.size else np.zeros((0, p.size)) for p in self.parts)))
 
     @property
     def lower(self) -> dict[int, float]:

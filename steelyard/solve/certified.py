@@ -11,15 +11,18 @@ from steelyard.certify import Certificate, certify
 from steelyard.errors import Finding, SolveError
 from steelyard.information import Information
 from steelyard.solve import conic, interior, newton, nnls
+from steelyard.solve.polish import polished
 from steelyard.solve.problem import Problem, Solution
 
 Array = np.ndarray
 Backend = Callable[[Problem], Solution]
 
+INSIDE = -1e-13  # an answer this little outside is taken at once: a body of the least mass is consistent all the same
+
 
 def backends_for(problem: Problem) -> tuple[Backend, ...]:
     """Which to try. For cones the most exact first, not the quickest."""
-    if problem.entropies:
+    if problem.entropies or len(problem.linear):
         return conic.solve, newton.solve
     if problem.cones:
         return conic.solve, interior.solve, newton.solve
@@ -29,8 +32,9 @@ def backends_for(problem: Problem) -> tuple[Backend, ...]:
 def certified(
     problem: Problem, *, backends: Sequence[Backend] | None = None, save: Path | None = None
 ) -> tuple[Solution, Certificate]:
-    """The first backend's answer that passes its certificate; else SolveError, with the problem saved."""
-    tried = []
+    """The first backend's answer that passes its certificate, polished where that helps, and inside all constraints;
+    else the least far outside of those that pass; else SolveError, with the problem saved."""
+    tried, good = [], list[tuple[Solution, Certificate]]()
     for backend in backends_for(problem) if backends is None else backends:
         try:
             solution = backend(problem)
@@ -38,20 +42,27 @@ def certified(
             tried.append(f"{backend.__module__.split('.')[-1]}: {error}")
             continue
         proof = certify(problem, solution)
-        if proof.holds:
+        if proof.holds and proof.least_eigenvalue >= INSIDE:
             return solution, proof
+        judged = [(solution, proof), *((s, certify(problem, s)) for s in polished(problem, solution))]
+        for answer in judged:
+            if answer[1].holds and answer[1].least_eigenvalue >= INSIDE:
+                return answer
+        good += [answer for answer in judged if answer[1].holds]
         tried.append(
             f"{solution.backend} ({solution.status}): kkt {proof.kkt:.1e}, gap {proof.gap:.1e}, "
             f"least eigenvalue {proof.least_eigenvalue:.1e}"
         )
+    if good:
+        return max(good, key=lambda answer: answer[1].least_eigenvalue)
     where = "solver"
     if save is not None:
         problem.save(save)
         where = f"solver, problem saved as {save}"
-    raise SolveError(
-        Finding(where, "no backend's answer passes its certificate: " + "; ".join(tried),
-                "Try --prior cad, fewer free --links, or report the saved problem")
-    )  # fmt: skip
+    fix = "Try --prior cad, fewer free --links, or report the saved problem"
+    if any("Infeasible" in said for said in tried):
+        fix = "What is asked for contradicts itself: drop --hard-mass, --symmetric, or free more --links"
+    raise SolveError(Finding(where, "no backend's answer passes its certificate: " + "; ".join(tried), fix))
 
 
 def least_squares(information: Information, reference: Array, basis: Array) -> Array:

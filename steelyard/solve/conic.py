@@ -44,6 +44,12 @@ def _solve(problem: Problem, size: float, tolerance: float) -> Solution:
         rows.append(_padded(-W[index], total))
         rhs.append(problem.centre[index] - np.array(list(problem.lower.values())))
         cones.append(clarabel.NonnegativeConeT(len(index)))
+    linear = problem.linear.unit(problem.scale)
+    for which, kind in ((linear.equal, clarabel.ZeroConeT), (~linear.equal, clarabel.NonnegativeConeT)):
+        if np.any(which):
+            rows.append(_padded(-linear.A[which] @ W, total))
+            rhs.append(linear.slack(problem.centre)[which])
+            cones.append(kind(int(which.sum())))
     for cone in problem.cones:
         k, p = cone.F.shape[:2]
         rows.append(_padded(-np.column_stack([_svec(F) for F in cone.F]) @ W[cone.at : cone.at + k], total))
@@ -67,12 +73,26 @@ def _solve(problem: Problem, size: float, tolerance: float) -> Solution:
     theta, dual = problem.centre + W @ np.array(answer.x)[:n], np.array(answer.z) * size**2
     count = len(problem.lower)
     bound_duals = {i: max(float(m), 0.0) for i, m in zip(problem.lower, dual[:count], strict=True)}
-    duals, at = [], count
+    linear_duals, at = np.zeros(len(linear)), count
+    for which, floor in ((linear.equal, -np.inf), (~linear.equal, 0.0)):
+        linear_duals[which] = np.maximum(dual[at : at + which.sum()], floor)
+        at += int(which.sum())
+    if len(linear):
+        linear_duals /= np.abs(problem.linear.A) @ problem.scale
+        theta = _on(problem, theta)
+    duals = []
     for cone in problem.cones:
         p = cone.F.shape[1]
         duals.append(_positive(_smat(dual[at : at + p * (p + 1) // 2], p)))
         at += p * (p + 1) // 2
-    return Solution(theta, tuple(duals), bound_duals, "clarabel", str(answer.status))
+    return Solution(theta, tuple(duals), bound_duals, "clarabel", str(answer.status), linear_duals)
+
+
+def _on(problem: Problem, theta: Array) -> Array:
+    """The nearest point, in the objective's own metric, where the equalities hold to the last digit."""
+    equal = problem.linear.equal
+    E = problem.linear.A[equal] @ problem.inverse
+    return np.asarray(theta - problem.inverse @ np.linalg.lstsq(E, problem.linear.slack(theta)[equal], rcond=None)[0])
 
 
 def _padded(block: Array, total: int) -> Any:

@@ -54,8 +54,8 @@ class _Cones:
 
 def solve(problem: Problem, tolerance: float = 1e-9) -> Solution:
     """Follow the central path until the gap is below ``tolerance`` × objective."""
-    if problem.entropies:
-        raise ValueError("has entropies")
+    if problem.entropies or len(problem.linear):
+        raise ValueError("has entropies or rows")
     length = np.linalg.norm(problem.information.R, axis=0)
     length = np.where(length > 0, length, 1 / problem.scale)  # what no row sees is held by its cone alone
     A, z, n = problem.information.R / length, problem.information.z, problem.information.n

@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from steelyard import inertia
 from steelyard import prior as priors
 from steelyard.certify import Certificate, certify
-from steelyard.compose import COMPOSITIONS
+from steelyard.compose import COMPOSITIONS, realisable
 from steelyard.compose.composition import Assembly, bounded
 from steelyard.identifiable import Subspace, structural
 from steelyard.information import Information
 from steelyard.plan import Options, Plan
+from steelyard.robot import Body
+from steelyard.solve import constrained, nonlinear
 from steelyard.solve.certified import certified, least_squares
-from steelyard.solve.problem import Entropy, Problem, Solution
+from steelyard.solve.problem import Entropy, Linear, Problem, Solution
 
 Array = np.ndarray
 
 SIGNED = ("offset", "gain")  # joint terms that may be negative
 
 
-def solve(
-    plan: Plan, info: Information, prior: priors.Prior, options: Options, save: Path | None = None
-) -> tuple[Array, Certificate, Array]:
-    """θ, its certificate, and the indices that were free."""
+class Answer(NamedTuple):
+    """What a method makes of the information."""
+
+    theta: Array  # (n,)
+    certificate: Certificate
+    free: Array  # indices of θ that were free
+    notices: tuple[str, ...] = ()
+
+
+def solve(plan: Plan, info: Information, prior: priors.Prior, options: Options, save: Path | None = None) -> Answer:
+    """θ of a robot, and its certificate; bodies that are not asked for stay as described."""
     columns, robot = plan.columns, plan.robot
     chosen = {robot.body(link).name for link in options.links} or set(columns.bodies)
     held = [b for b in columns.bodies if b not in chosen]
@@ -46,32 +57,67 @@ def solve(
             basis = scale[:, None] * space.V[:, strong]
         before = theta[free]
         theta[free] = least_squares(data, before, basis)
-        return theta, _certify_least_squares(data, before, theta[free], basis), free
+        return Answer(theta, _certify_least_squares(data, before, theta[free], basis), free)
 
-    make = COMPOSITIONS[options.method]
+    extra, notices = Linear(), tuple[str, ...]()
+    if options.method == "constrained":
+        data, extra, notices = constrained.asked(plan, data, known, free, theta, options)
     bodies = [robot.body(b) for b in columns.bodies if b in chosen]
-    parts = [make(b, prior.scale[columns.body(b.name)]) for b in bodies]
-    rest = np.arange(10 * len(columns.bodies), columns.n)
     positive = [term not in SIGNED for _, term in columns.joint_terms] + [False] * len(columns.offsets)
-    never = np.array(positive, bool)  # negative
+    found = solve_bodies(data, bodies, prior.about(free), options, np.array(positive, bool), extra, save)
+    theta[free] = found.theta
+    return found._replace(theta=theta, free=free, notices=notices + found.notices)
+
+
+def solve_bodies(
+    data: Information,
+    bodies: Sequence[Body],
+    prior: priors.Prior,
+    options: Options,
+    never: Array | None = None,
+    extra: Linear | None = None,
+    save: Path | None = None,
+) -> Answer:
+    """The same without a robot: ten parameters of each body, then others, of which some are ``never`` negative.
+
+    ``extra`` are rows about all of them, for compositions whose unknowns are the ten parameters themselves.
+    """
+    make = COMPOSITIONS[options.method]
+    parts = [make(b, prior.scale[10 * k : 10 * k + 10]) for k, b in enumerate(bodies)]
+    if options.realisable:
+        parts = [p if b.carrier else realisable.inside(p, b) for p, b in zip(parts, bodies, strict=True)]
+    rest = slice(10 * len(bodies), data.n)
+    never = np.zeros(data.n - rest.start, bool) if never is None else never
     first = np.where(never, np.maximum(prior.mean[rest], 1e-3 * prior.scale[rest]), prior.mean[rest])
     assembly = Assembly((*parts, bounded(first, prior.scale[rest], np.where(never, 0.0, -np.inf))))
     entropies = []
-    K = prior.K[np.ix_(free, free)].copy()
+    K = prior.K.copy()
     if options.regularisation == "entropic":
         for k, body in enumerate(bodies):
             if body.carrier is None:
-                reference = inertia.pseudo(prior.mean[columns.body(body.name)])
-                entropies.append(Entropy(10 * k, reference, 1 / (2 * priors.RELATIVE**2)))
+                reference = inertia.pseudo(prior.mean[10 * k : 10 * k + 10])
+                entropies.append(Entropy(10 * k, reference, prior.gamma))
                 K[10 * k : 10 * k + 10] *= priors.NEGLIGIBLE
-    total = data + Information(Information.of(K, K @ prior.mean[free]).triangle, 0, data.names)
+    total = data + Information(Information.of(K, K @ prior.mean).triangle, 0, data.names)
     posed = total.through(assembly.map)
     if np.any(assembly.ridge):
         posed = posed + replace(Information.of(np.diag(assembly.ridge), np.zeros(posed.n)), rows=0)
-    problem = Problem(posed, assembly.scale, assembly.start, assembly.cones, assembly.lower, tuple(entropies))
-    solution, proof = certified(problem, save=save)
-    theta[free] = assembly.map @ solution.theta
-    return theta, proof, free
+    rows = assembly.rows + (extra or Linear())
+    problem = Problem(posed, assembly.scale, assembly.start, assembly.cones, assembly.lower, tuple(entropies), rows)
+    if options.method == "constrained":
+        theta, proof, repaired = constrained.solve(problem, bodies, save)
+        return Answer(theta, proof, np.arange(data.n), constrained.notices(bodies, repaired))
+    backends = (nonlinear.backend(bodies),) if options.method == "nonlinear" else None
+    solution, proof = certified(problem, backends=backends, save=save)
+    return Answer(np.asarray(assembly.map @ solution.theta), proof, np.arange(data.n), _outside(bodies, options))
+
+
+def _outside(bodies: Sequence[Body], options: Options) -> tuple[str, ...]:
+    """Described bodies that do not fit the ellipsoids that their estimates have to."""
+    if not options.realisable:
+        return ()
+    out = [b.name for b in bodies if b.carrier is None and realisable.row(b) @ b.parameters < 0]
+    return (f"as described, the mass of {', '.join(out)} reaches out of the ellipsoid around its box",) if out else ()
 
 
 def _certify_least_squares(data: Information, reference: Array, theta: Array, basis: Array) -> Certificate:

@@ -1,33 +1,44 @@
 """A second, independent backend: Newton's method on the logarithmic barrier.
 
-    minimise  f(θ) − μ Σ log det Mᵦ(θ) − μ Σ log(θᵢ − lowerᵢ),    μ → 0,
+    minimise  f(θ) − μ Σ log det Mᵦ(θ) − μ Σ log(θᵢ − lowerᵢ) − μ Σ log(Aθ − b)ⱼ,    μ → 0,
 
 in coordinates x where f is ½‖x‖² (``Problem.inverse``), so that the Hessian is never worse than the barrier's. At each
-centre μ Mᵦ⁻¹ are dual feasible multipliers, and the duality gap is known: μ × (order of all cones).
+centre μ Mᵦ⁻¹ are dual feasible multipliers, and the duality gap is known: μ × (order of all cones). Where Aθ = b is
+asked for, x is confined to the solutions: x = x₀ + N u with x₀ the shortest and N orthonormal, and f is ½‖u‖² but for a
+constant.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, null_space
 
 from steelyard.solve.problem import Problem, Solution
 
 Array = np.ndarray
 
+CLOSE = 0.05  # of μ: a barrier's full step converges from here on, where differences of its value are mere rounding
 
-def solve(problem: Problem, tolerance: float = 1e-9) -> Solution:
+
+def solve(problem: Problem, tolerance: float = 1e-7) -> Solution:
     """Follow the central path until the gap is below ``tolerance`` × objective."""
-    order = sum(c.F.shape[1] for c in problem.cones) + len(problem.lower)
     path = _Path(problem)
-    x = problem.information.R @ (_interior(problem) - problem.centre)
+    order = sum(c.F.shape[1] for c in problem.cones) + len(path.b)
+    x = path.N.T @ (problem.information.R @ (_interior(problem) - problem.centre))
+    if not np.isfinite(path.value(x, 1.0)):
+        raise ArithmeticError("the start is not strictly inside")
     first = problem.objective(path.theta(x))
     mu, status = max(first, 1e-12) / max(order, 1), "solved"
     for _ in range(80):
+        before = np.inf
         for _ in range(60):
             step, decrement = path.newton_step(x, mu)
-            if decrement < 1e-16 * mu * max(order, 1):
+            if decrement < 1e-16 * mu * max(order, 1) or (decrement < CLOSE * mu and decrement > 0.5 * before):
                 break
+            before = decrement
+            if decrement < CLOSE * mu:
+                x = x + step
+                continue
             x, moved = path.line_search(x, step, decrement, mu)
             if not moved:
                 break
@@ -39,23 +50,52 @@ def solve(problem: Problem, tolerance: float = 1e-9) -> Solution:
     theta = path.theta(x)
     duals = tuple(mu * _inverse(c.value(theta)) for c in problem.cones)
     bound_duals = {i: float(mu / (theta[i] - low)) for i, low in problem.lower.items()}
-    return Solution(theta, duals, bound_duals, "newton", status)
+    return Solution(theta, duals, bound_duals, "newton", status, _linear_duals(problem, theta, duals, bound_duals, mu))
+
+
+def _linear_duals(
+    problem: Problem, theta: Array, duals: tuple[Array, ...], bound_duals: dict[int, float], mu: float
+) -> Array:
+    """Of inequalities μ over their slack; of equalities what then still pulls."""
+    rows, equal = problem.linear, problem.linear.equal
+    if not len(rows):
+        return np.zeros(0)
+    nu = np.where(equal, 0.0, mu / np.where(equal, 1.0, rows.slack(theta)))
+    pull = -nu @ rows.A
+    for cone, Z in zip(problem.cones, duals, strict=True):
+        pull[cone.at : cone.at + len(cone.F)] -= cone.adjoint(Z)
+    for i, m in bound_duals.items():
+        pull[i] -= m
+    for e in problem.entropies:
+        pull[e.at : e.at + 10] += e.gradient(theta)
+    x = problem.information.R @ (theta - problem.centre)
+    E = rows.A[equal] @ problem.inverse
+    nu[equal] = np.linalg.lstsq(E.T, x + problem.inverse.T @ pull, rcond=None)[0]
+    return nu
 
 
 class _Path:
     """The barrier problem in the coordinates x."""
 
     def __init__(self, problem: Problem):
-        self.problem, self.W = problem, problem.inverse
-        self.index = np.array(list(problem.lower), int)
-        self.bounds = np.array(list(problem.lower.values()), float)
+        self.problem, rows, n = problem, problem.linear, len(problem.centre)
+        self.centre, self.W, self.N = problem.centre, problem.inverse, np.eye(n)
+        if np.any(rows.equal):
+            E = rows.A[rows.equal] @ self.W
+            x0 = np.linalg.lstsq(E, -rows.slack(self.centre)[rows.equal], rcond=None)[0]
+            self.N = null_space(E)
+            self.centre, self.W = self.centre + self.W @ x0, self.W @ self.N
+        one = np.eye(n)[list(problem.lower)]
+        self.A = np.vstack([one, rows.A[~rows.equal]]) if len(rows) else one
+        self.b = np.append(np.array(list(problem.lower.values()), float), rows.b[~rows.equal])
+        self.rows = self.A @ self.W
 
     def theta(self, x: Array) -> Array:
-        return np.asarray(self.problem.centre + self.W @ x)
+        return np.asarray(self.centre + self.W @ x)
 
     def value(self, x: Array, mu: float) -> float:
         theta = self.theta(x)
-        slack = theta[self.index] - self.bounds
+        slack = self.A @ theta - self.b
         if np.any(slack <= 0):
             return float("inf")
         value = 0.5 * float(x @ x) - mu * float(np.sum(np.log(slack)))
@@ -79,7 +119,7 @@ class _Path:
             X = _inverse(cone.value(theta)) @ cone.F
             g -= mu * np.trace(X, axis1=1, axis2=2) @ rows
             H += mu * rows.T @ np.einsum("aij,bji->ab", X, X) @ rows
-        rows, slack = self.W[self.index], theta[self.index] - self.bounds
+        rows, slack = self.rows, self.A @ theta - self.b
         g -= mu / slack @ rows
         H += rows.T @ (mu / slack**2 * rows.T).T
         step = -cho_solve(cho_factor(H), g)
@@ -102,8 +142,12 @@ def _inverse(M: Array) -> Array:
 
 
 def _interior(problem: Problem) -> Array:
-    """The start, moved off its bounds."""
+    """The start, moved off its bounds and onto its equalities, by as little as can be in natural units."""
     theta = np.array(problem.start, float)
     for i, low in problem.lower.items():
         theta[i] = max(theta[i], low + 1e-3 * problem.scale[i])
-    return theta
+    equal = problem.linear.equal
+    if not np.any(equal):
+        return theta
+    E = problem.linear.A[equal] * problem.scale
+    return np.asarray(theta - problem.scale * np.linalg.lstsq(E, problem.linear.slack(theta)[equal], rcond=None)[0])

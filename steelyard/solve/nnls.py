@@ -22,8 +22,8 @@ def solve(problem: Problem) -> Solution:
     """Solve a problem without cones and entropies."""
     from steelyard.kernels import nnls
 
-    if problem.cones or problem.entropies:
-        raise ValueError("has cones or entropies")
+    if problem.cones or problem.entropies or len(problem.linear):
+        raise ValueError("has more than bounds")
     R, n = problem.information.R, problem.information.n
     bounded = np.zeros(n, bool)
     bounded[list(problem.lower)] = True

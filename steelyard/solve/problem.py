@@ -1,7 +1,7 @@
 """The problem that every backend solves, and what it gives back.
 
     minimise    ½‖Rθ − z‖² + ½ρ² + entropy      over θ
-    subject to  Mᵦ(θ) = Σₖ θ[at+k] Fᵦ[k] ⪰ 0    for each body,    θᵢ ≥ lowerᵢ
+    subject to  Mᵦ(θ) = Σₖ θ[at+k] Fᵦ[k] ⪰ 0    for each body,    θᵢ ≥ lowerᵢ,    A θ ≥ b or = b
 
 R and z hold the data and the quadratic prior alike. The entropic prior adds, for each body with reference
 pseudo-inertia J₀ and weight γ, γ·(tr(J₀⁻¹J) − log det(J₀⁻¹J) − 4) (Lee, Wensing and Park).
@@ -39,6 +39,45 @@ class Cone:
 
 
 @dataclass(frozen=True)
+class Linear:
+    """A θ ≥ b, or A θ = b in the rows that are ``equal``."""
+
+    A: Array = field(default_factory=lambda: np.zeros((0, 0)))  # (r, n)
+    b: Array = field(default_factory=lambda: np.zeros(0))  # (r,)
+    equal: Array = field(default_factory=lambda: np.zeros(0, bool))  # (r,)
+
+    @classmethod
+    def of(cls, A: Array, b: Array | float = 0.0, equal: bool = False) -> Linear:
+        """Rows of one kind."""
+        return cls(A, np.broadcast_to(np.asarray(b, float), len(A)).copy(), np.full(len(A), equal))
+
+    def __len__(self) -> int:
+        return len(self.b)
+
+    def __add__(self, other: Linear) -> Linear:
+        if not len(self) or not len(other):
+            return self if len(self) else other
+        joined = (np.concatenate(pair) for pair in zip(self._parts, other._parts, strict=True))
+        return Linear(*joined)
+
+    @property
+    def _parts(self) -> tuple[Array, Array, Array]:
+        return self.A, self.b, self.equal
+
+    def slack(self, theta: Array) -> Array:
+        """(r,) A θ − b."""
+        return np.asarray(self.A @ theta - self.b) if len(self) else np.zeros(0)
+
+    def unit(self, scale: Array) -> Linear:
+        """The same rows, each divided by its natural size: one where every parameter has its own."""
+        if not len(self):
+            return self
+        size = np.abs(self.A) @ scale
+        size[size == 0] = 1.0
+        return Linear(self.A / size[:, None], self.b / size, self.equal)
+
+
+@dataclass(frozen=True)
 class Entropy:
     """γ·(tr(J₀⁻¹J) − log det(J₀⁻¹J) − 4) of the body at ``at``."""
 
@@ -58,6 +97,19 @@ class Entropy:
         G = np.linalg.inv(self.reference) - np.linalg.inv(J)
         return np.asarray(self.weight * np.einsum("kij,ij->k", inertia.PSEUDO_BASIS, G))
 
+    def supported(self, theta: Array, slope: Array) -> tuple[Array, float]:
+        """The slope (10,) of a linear function nowhere above this one, and how far below it is at θ.
+
+        That is the slope asked for where there is such a function, else the gradient.
+        """
+        J = inertia.pseudo(theta[self.at : self.at + 10])
+        Y = np.linalg.inv(self.reference) - inertia.pseudo_gradient(slope / self.weight)
+        C, (sign, logdet) = np.linalg.cholesky(self.reference), np.linalg.slogdet(Y @ J)
+        cost = self.weight * float(np.sum(Y * J) - logdet - 4)
+        if sign <= 0 or np.linalg.eigvalsh(C.T @ Y @ C)[0] <= 0 or not np.isfinite(cost):
+            return self.gradient(theta), 0.0
+        return slope, max(cost, 0.0)
+
     def hessian(self, theta: Array) -> Array:
         """(10, 10)."""
         L = np.linalg.inv(inertia.pseudo(theta[self.at : self.at + 10]))
@@ -75,6 +127,7 @@ class Problem:
     cones: tuple[Cone, ...] = ()
     lower: dict[int, float] = field(default_factory=dict)  # index → bound
     entropies: tuple[Entropy, ...] = ()
+    linear: Linear = field(default_factory=Linear)
 
     @cached_property
     def centre(self) -> Array:
@@ -121,6 +174,9 @@ class Problem:
                 entropy_at=np.array([e.at for e in self.entropies], int),
                 entropy_reference=np.array([e.reference for e in self.entropies]),
                 entropy_weight=np.array([e.weight for e in self.entropies]),
+                linear_A=self.linear.A,
+                linear_b=self.linear.b,
+                linear_equal=self.linear.equal,
             )
 
     @classmethod
@@ -135,6 +191,7 @@ class Problem:
                 tuple(Cone(int(at), F) for at, F in zip(data["cone_at"], data["cone_F"], strict=True)),
                 {int(i): float(v) for i, v in zip(data["lower_index"], data["lower_value"], strict=True)},
                 tuple(Entropy(int(at), J, float(weight)) for at, J, weight in entropies),
+                Linear(data["linear_A"], data["linear_b"], data["linear_equal"]),
             )
 
 
@@ -147,3 +204,4 @@ class Solution:
     bound_duals: dict[int, float]  # index → multiplier ≥ 0
     backend: str
     status: str
+    linear_duals: Array = field(default_factory=lambda: np.zeros(0))  # (r,), ≥ 0 but where rows are equal

@@ -69,6 +69,13 @@ def test_pseudo_inertia_is_linear_and_comes_back_for_any_ten_numbers(p):
     np.testing.assert_allclose(np.tensordot(p, inertia.PSEUDO_BASIS, axes=1), inertia.pseudo(p), rtol=0, atol=8 * EPS)
 
 
+@given(arrays(float, 10, elements=NUMBERS), arrays(float, 10, elements=NUMBERS))
+def test_a_gradient_by_the_parameters_is_one_by_the_pseudo_inertia(slope, p):
+    G = inertia.pseudo_gradient(slope)
+    np.testing.assert_array_equal(G, G.T)
+    assert np.sum(G * inertia.pseudo(p)) == pytest.approx(slope @ p, rel=0, abs=64 * EPS)
+
+
 @given(bodies())
 def test_pseudo_inertia_is_the_second_moment_of_the_mass(body):
     """Of eight equal points at c ± √λᵢ eᵢ-like corners, which have exactly this covariance."""

@@ -132,7 +132,7 @@ class Pinned:
         runs = [slice(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True)]
         blocks = [Block(self.time[r], self.Y[r], self.tau[r], True) for r in runs]
         _, info = noise.estimate(blocks, self.plan.columns.names, self.prior.information)
-        theta, proof, _ = solve(self.plan, info, self.prior, options(method))
+        theta, proof, *_ = solve(self.plan, info, self.prior, options(method))
         assert proof.holds
         return theta
 

@@ -1,0 +1,52 @@
+"""Positive mass, centre of mass in the body's box, inertia positive along some directions (Jovic 4): linear rows all.
+
+    m ≥ m₁,    lower·m ≤ h ≤ upper·m,    vᵀ(I − ε m s² 1)v ≥ 0    for the directions v that are asked for.
+
+I is the inertia about the frame's origin, which is linear in the parameters, as in the paper. Positive along nine
+directions is not positive definite, and that is not yet a body that can exist: who uses this has to look again
+(``solve/constrained.py``).
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from steelyard import geometry, inertia
+from steelyard.compose.composition import Composition
+from steelyard.compose.pseudo_inertia import SOLVER_MARGIN, mass_floor
+from steelyard.robot import Body
+
+Array = np.ndarray
+
+DIRECTIONS = np.array(
+    [*np.eye(3), *(np.eye(3)[i] + s * np.eye(3)[j] for i, j in itertools.combinations(range(3), 2) for s in (1, -1))]
+)  # axes and diagonals: I_ii ≥ 0 and |I_ij| ≤ (I_ii + I_jj)/2
+
+
+def composition(body: Body, scale: Array) -> Composition:
+    """Ten parameters under linear rows; of a load no box is known."""
+    lower = np.full(10, -np.inf)
+    lower[0] = mass_floor(body)
+    cuts = np.stack([cut(body, v) for v in DIRECTIONS])
+    if body.carrier is not None:
+        return Composition(np.eye(10), body.parameters, scale, (), lower, rows=cuts)
+    start = geometry.box_inertia(body.parameters[0], body.room)
+    return Composition(np.eye(10), start, scale, (), lower, rows=np.vstack([centred(body), cuts]))
+
+
+def centred(body: Body) -> Array:
+    """(6, 10) rows that are positive where the centre of mass is in the body's box."""
+    least, most = body.room
+    rows = np.zeros((6, 10))
+    rows[:3, 0], rows[:3, 1:4] = -least, np.eye(3)
+    rows[3:, 0], rows[3:, 1:4] = most, -np.eye(3)
+    return rows
+
+
+def cut(body: Body, direction: Array) -> Array:
+    """(10,) of vᵀ(I − ε m s² 1)v as a function of the ten parameters, v made a unit vector."""
+    v = direction / np.linalg.norm(direction)
+    twice = np.where(np.array([0, 1, 0, 1, 1, 0], bool), 2.0, 1.0)
+    return np.concatenate([[-SOLVER_MARGIN * body.size**2], np.zeros(3), twice * inertia.six(np.outer(v, v))])

@@ -1,0 +1,45 @@
+"""All mass inside an ellipsoid around the body's box: some positive density there has these parameters, or none does.
+
+With [x; 1]ᵀ Q [x; 1] ≥ 0 inside the ellipsoid and < 0 outside, J ≻ 0 is the second moment of a density inside it
+exactly when
+
+    tr(J Q) = ∫ [x; 1]ᵀ Q [x; 1] ρ(x) dx ≥ 0    (Wensing, Kim and Slotine),
+
+one more linear inequality. Of all ellipsoids around a box the smallest has √3 times its half edges.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard import geometry, inertia
+from steelyard.compose.composition import Composition
+from steelyard.robot import Body
+
+Array = np.ndarray
+
+ROOM = 1e-3  # of the mass: a start has to be this far inside
+
+
+def quadric(box: geometry.Box) -> Array:
+    """(4, 4) Q of the smallest ellipsoid around a box."""
+    centre, half = (box[0] + box[1]) / 2, (box[1] - box[0]) / 2
+    T = np.eye(4)
+    T[:3, 3] = -centre
+    return np.asarray(T.T @ np.diag(np.append(-1 / (3 * half**2), 1.0)) @ T)
+
+
+def row(body: Body) -> Array:
+    """(10,) of tr(J Q) as a function of the ten parameters; kg."""
+    return np.asarray(np.einsum("kij,ij->k", inertia.PSEUDO_BASIS, quadric(body.room)))
+
+
+def inside(part: Composition, body: Body) -> Composition:
+    """The same composition, confined to the ellipsoid around the body's box; a start outside moves into the box."""
+    q, start = row(body), part.start
+    if q @ (part.map @ start) < ROOM * body.parameters[0]:
+        start = np.linalg.lstsq(part.map, geometry.box_inertia(body.parameters[0], body.room), rcond=None)[0]
+    rows = (q @ part.map)[None]
+    return replace(part, start=start, rows=np.vstack([part.rows, rows]) if part.rows.size else rows)

@@ -1,0 +1,197 @@
+"""The problem of ``lmi`` without its cone: Gauss–Newton in log-Cholesky coordinates (Rucker and Wensing).
+
+    minimise  f(θ(ξ)) − μ Φ(ξ),    μ → 0,
+
+where ξ is a chart of the cone's interior (``compose/log_cholesky.py``), bounded quantities are their bound plus an
+exponential, and Φ is the sum of all log det M and log(θᵢ − lowerᵢ), nearly linear in ξ. In θ this function is strictly
+convex with bounded level sets, and a chart makes no new stationary points. So for each μ there is one, and a method
+that always descends finds it from wherever it starts; without Φ it would run to infinity wherever a body is thin.
+
+Both parts are sums of squares to second order: f as it stands, and a change dM of M = UUᵀ adds tr Y − ½‖Y‖² to Φ, Y =
+U⁻¹dM U⁻ᵀ. So a step is that of Gauss and Newton, by QR, damped as Levenberg and Marquardt do where it leads up. It is
+taken along ξ, or along the straight line in θ that it begins as (there f, at least, bends as expected), whichever ends
+lower. Charts are turned to the bodies' own axes whenever μ is lowered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from steelyard.compose.log_cholesky import Chart
+from steelyard.robot import Body
+from steelyard.solve.problem import Problem, Solution
+
+Array = np.ndarray
+
+LONGEST = 2.0  # step of a logarithm: a factor of seven
+NEARLY = 0.95  # of the way to the cone's edge
+MOST = 500  # steps
+CLOSE = 1e-11  # of the value: smaller differences of it are rounding
+
+
+def solve(problem: Problem, charts: Sequence[Chart], start: Array | None = None, tolerance: float = 3e-8) -> Solution:
+    """Minimise over all ξ; ``charts`` are of the bodies whose cones the problem has, ``start`` any (n,) θ."""
+    if (
+        problem.entropies
+        or len(problem.linear)
+        or [c.at for c in problem.cones] != list(range(0, 10 * len(charts), 10))
+    ):
+        raise ValueError("only data, a quadratic prior, the cones of bodies and bounds can be put in log-Cholesky form")
+    ground = _Ground(problem, charts)
+    xi = ground.coordinates(problem.start if start is None else start)
+    enough = 1e-6 * max(0.5 * float(problem.information.z @ problem.information.z), 1e-12)
+    mu, budget, last = max(problem.objective(ground.theta(xi)), enough) / ground.order, MOST, False
+    while budget > 0:
+        last = mu * ground.order <= tolerance * max(problem.objective(ground.theta(xi)), enough)
+        xi = ground.turn(xi)
+        xi, used = _descend(ground, xi, mu, 1e-16 if last else 1e-2, budget)
+        budget -= used
+        if last:
+            break
+        mu /= 10
+    theta = ground.theta(xi)
+    duals, bounds = ground.duals(xi, mu)
+    return Solution(theta, duals, bounds, "nonlinear", "solved" if last and budget else "iteration limit")
+
+
+def backend(bodies: Sequence[Body]) -> Callable[[Problem], Solution]:
+    """A backend for the problems of these bodies."""
+    charts = [Chart.of(b) for b in bodies]
+
+    def solve_bodies(problem: Problem) -> Solution:
+        return solve(problem, charts)
+
+    return solve_bodies
+
+
+def _descend(ground: _Ground, xi: Array, mu: float, close: float, most: int) -> tuple[Array, int]:
+    """To the stationary point at this μ, until a step promises less than ``close``·μ; the number of steps it took."""
+    damping, value, before = 0.0, ground.value(xi, mu), np.inf
+    for used in range(1, most + 1):
+        A, b, T = ground.model(xi, mu)
+        while True:
+            step, expected = _least(A, b, damping)
+            if expected < max(close * mu, CLOSE * abs(value)):
+                break
+            there, candidate = min(
+                ((x, ground.value(x, mu)) for x in ground.ahead(xi, step, T @ step)), key=lambda found: found[1]
+            )
+            gain = (value - candidate) / expected
+            if gain > 0.05 or damping > 1e12:
+                break
+            damping = 4 * max(damping, 1e-6)
+        if expected < close * mu:
+            return xi, used
+        if expected < CLOSE * abs(value):  # too little for the value to show: on, while it gets less
+            if expected > 0.5 * before:
+                return xi, used
+            before = expected
+            xi = xi + step
+            value = ground.value(xi, mu)
+            continue
+        if gain <= 0.05:
+            return xi, used
+        damping = 0.1 * damping if gain > 0.5 else damping
+        xi, value = there, candidate
+    return xi, most
+
+
+def _least(A: Array, b: Array, damping: float) -> tuple[Array, float]:
+    """The step of Gauss and Newton, or damped as Levenberg and Marquardt do, and how much lower it promises to lead.
+
+    By QR: AᵀA would have twice as many digits to lose. The normal equations say what is promised without cancellation.
+    """
+    size = np.linalg.norm(A, axis=0)
+    size = np.maximum(size, 1e-12 * size.max())
+    stacked = np.column_stack([A / size, b])
+    if damping:
+        more = np.sqrt(damping) * np.eye(len(size), len(size) + 1)
+        stacked = np.vstack([stacked, more])
+    triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
+    n = len(size)
+    step = -solve_triangular(triangle[:n, :n], triangle[:n, n]) / size
+    promised = 0.5 * float(np.sum((A @ step) ** 2)) + damping * float(np.sum((size * step) ** 2))
+    return np.asarray(step), promised
+
+
+class _Ground:
+    """f − μΦ over ξ, its slope and a positive Hessian."""
+
+    def __init__(self, problem: Problem, charts: Sequence[Chart]):
+        self.problem, self.charts = problem, charts
+        self.n, self.first = len(problem.scale), 10 * len(charts)
+        self.low = np.array([problem.lower.get(i, -np.inf) for i in range(self.first, self.n)])
+        self.bounded = np.isfinite(self.low)
+        self.unit = problem.scale[self.first :]
+        self.order = 5 * len(charts) + int(self.bounded.sum()) or 1
+        body = np.tile([True] * 4 + [False] * 6, len(charts))
+        self.logs = np.append(body, self.bounded)
+
+    def coordinates(self, theta: Array) -> Array:
+        """ξ of θ, moved off the bounds."""
+        rest = theta[self.first :] / self.unit
+        above = np.maximum((theta[self.first :] - self.low)[self.bounded] / self.unit[self.bounded], 1e-6)
+        rest[self.bounded] = np.log(above)
+        return np.concatenate([*(c.coordinates(theta[10 * k : 10 * k + 10]) for k, c in enumerate(self.charts)), rest])
+
+    def ahead(self, xi: Array, step: Array, change: Array) -> Iterator[Array]:
+        """Where a step leads: along ξ, and along the straight line that it begins as in θ."""
+        long = float(np.max(np.abs(step[self.logs]), initial=0.0))
+        yield xi + min(1.0, LONGEST / max(long, 1e-300)) * step
+        ways = [c.straight(xi[10 * k : 10 * k + 10], change[10 * k : 10 * k + 10]) for k, c in enumerate(self.charts)]
+        rest = step[self.first :].copy()
+        down = max([1 / far for far, _ in ways] + [float(np.max(-rest[self.bounded], initial=0.0))])
+        length = min(1.0, NEARLY / max(down, 1e-300))
+        rest = np.where(self.bounded, np.log1p(np.where(self.bounded, length * rest, 0.0)), length * rest)
+        bodies = [
+            c.moved(xi[10 * k : 10 * k + 10], change[10 * k : 10 * k + 10], Y, length)
+            for k, (c, (_, Y)) in enumerate(zip(self.charts, ways, strict=True))
+        ]
+        yield np.concatenate([*bodies, xi[self.first :] + rest])
+
+    def turn(self, xi: Array) -> Array:
+        """Charts along the axes that the bodies have at ξ; ξ there."""
+        turned = [c.turned(xi[10 * k : 10 * k + 10]) for k, c in enumerate(self.charts)]
+        self.charts = [c for c, _ in turned]
+        return np.concatenate([*(x for _, x in turned), xi[self.first :]])
+
+    def theta(self, xi: Array) -> Array:
+        """(n,)."""
+        rest = self.unit * xi[self.first :]
+        rest[self.bounded] = (self.low + self.unit * np.exp(np.minimum(xi[self.first :], 300)))[self.bounded]
+        return np.concatenate([*(c.parameters(xi[10 * k : 10 * k + 10]) for k, c in enumerate(self.charts)), rest])
+
+    def value(self, xi: Array, mu: float) -> float:
+        """f − μΦ."""
+        x = self.problem.information.R @ (self.theta(xi) - self.problem.centre)
+        phi = sum(c.barrier(xi[10 * k : 10 * k + 10]) for k, c in enumerate(self.charts))
+        value = 0.5 * float(x @ x) - mu * (phi + float(np.sum(xi[self.first :][self.bounded])))
+        return value if np.isfinite(value) else np.inf
+
+    def model(self, xi: Array, mu: float) -> tuple[Array, Array, Array]:
+        """A (r, n) and b (r,) with f − μΦ ≈ ½‖A δ + b‖² + a constant for a step δ, and ∂θ/∂ξ (n, n)."""
+        theta = self.theta(xi)
+        T, B, e = np.zeros((self.n, self.n)), np.zeros((self.n, self.n)), np.zeros(self.n)
+        for k, chart in enumerate(self.charts):
+            at = slice(10 * k, 10 * k + 10)
+            T[at, at] = chart.jacobian(xi[at])
+            B[at, at], e[at] = chart.barrier_model(xi[at])
+        index = np.arange(self.first, self.n)
+        T[index, index] = np.where(self.bounded, theta[self.first :] - np.where(self.bounded, self.low, 0.0), self.unit)
+        B[index, index] = e[self.first :] = self.bounded
+        R, root = self.problem.information.R, np.sqrt(mu)
+        return np.vstack([R @ T, root * B]), np.append(R @ (theta - self.problem.centre), -root * e), T
+
+    def duals(self, xi: Array, mu: float) -> tuple[tuple[Array, ...], dict[int, float]]:
+        """Multipliers on the central path, from ξ: there a thin body is known to the last digit, in θ it is not."""
+        cones, bounds = [], {}
+        for k, chart in enumerate(self.charts):
+            inverse, above = chart.inverse(xi[10 * k : 10 * k + 10])
+            cones.append(mu * inverse)
+            bounds[10 * k] = mu / above
+        for i in np.flatnonzero(self.bounded):
+            bounds[self.first + int(i)] = mu / float(self.unit[i] * np.exp(xi[self.first + i]))
+        return tuple(cones), bounds

@@ -1,0 +1,239 @@
+"""Jovic's programme: masses, boxes and cuts are kept, what they let pass is repaired, and all of it is proved."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from steelyard import Options, identify, inertia
+from steelyard import prior as priors
+from steelyard.compose import boxed
+from steelyard.errors import SolveError
+from steelyard.information import Information
+from steelyard.plan import Plan
+from steelyard.regressor import Columns
+from steelyard.robot import Robot
+from steelyard.simulate.truth import perturbed
+from steelyard.solve import constrained
+from steelyard.solve.certified import certified
+from steelyard.solve.methods import solve, solve_bodies
+from steelyard.solve.problem import Linear, Problem
+from tests.bodies import body, consistent, described, measured, objective
+from tests.motions import installed, load
+
+seeds = st.integers(0, 10_000)
+QP = Options(method="constrained")
+
+
+def posed(data, bodies, prior):
+    """The quadratic programme, before any refinement."""
+    parts = [boxed.composition(b, np.ones(10)) for b in bodies]
+    rows = np.zeros((sum(len(p.rows) for p in parts), 10 * len(bodies)))
+    at = 0
+    for k, p in enumerate(parts):
+        rows[at : at + len(p.rows), 10 * k : 10 * k + 10] = p.rows
+        at += len(p.rows)
+    lower = {10 * k: float(p.lower[0]) for k, p in enumerate(parts)}
+    start = np.concatenate([p.start for p in parts])
+    return Problem(data + prior.information, prior.scale, start, (), lower, (), Linear.of(rows))
+
+
+@settings(max_examples=15)
+@given(seeds, st.floats(0.0, 5.0), st.integers(1, 60))
+def test_every_body_is_consistent_and_has_its_centre_of_mass_in_its_box(seed, noise, rows):
+    rng = np.random.default_rng(seed)
+    bodies = described(rng, 3)
+    found = solve_bodies(measured(rng, bodies, rows, noise), bodies, priors.of_bodies(bodies), QP)
+    assert found.certificate.holds
+    assert all(consistent(found.theta, bodies))
+    for k, b in enumerate(bodies):
+        m, c, _ = inertia.unpack(found.theta[10 * k : 10 * k + 10])
+        assert m > 0
+        assert np.all(c >= b.box[0] - 1e-6)
+        assert np.all(c <= b.box[1] + 1e-6)
+
+
+def test_linear_rows_let_bodies_pass_that_cannot_exist_and_these_are_named_and_repaired():
+    rng = np.random.default_rng(3)
+    bodies = described(rng, 4)
+    data, prior = measured(rng, bodies, 45, 3.0), priors.of_bodies(bodies)
+    problem = posed(data, bodies, prior)
+    plain = certified(problem)[0].theta
+    assert not all(consistent(plain, bodies))
+    theta, proof, repaired = constrained.solve(problem, bodies)
+    assert proof.holds
+    assert all(consistent(theta, bodies))
+    assert repaired
+    assert set(repaired) >= {b.name for b, ok in zip(bodies, consistent(plain, bodies), strict=True) if not ok}
+    assert problem.objective(theta) > problem.objective(plain)
+    found = solve_bodies(data, bodies, prior, QP)
+    assert found.notices[0].endswith(f"was put in their place for {', '.join(repaired)}")
+
+
+def test_each_linearisation_costs_and_never_more_than_the_whole_condition():
+    rng = np.random.default_rng(5)
+    bodies = described(rng, 3)
+    data, prior = measured(rng, bodies, 20, 5.0), priors.of_bodies(bodies)
+    problem = posed(data, bodies, prior)
+    whole = solve_bodies(data, bodies, prior, replace(QP, method="lmi"), extra=problem.linear)
+    costs = []
+    for rounds in (0, 1, 2, 5):
+        refined, cuts = problem, 1
+        while rounds and cuts:
+            theta = certified(refined)[0].theta
+            broken = [r for k, b in enumerate(bodies) for r in constrained._broken(b, theta, k, 30)]
+            cuts, rounds = len(broken), rounds - 1
+            refined = replace(refined, linear=refined.linear + Linear.of(np.array(broken).reshape(-1, 30)))
+        costs.append(problem.objective(certified(refined)[0].theta))
+    assert np.all(np.diff(costs) >= -1e-7 * costs[0])
+    assert costs[-1] > costs[0] * (1 + 1e-6), "some cut was needed"
+    best = problem.objective(constrained.solve(problem, bodies)[0])
+    assert costs[-1] * (1 - 1e-6) <= best <= problem.objective(whole.theta) * (1 + 1e-6)
+
+
+def test_where_every_body_is_repaired_it_is_lmi_with_boxes():
+    rng = np.random.default_rng(11)
+    bodies = described(rng, 2)
+    data, prior = measured(rng, bodies, 30, 10.0), priors.of_bodies(bodies)
+    problem = posed(data, bodies, prior)
+    theta, _, repaired = constrained.solve(problem, bodies)
+    assert len(repaired) == 2
+    whole = solve_bodies(data, bodies, prior, replace(QP, method="lmi"), extra=problem.linear)
+    np.testing.assert_allclose(theta / prior.scale, whole.theta / prior.scale, atol=1e-3)
+
+
+@given(seeds)
+def test_a_cut_is_the_inertia_along_a_direction(seed):
+    rng = np.random.default_rng(seed)
+    b, v = body(rng), rng.normal(size=3)
+    p = rng.normal(size=10)
+    u = v / np.linalg.norm(v)
+    expected = u @ inertia.matrix(p[4:]) @ u
+    assert boxed.cut(b, v) @ p == pytest.approx(expected - 4e-8 * p[0] * b.size**2, rel=1e-12)
+
+
+def test_a_load_has_no_box():
+    rng = np.random.default_rng(4)
+    b = replace(body(rng), carrier="anything but nothing")
+    truth = inertia.transform(b.parameters, np.block([[np.eye(3), np.full((3, 1), 2.0)], [np.zeros((1, 3)), 1.0]]))
+    found = solve_bodies(measured(rng, [b], 40, 0.01, truth), [b], priors.of_bodies([b]), QP)
+    assert found.theta[1] / found.theta[0] > 1.5
+
+
+def robot_and_data(name, seed=0, rows=400, noise=1.0):
+    """Random equations about all bodies of a robot that differs from its description."""
+    robot = load(name)
+    rng = np.random.default_rng(seed)
+    columns = Columns(tuple(b.name for b in robot.bodies))
+    prior = priors.make(robot, columns)
+    truth = np.concatenate([perturbed(robot, rng)[b] for b in columns.bodies])
+    Y = rng.normal(size=(rows, columns.n)) / prior.scale
+    data = Information.of(Y, Y @ truth + noise * rng.normal(size=rows), columns.names)
+    return Plan(robot, "joint", (), columns, ()), data, prior
+
+
+def masses(theta):
+    return theta.reshape(-1, 10)[:, 0]
+
+
+def test_the_total_mass_is_soft_unless_it_is_asked_to_be_hard():
+    plan, data, prior = robot_and_data("demo_arm", rows=12)
+    described = sum(b.parameters[0] for b in plan.robot.bodies)
+    free = solve(plan, data, prior, Options(method="lmi"))
+    soft = solve(plan, data, prior, QP)
+    assert abs(masses(soft.theta).sum() - described) < abs(masses(free.theta).sum() - described)
+    assert masses(soft.theta).sum() != pytest.approx(described, rel=1e-6)
+    for total in (None, 33.3):
+        hard = solve(plan, data, prior, Options(method="constrained", hard_mass=True, total_mass=total))
+        assert masses(hard.theta).sum() == pytest.approx(total or described, rel=1e-9)
+        assert hard.certificate.holds
+
+
+def test_a_total_that_was_weighed_is_data():
+    plan, data, prior = robot_and_data("demo_arm", rows=12)
+    scales = constrained.weighed(plan.columns, plan.robot, 40.0)
+    assert scales.rows == 1
+    options = Options(method="constrained", total_mass=40.0)
+    found = solve(plan, data + scales, prior, options)
+    assert masses(found.theta).sum() == pytest.approx(40.0, rel=0.02)
+    assert scales.cost(found.theta) == pytest.approx(((masses(found.theta).sum() - 40.0) / 0.4) ** 2, rel=1e-6)
+
+
+def test_bodies_that_are_held_count_in_the_total():
+    plan, data, prior = robot_and_data("demo_arm", rows=30)
+    links = ("forearm_link", "wrist_1_link")
+    options = Options(method="constrained", links=links, total_mass=27.0, hard_mass=True)
+    found = solve(plan, data, prior, options)
+    assert masses(found.theta).sum() == pytest.approx(27.0, rel=1e-9)
+    for b in plan.robot.bodies:
+        if b.name not in links:
+            np.testing.assert_array_equal(found.theta[plan.columns.body(b.name)], b.parameters)
+
+
+def test_the_more_it_is_damped_the_nearer_it_stays_to_the_description():
+    rng = np.random.default_rng(2)
+    bodies = described(rng, 2)
+    data = measured(rng, bodies, 15, 0.5)
+    off, misfit = [], []
+    for alpha in (1e-3, 1.0, 1e3, 1e6):
+        prior = priors.of_bodies(bodies, relative=priors.RELATIVE / np.sqrt(alpha))
+        theta = solve_bodies(data, bodies, prior, QP).theta
+        off.append(objective(data, priors.of_bodies(bodies), theta) - 0.5 * data.cost(theta))
+        misfit.append(data.cost(theta))
+    assert np.all(np.diff(off) < 0)
+    assert np.all(np.diff(misfit) > 0)
+
+
+def test_a_log_is_identified_and_every_option_reaches_the_problem(arm):
+    def run(**options):
+        return identify("demo_arm", [arm.train], Options(method="constrained", friction="all", **options)).estimate
+
+    plain, hard = run(), run(total_mass=31.0, hard_mass=True)
+    stiff, weighed = run(damping=1e4), run(total_mass=31.0)
+    assert plain.exit_code == hard.exit_code == stiff.exit_code == weighed.exit_code == 0
+    assert sum(b.mass for b in hard.bodies) == pytest.approx(31.0, rel=1e-9)
+    assert sum(b.mass for b in weighed.bodies) == pytest.approx(31.0, rel=0.02)
+    assert weighed.base_count == plain.base_count + 1, "no motion of an arm on a table tells its weight, scales do"
+    described = Robot.load("demo_arm")
+    near, far = (
+        sum(np.abs(e.body(b.name).parameters - b.parameters).sum() for b in described.bodies) for e in (stiff, plain)
+    )
+    assert near < 0.5 * far
+    assert stiff.body("forearm_link").prior_std[0] == pytest.approx(0.01 * plain.body("forearm_link").prior_std[0])
+    assert hard.provenance["options"]["total_mass"] == 31.0
+
+
+@installed
+def test_left_and_right_get_the_same_mass_and_mirrored_centres_of_mass():
+    plan, data, prior = robot_and_data("a1")
+    found = solve(plan, data, prior, Options(method="constrained", symmetric=("auto",)))
+    assert found.certificate.holds
+    for end in ("F", "R"):
+        for part in ("hip", "thigh", "calf"):
+            left, right = (found.theta[plan.columns.body(plan.robot.body(f"{end}{side}_{part}").name)] for side in "LR")
+            assert left[0] == pytest.approx(right[0], rel=1e-9)
+            np.testing.assert_allclose(left[1:4] / left[0], right[1:4] / right[0] * [1, -1, 1], atol=1e-9)
+    free = solve(plan, data, prior, QP)
+    assert abs(masses(free.theta)[1:5].std()) > 1e-3, "the data alone would have them differ"
+
+
+@installed
+def test_one_of_a_pair_may_be_held():
+    plan, data, prior = robot_and_data("a1")
+    left, right = plan.robot.body("FL_calf"), plan.robot.body("FR_calf")
+    options = Options(method="constrained", symmetric=("FL_calf=FR_calf", "FL_hip=FR_hip"), links=("FL_calf",))
+    found = solve(plan, data, prior, options)
+    assert found.theta[plan.columns.body(left.name)][0] == pytest.approx(right.parameters[0], rel=1e-9)
+
+
+@installed
+def test_a_pair_of_which_the_held_one_has_its_centre_of_mass_outside_the_others_box_is_a_contradiction():
+    """The A1's thighs: the motor is beside the shape that stands for them."""
+    plan, data, prior = robot_and_data("a1")
+    options = Options(method="constrained", symmetric=("FL_thigh=FR_thigh",), links=("FL_thigh",))
+    with pytest.raises(SolveError, match="contradicts itself: drop --hard-mass"):
+        solve(plan, data, prior, options)
+    free = solve(plan, data, prior, QP)
+    assert any(n.startswith("as described, the centre of mass lies outside") and "FL_thigh" in n for n in free.notices)

@@ -1,0 +1,192 @@
+"""Log-Cholesky coordinates cover what ``lmi`` allows, and descending in them finds the same optimum, from anywhere."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from steelyard import Options, identify, inertia
+from steelyard import prior as priors
+from steelyard.certify import certify
+from steelyard.compose import pseudo_inertia
+from steelyard.compose.log_cholesky import Chart
+from steelyard.solve import nonlinear
+from steelyard.solve.certified import certified
+from steelyard.solve.methods import solve_bodies
+from steelyard.solve.problem import Cone
+from tests import test_solve
+from tests.bodies import SIZE, body, consistent, described, measured, no_prior, objective
+from tests.motions import physical, rotation
+
+CASES = {k: p for k, p in test_solve.CASES.items() if not p.entropies and not len(p.linear)}
+seeds = st.integers(0, 10_000)
+
+
+def charts(p):
+    """Of the bodies that the problems of ``test_solve`` start with."""
+    return [Chart(float(p.start[c.at]), p.lower[c.at], SIZE) for c in p.cones]
+
+
+def somewhere(rng, chart=None):
+    """A chart and a point of it, both at random."""
+    chart = chart or replace(Chart.of(body(rng)), axes=rotation(rng))
+    return chart, chart.coordinates(physical(rng, 2.0, SIZE)) + 0.3 * rng.normal(size=10)
+
+
+def differences(function, xi, step=1e-6):
+    return np.stack([(function(xi + step * e) - function(xi - step * e)) / (2 * step) for e in np.eye(10)], axis=-1)
+
+
+@given(seeds)
+def test_every_point_of_a_chart_is_a_consistent_body_and_every_consistent_body_a_point(seed):
+    rng = np.random.default_rng(seed)
+    chart, xi = somewhere(rng)
+    p = chart.parameters(xi)
+    assert p[0] > chart.floor
+    assert inertia.is_consistent(p, SIZE)
+    np.testing.assert_allclose(chart.coordinates(p), xi, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("what", ["massless", "negative", "flat", "no body"])
+def test_what_cannot_exist_has_coordinates_of_something_that_can(what):
+    rng = np.random.default_rng(0)
+    chart = Chart.of(body(rng))
+    p = {
+        "massless": np.zeros(10),
+        "negative": -physical(rng, 2.0, SIZE),
+        "flat": inertia.pack(1.0, [0.1, 0, 0], np.diag([1.0, 1.0, 2.0])),
+        "no body": inertia.pack(1.0, [0.1, 0, 0], np.diag([1.0, 1.0, 3.0])),
+    }[what]
+    assert inertia.is_consistent(chart.parameters(chart.coordinates(p)), SIZE)
+
+
+def test_without_margin_and_floor_it_is_rucker_and_wensings():
+    rng = np.random.default_rng(1)
+    p = physical(rng, 2.0, SIZE)
+    np.testing.assert_allclose(Chart(1.0, 0.0, 1.0, margin=0.0).coordinates(p), inertia.log_cholesky(p), atol=1e-12)
+
+
+@given(seeds)
+def test_the_jacobian_is_that_of_finite_differences(seed):
+    chart, xi = somewhere(np.random.default_rng(seed))
+    J = chart.jacobian(xi)
+    np.testing.assert_allclose(J, differences(chart.parameters, xi), rtol=0, atol=1e-7 * np.abs(J).max())
+
+
+@given(seeds)
+def test_turning_a_chart_to_the_bodys_axes_changes_nothing_but_the_coordinates(seed):
+    chart, xi = somewhere(np.random.default_rng(seed))
+    turned, there = chart.turned(xi)
+    np.testing.assert_allclose(turned.parameters(there), chart.parameters(xi), rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(there[4:7], 0.0)
+    assert np.all(np.diff(there[1:4]) >= 0), "the thinnest axis first"
+
+
+@given(seeds)
+def test_the_barrier_is_log_det_of_the_cone_and_log_of_the_mass_above_its_floor(seed):
+    rng = np.random.default_rng(seed)
+    b = body(rng)
+    chart, xi = somewhere(rng, replace(Chart.of(b), axes=rotation(rng)))
+    cone = Cone(0, pseudo_inertia.lmi(b))
+
+    def phi(p):
+        return np.linalg.slogdet(cone.value(p))[1] + np.log(p[0] - chart.floor)
+
+    other = xi + 0.1 * rng.normal(size=10)
+    change = chart.barrier(other) - chart.barrier(xi)
+    assert change == pytest.approx(phi(chart.parameters(other)) - phi(chart.parameters(xi)), rel=1e-6, abs=1e-6)
+    B, e = chart.barrier_model(xi)
+    np.testing.assert_allclose(B.T @ e, differences(chart.barrier, xi), rtol=0, atol=1e-6)
+    p, d = chart.parameters(xi), rng.normal(size=10)
+    along, step = chart.jacobian(xi) @ d, 1e-3 / np.linalg.norm(B @ d)
+    second = (phi(p + step * along) - 2 * phi(p) + phi(p - step * along)) / step**2
+    assert second == pytest.approx(-np.sum((B @ d) ** 2), rel=1e-3)
+    inverse, above = chart.inverse(xi)
+    M = cone.value(p)
+    np.testing.assert_allclose(inverse @ M, np.eye(4), atol=1e-6)
+    assert above == pytest.approx(p[0] - chart.floor, rel=1e-9)
+
+
+@given(seeds, st.floats(0.01, 0.99))
+def test_a_straight_line_is_straight_and_ends_at_the_edge(seed, share):
+    rng = np.random.default_rng(seed)
+    b = body(rng)
+    chart, xi = somewhere(rng, Chart.of(b))
+    change = chart.jacobian(xi) @ rng.normal(size=10)
+    far, Y = chart.straight(xi, change)
+    length = share * min(far, 1.0)
+    p = chart.parameters(chart.moved(xi, change, Y, length))
+    np.testing.assert_allclose(p, chart.parameters(xi) + length * change, rtol=1e-9, atol=1e-12)
+    beyond = chart.parameters(xi) + 1.01 * far * change
+    edge = min(np.linalg.eigvalsh(Cone(0, pseudo_inertia.lmi(b)).value(beyond))[0], beyond[0] - chart.floor)
+    assert edge < 0
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_objective_is_that_of_lmi_and_the_certificate_is_of_the_same_problem(case):
+    p = CASES[case]
+    found, best = nonlinear.solve(p, charts(p)), certified(p)[0]
+    proof = certify(p, found)
+    assert found.status == "solved"
+    assert proof.gap < 1e-6
+    assert proof.least_eigenvalue > 0, "inside, always"
+    assert p.objective(found.theta) == pytest.approx(p.objective(best.theta), rel=1e-6)
+    np.testing.assert_allclose(found.theta / p.scale, best.theta / p.scale, rtol=0, atol=5e-3)
+
+
+@settings(max_examples=25)
+@given(seeds, st.sampled_from(sorted(CASES)))
+def test_however_far_off_it_starts_it_ends_at_the_same_optimum(seed, case):
+    rng = np.random.default_rng(seed)
+    p = CASES[case]
+    start = p.start.copy()
+    for cone in p.cones:
+        mass, size = 10.0 ** rng.uniform(-4, 4), 10.0 ** rng.uniform(-4, 2)
+        start[cone.at : cone.at + 10] = physical(rng, mass, size)
+    found = nonlinear.solve(p, charts(p), start)
+    assert found.status == "solved"
+    assert p.objective(found.theta) == pytest.approx(p.objective(certified(p)[0].theta), rel=1e-6)
+
+
+@settings(max_examples=15)
+@given(seeds, st.floats(0.0, 10.0), st.integers(1, 80))
+def test_with_a_prior_or_none_it_is_as_good_as_lmi_and_every_body_is_consistent(seed, noise, rows):
+    rng = np.random.default_rng(seed)
+    bodies = described(rng, 2)
+    data = measured(rng, bodies, rows, noise)
+    for prior in [priors.of_bodies(bodies)] + [no_prior(bodies)] * (rows >= 20):
+        one = solve_bodies(data, bodies, prior, Options(method="lmi"))
+        other = solve_bodies(data, bodies, prior, Options(method="nonlinear"))
+        assert other.certificate.holds
+        assert all(consistent(other.theta, bodies))
+        scale = objective(data, prior, one.theta) + 1e-6 * data.cost(prior.mean)
+        assert abs(objective(data, prior, other.theta) - objective(data, prior, one.theta)) < 2e-6 * scale
+
+
+def test_it_says_so_when_it_runs_out_of_steps(monkeypatch):
+    p = CASES["at the cones"]
+    monkeypatch.setattr(nonlinear, "MOST", 3)
+    found = nonlinear.solve(p, charts(p))
+    assert found.status == "iteration limit"
+    assert not certify(p, found).holds
+
+
+@pytest.mark.parametrize("case", ["entropic", "rows"])
+def test_problems_that_have_no_log_cholesky_form_are_refused(case):
+    p = test_solve.CASES[case]
+    with pytest.raises(ValueError, match="log-Cholesky form"):
+        nonlinear.solve(p, charts(p))
+
+
+def test_a_log_gives_the_same_estimate_as_lmi_friction_included(arm):
+    one, other = (
+        identify("demo_arm", [arm.train], Options(method=method, friction="all")).estimate
+        for method in ("lmi", "nonlinear")
+    )
+    assert other.certificate.holds
+    assert other.consistent
+    assert other.objective == pytest.approx(one.objective, rel=1e-6)
+    for a, b in zip(one.bodies, other.bodies, strict=True):
+        np.testing.assert_allclose(a.parameters, b.parameters, rtol=0, atol=1e-3 * np.abs(a.parameters).max())
