@@ -2,8 +2,9 @@
 
     minimise  f(θ) − μ Σ log det Mᵦ(θ) − μ Σ log(θᵢ − lowerᵢ),    μ → 0,
 
-in coordinates x where f is ½‖x‖² (``Problem.inverse``), so that the Hessian is never worse than the barrier's. At each
-centre μ Mᵦ⁻¹ are dual feasible multipliers, and the duality gap is known: μ × (order of all cones).
+in coordinates x where f is ½‖x‖² (``Problem.inverse``; and ``Problem.null``, where f is flat), so that the Hessian is
+never worse than the barrier's. At each centre μ Mᵦ⁻¹ are dual feasible multipliers, and the duality gap is known:
+μ × (order of all cones).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ def solve(problem: Problem, tolerance: float = 1e-9) -> Solution:
     """Follow the central path until the gap is below ``tolerance`` × objective."""
     order = sum(c.F.shape[1] for c in problem.cones) + len(problem.lower)
     path = _Path(problem)
-    x = problem.information.R @ (_interior(problem) - problem.centre)
+    x = path.coordinates(_interior(problem))
     first = problem.objective(path.theta(x))
     mu, status = max(first, 1e-12) / max(order, 1), "solved"
     for _ in range(80):
@@ -46,9 +47,15 @@ class _Path:
     """The barrier problem in the coordinates x."""
 
     def __init__(self, problem: Problem):
-        self.problem, self.W = problem, problem.inverse
+        self.problem, self.W = problem, np.hstack([problem.inverse, problem.null])
+        self.felt = np.arange(self.W.shape[1]) < len(problem.root)  # coordinates that the quadratic part sees
         self.index = np.array(list(problem.lower), int)
         self.bounds = np.array(list(problem.lower.values()), float)
+
+    def coordinates(self, theta: Array) -> Array:
+        moved = theta - self.problem.centre
+        along = np.linalg.lstsq(self.problem.null, moved - self.problem.inverse @ (self.problem.root @ moved))[0]
+        return np.concatenate([self.problem.root @ moved, along])
 
     def theta(self, x: Array) -> Array:
         return np.asarray(self.problem.centre + self.W @ x)
@@ -58,7 +65,7 @@ class _Path:
         slack = theta[self.index] - self.bounds
         if np.any(slack <= 0):
             return float("inf")
-        value = 0.5 * float(x @ x) - mu * float(np.sum(np.log(slack)))
+        value = 0.5 * float(x[self.felt] @ x[self.felt]) - mu * float(np.sum(np.log(slack)))
         for cone in self.problem.cones:
             try:
                 L = np.linalg.cholesky(cone.value(theta))
@@ -68,8 +75,8 @@ class _Path:
         return value + sum(e.value(theta) for e in self.problem.entropies)
 
     def newton_step(self, x: Array, mu: float) -> tuple[Array, float]:
-        theta, n = self.theta(x), len(x)
-        g, H = x.copy(), np.eye(n)
+        theta = self.theta(x)
+        g, H = np.where(self.felt, x, 0.0), np.diag(self.felt.astype(float))
         for e in self.problem.entropies:
             rows = self.W[e.at : e.at + 10]
             g += e.gradient(theta) @ rows
