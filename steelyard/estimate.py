@@ -13,6 +13,7 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.certify import Certificate
+from steelyard.compose.cover import Cover
 from steelyard.errors import Finding, SteelyardError
 from steelyard.identifiable import BaseParameter, BodyVerdict, Verdict
 from steelyard.validate import Score
@@ -120,6 +121,7 @@ class Estimate:
     scale: Scale | None = None
     sensors: Mapping[str, SensorEstimate] = field(default_factory=dict)
     motors: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)  # coupled ones
+    points: Mapping[str, Cover] = field(default_factory=dict)  # method points: the masses of each free body
 
     def body(self, name: str) -> BodyEstimate:
         """One body by its name."""
@@ -234,6 +236,7 @@ class Estimate:
             "locked": dict(self.locked),
             "loads": [load_json(b) for b in self.loads],
             "scale": vars(self.scale) if self.scale else None,
+            **({"points": {name: c.as_json() for name, c in self.points.items()}} if self.points else {}),
             "notices": list(self.notices),
         }
 

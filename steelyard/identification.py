@@ -16,6 +16,7 @@ import numpy as np
 
 from steelyard import inertia, noise
 from steelyard import prior as priors
+from steelyard.compose.cover import Cover, cover, cover_notices
 from steelyard.errors import Finding, UsageError
 from steelyard.estimate import BodyEstimate, Estimate, Scale, SensorEstimate, Total
 from steelyard.gains import Drives, as_torques, find, with_gains
@@ -44,7 +45,7 @@ from steelyard.regressor import BASE_ROWS, Block, Columns, Rows
 from steelyard.report.series import Series
 from steelyard.robot import Robot
 from steelyard.samples import Filter, prepare
-from steelyard.solve.methods import solve
+from steelyard.solve.methods import pull, solve
 from steelyard.validate import Score, pooled, predict
 
 Array = np.ndarray
@@ -114,7 +115,7 @@ def identify(
     training = Training(list(zip(rows_of, holds, strict=True))[: len(fit_logs)])
 
     names = plan.columns.names
-    prior = priors.make(plan.robot, plan.columns, options.prior)
+    prior = priors.make(plan.robot, plan.columns, options.prior, width=options.prior_width, weight=options.prior_weight)
     blocks: Iterable[Block] = _cached(training)
     drives: Drives | None = None
     if any(term == "gain" for _, term in plan.columns.joint_terms):
@@ -146,7 +147,8 @@ def identify(
     meat = long_run_covariance(_reduced(blocks, free, known, theta), model, theta[free], space, options.robust)
     meat = meat + before.R[:, free].T @ before.R[:, free]
     pulled = options.method != "least-squares"
-    unc = uncertainty(space, seen, meat, prior.K[np.ix_(free, free)], pulled=pulled)
+    K = pull(plan, seen, prior, options, free)
+    unc = uncertainty(space, seen, meat, prior.K[np.ix_(free, free)], pulled=pulled, pull=K)
 
     progress("validating")
     gains = drives.named() if drives is not None else {}
@@ -163,6 +165,8 @@ def identify(
     scores = _scores(rows_of, theta[driven], logs_of, holds, len(fit_logs))
     fit = pooled([s for s, drawn in scores if drawn.role == "fit"])
 
+    covers = _covers(plan, prior, free, options)
+    notices += cover_notices(covers, options.points_in)
     bodies = _bodies(plan, prior, theta, free, unc)
     estimate = Estimate(
         robot=plan.robot.name,
@@ -189,6 +193,7 @@ def identify(
         scale=_scale(plan, unc, drives),
         sensors=_sensors(plan, prior, theta, free, unc),
         motors=_motors(plan.columns, theta),
+        points=covers,
     )
     return Identification(estimate, plan.robot, plan.columns, theta, info, tuple(drawn for _, drawn in scores))
 
@@ -271,6 +276,17 @@ def _bodies(plan: Plan, prior: priors.Prior, theta: Array, free: Array, unc: Unc
                          at.start in where, body.carrier.name if body.carrier else None)
         )  # fmt: skip
     return tuple(found)
+
+
+def _covers(plan: Plan, prior: priors.Prior, free: Array, options: Options) -> dict[str, Cover]:
+    """Of method points: how many masses each free body got, and whether it could be as believed."""
+    if options.method != "points":
+        return {}
+    return {
+        name: cover(plan.robot.body(name), prior.mean[plan.columns.body(name)], options.points, options.points_in)
+        for name in plan.columns.bodies
+        if plan.columns.body(name).start in free
+    }
 
 
 def _drives(plan: Plan, blocks: Iterable[Block], prior: priors.Prior, options: Options) -> Drives:
@@ -446,5 +462,8 @@ def _provenance(
         "seed": None,
         "filter": {**vars(filter), "kind": "symmetric Hamming low-pass of three periods, zero phase"},
         "options": {"prior": options.prior, "friction": options.friction, "robust": options.robust,
-                    "regularisation": options.regularisation, "hold_out": options.hold_out},
+                    "regularisation": options.regularisation, "hold_out": options.hold_out,
+                    "null_space": options.null_space, "prior_space": options.prior_space,
+                    "prior_width": options.prior_width, "prior_weight": options.prior_weight,
+                    "points": options.points, "points_in": options.points_in, "point_ridge": options.point_ridge},
     }  # fmt: skip

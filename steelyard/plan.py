@@ -12,6 +12,7 @@ import numpy as np
 
 from steelyard import check
 from steelyard import prior as priors
+from steelyard.compose.points import COARSEST, FINEST, GRID, RIDGE, Count, Within
 from steelyard.contact import Foot, foot
 from steelyard.errors import Finding, LogError, UsageError
 from steelyard.gains import needs_gain
@@ -23,7 +24,7 @@ from steelyard.regressor import FRICTION, Columns, Equations
 from steelyard.robot import Base, Robot, build, find_welds
 from steelyard.samples import Filter
 
-Method = Literal["lmi", "least-squares", "linear", "mata"]
+Method = Literal["lmi", "least-squares", "linear", "mata", "points"]
 Friction = Literal["none", "viscous", "coulomb", "all"]
 
 
@@ -36,7 +37,13 @@ class Options:
     method: Method = "lmi"
     prior: priors.Kind = "cad"
     regularisation: Literal["quadratic", "entropic"] = "quadratic"
-    null_space: Literal["structure", "data"] = "structure"  # where least-squares takes Z from
+    null_space: Literal["structure", "data"] = "structure"  # where least-squares, and prior_space "null", take Z from
+    prior_space: Literal["all", "null"] = "all"  # null: the prior pulls only where Z sees nothing (Ayusawa 24, 25)
+    prior_width: priors.Width = "inertia"  # box: as far off as a mass in the body's box can be (Ayusawa 17–28)
+    prior_weight: float = 1.0  # λ_φ (Ayusawa 24): of the bodies' prior
+    points: Count = GRID  # method points: masses along each edge, or "auto"
+    points_in: Within = "box"  # where they may be
+    point_ridge: float = RIDGE  # λ_ρ (Ayusawa 24): pull of every single mass
     friction: Friction = "none"
     links: tuple[str, ...] = ()  # free bodies; () means all
     feet: tuple[str, ...] = ()
@@ -51,7 +58,8 @@ class Options:
     def __post_init__(self) -> None:
         hints = get_type_hints(Options)
         findings = []
-        for name in ("base", "equations", "method", "prior", "regularisation", "null_space", "friction"):
+        choices = ("base", "equations", "method", "prior", "regularisation", "null_space", "friction")
+        for name in (*choices, "prior_space", "prior_width", "points_in"):
             allowed, value = get_args(hints[name]), getattr(self, name)
             if value not in allowed:
                 findings.append(Finding(f"{name} {value!r}", "is not known", f"Choose from: {', '.join(allowed)}"))
@@ -64,6 +72,7 @@ class Options:
             findings.append(
                 Finding(f"hold_out {self.hold_out}", "is no length of a block", "Give seconds, more than 0")
             )
+        findings += self._about_points()
         if self.prior == "none" and self.regularisation == "entropic":
             findings.append(
                 Finding(
@@ -77,6 +86,22 @@ class Options:
             )
         if findings:
             raise UsageError(findings)
+
+    def _about_points(self) -> Iterator[Finding]:
+        n, edge = self.points, f"from {COARSEST} to {FINEST} along each edge"
+        if n != "auto" and not (isinstance(n, int) and COARSEST <= n <= FINEST):
+            yield Finding(f"points {n!r}", "is no grid of masses", f"Give a number {edge}, or auto")
+        for name in ("point_ridge", "prior_weight"):
+            value = getattr(self, name)
+            if not 0 <= value < math.inf or (name == "prior_weight" and value == 0):
+                least = "0 or more" if name == "point_ridge" else "more than 0; --prior none drops the prior"
+                yield Finding(f"{name} {value}", "is no weight", f"Give {least}")
+        if self.method == "points" and self.load is not None:
+            what = "asks where the mass may be, and nothing says so about a load"
+            yield Finding("method 'points'", what, "Use lmi to weigh a load")
+        if self.regularisation == "entropic" and (self.method == "points" or self.prior_space == "null"):
+            who = "method 'points'" if self.method == "points" else "prior_space 'null'"
+            yield Finding(who, "has no entropic regularisation", "Use regularisation quadratic, or method lmi")
 
 
 @dataclass(frozen=True)
