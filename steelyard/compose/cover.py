@@ -51,7 +51,7 @@ def cover_notices(covers: Mapping[str, Cover], asked: Within) -> list[str]:
         more = f" and {len(far) - 4} more" if len(far) > 4 else ""
         said.append(
             f"the prior of {len(far)} of {len(covers)} bodies cannot be made of masses at their points, and is off by "
-            f"{shown}{more}: more points come nearer, and --points auto covers all"
+            f"{shown}{more}: more points may come nearer, and --points auto covers all"
         )
     if carried:
         said.append(f"the prior does not fit in the {asked} of {', '.join(carried)}: masses were added to carry it")

@@ -329,7 +329,7 @@ def test_the_command_says_which_bodies_the_masses_cannot_be_and_writes_how_far_o
     )  # fmt: skip
     assert done.code == 0
     assert "note: the prior of 6 of 6 bodies cannot be made of masses at their points, and is off by " in done.out
-    assert "and 2 more: more points come nearer, and --points auto covers all" in done.out
+    assert "and 2 more: more points may come nearer, and --points auto covers all" in done.out
     estimate = json.loads((tmp_path / "out" / "estimate.json").read_text())
     assert estimate["method"] == "points"
     assert set(estimate["points"]) == {b.name for b in arm.robot.bodies}
