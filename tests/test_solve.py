@@ -122,6 +122,15 @@ def test_more_unknowns_than_rows_are_solved_alike_by_both_backends(seed, unknown
     assert min(one.theta[k] - b for k, b in p.lower.items()) > -1e-9
 
 
+def test_where_nothing_is_known_everything_that_is_allowed_is_right():
+    p = Problem(Information.none(2), np.ones(2), np.ones(2), (), {0: 0.5})
+    assert certify(p, Solution(p.start, (), {0: 0.0}, "test", "solved")).holds
+    assert not certify(p, Solution(0 * p.start, (), {0: 0.0}, "test", "solved")).holds
+    assert conic.solve(p).theta[0] >= 0.5
+    assert p.root.shape == (0, 2)
+    assert p.null.shape == (2, 2)
+
+
 @settings(max_examples=30)
 @given(st.integers(0, 10_000), st.integers(1, 12), st.integers(0, 3))
 def test_seen_and_unseen_directions_make_up_all_unknowns(seed, unknowns, lost):
