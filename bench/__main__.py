@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import argparse
 import json
+import platform
 import sys
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from bench.consistency import consistency, table
 from bench.coverage import coverage
 from bench.identify import identify
 from bench.intervals import intervals
+from bench.points import GRIDS, figure, points
 from bench.problems import CASES
 from bench.ranges import ranges
 from bench.solvers import kept as solvers_kept
 from bench.solvers import solvers
 
 PHYSICAL = ("lmi", "points", "shapes", "nonlinear")  # methods that promise bodies that can exist
-STUDIES = ("consistency", "coverage", "identify", "intervals", "ranges", "solvers")
+STUDIES = ("consistency", "coverage", "identify", "intervals", "points", "ranges", "solvers")
 
 
 def main() -> int:
@@ -25,7 +30,7 @@ def main() -> int:
     parser.add_argument("name", nargs="?", default="identify", choices=STUDIES)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--gate", action="store_true", help="exit 1 where a promise is not kept")
-    parser.add_argument("--seeds", type=int, default=500, help="noise draws (coverage)")
+    parser.add_argument("--seeds", type=int, default=None, help="noise draws (coverage: 500, points: 5)")
     parser.add_argument("--seconds", type=float, default=20.0, help="length of the log (coverage)")
     parser.add_argument("--repeats", type=int, default=7, help="interleaved repeats (identify, solvers)")
     parser.add_argument(
@@ -34,10 +39,16 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="few problems (consistency, intervals, ranges)")
     parser.add_argument("--cases", default="", help="some of the cases, with commas (consistency)")
     parser.add_argument("--methods", default="", help="some of the methods, with commas (consistency)")
+    parser.add_argument("--robots", default=",".join(GRIDS), help="names, with commas (points)")
+    parser.add_argument("--figure", type=Path, default=None, help="SVG to write (points)")
     options = parser.parse_args()
     result: dict[str, Any]
-    if options.name == "coverage":
-        found = coverage(options.seeds, options.seconds)
+    if options.name == "points":
+        result, kept = points(options.seeds or 5, options.robots.split(",")), True
+        if options.figure is not None:
+            options.figure.write_text(figure(result, _caption("points")), encoding="utf-8")
+    elif options.name == "coverage":
+        found = coverage(options.seeds or 500, options.seconds)
         result, kept = found.as_json(), 0.93 <= found.covered <= 0.97
     elif options.name == "solvers":
         result = solvers(options.repeats)
@@ -60,6 +71,12 @@ def main() -> int:
         result, kept = identify(options.repeats), True
     print(json.dumps(result, indent=None if options.json else 1))
     return 0 if kept or not options.gate else 1
+
+
+def _caption(name: str) -> str:
+    """The command, the day and what it ran on."""
+    versions = ", ".join(f"{package} {version(package)}" for package in ("numpy", "clarabel"))
+    return f"python -m bench {name}, {date.today()}, Python {platform.python_version()}, {versions}"
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from steelyard import geometry, inertia
 from steelyard.compose import pseudo_inertia
 from steelyard.identifiable import Subspace, uncertainty
 from steelyard.information import Information
-from steelyard.prior import _body_root
+from steelyard.prior import body_root
 from steelyard.profile import Profile
 from steelyard.robot import Body
 from steelyard.solve import conic
@@ -34,7 +34,7 @@ def study(problems: int, relative: float, rows: int, noise: float, seed: int = 1
     half = np.array([0.2, 0.15, 0.02])  # m
     box = (np.array([0.1, 0.0, 0.0]) - half, np.array([0.1, 0.0, 0.0]) + half)
     body = Body("plate", ("plate",), 1, geometry.box_inertia(2.0, box), box, 2 * float(np.linalg.norm(half)))
-    mean, root = body.parameters, _body_root(body.parameters, body.size, relative)
+    mean, root = body.parameters, relative * body_root(body.parameters, body.size)
     K, scale, E = np.linalg.inv(root), np.linalg.norm(root, axis=1), np.eye(10)
     cones, lower = (Cone(0, pseudo_inertia.lmi(body)),), {0: pseudo_inertia.mass_floor(body)}
     by_profile, by_gauss, widths = [], [], []

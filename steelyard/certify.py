@@ -67,7 +67,7 @@ def certify(problem: Problem, solution: Solution) -> Certificate:
         room = np.where(rows.equal, -np.abs(slack), slack) / np.maximum(size, 1e-300)
         least = min(least, float(room.min()), float(np.min(nu * size, where=~rows.equal, initial=np.inf)))
     pull = -multipliers
-    R, W = problem.information.R, problem.inverse
+    R, W = problem.root, problem.inverse
     x = R @ (theta - problem.centre)
     for e in problem.entropies:
         here = slice(e.at, e.at + 10)
@@ -79,11 +79,11 @@ def certify(problem: Problem, solution: Solution) -> Certificate:
     unopposed = pull - R.T @ forces  # what no data or prior can balance; zero unless R is singular
     start = max(0.5 * float(problem.information.z @ problem.information.z), problem.objective(problem.start))
     scale = problem.objective(theta) + 1e-6 * start + 1e-300
-    parts = float(np.max(np.abs(x)) + np.max(np.abs(forces)) + np.sqrt(2 * scale))
-    worth = max(float(np.max(np.abs(pull * D))), TOLERANCE / SLOPE * scale)  # rounding of no pull need not be opposed
+    parts = float(np.max(np.abs(x), initial=0.0) + np.max(np.abs(forces), initial=0.0) + np.sqrt(2 * scale))
+    worth = max(float(np.max(np.abs(pull * D))), TOLERANCE / SLOPE * scale)  # less than the gap may be is no slope
     free = float(np.max(np.abs(unopposed * D))) / worth
     return Certificate(
-        max(float(np.max(np.abs(residual))) / parts, free),
+        max(float(np.max(np.abs(residual), initial=0.0)) / parts, free),
         float((abs(complementary) + 0.5 * float(residual @ residual)) / scale),
         least if np.isfinite(least) else 0.0,
     )

@@ -45,10 +45,13 @@ TopicOption = Annotated[
 
 BaseKind = Literal["auto", "fixed", "floating"]
 EquationKind = Literal["auto", "joint", "base", "full", "contact-free"]
-MethodKind = Literal["lmi", "least-squares", "linear", "mata", "nonlinear", "constrained"]
+MethodKind = Literal["lmi", "points", "nonlinear", "constrained", "mata", "linear", "least-squares"]
 PriorKind = Literal["cad", "box", "none"]
 RegularisationKind = Literal["quadratic", "entropic", "pullback"]
 NullSpaceKind = Literal["structure", "data"]
+PriorSpaceKind = Literal["all", "null"]
+PriorWidthKind = Literal["inertia", "box"]
+WithinKind = Literal["box", "hull"]
 FrictionKind = Literal["none", "viscous", "coulomb", "all"]
 RangeKind = Literal["none", "masses", "com", "all"]
 
@@ -81,7 +84,6 @@ def identify(
     ellipsoid: Annotated[
         bool, typer.Option("--ellipsoid", help="All mass inside an ellipsoid around each body's box (method lmi).")
     ] = False,
-    damping: Annotated[float, typer.Option(metavar="A", help="Weight of the prior (method constrained).")] = 1.0,
     total_mass: Annotated[
         float | None, typer.Option(metavar="KG", help="Weighed mass of all moving bodies (method constrained).")
     ] = None,
@@ -93,8 +95,22 @@ def identify(
         typer.Option(metavar="L=R,…", help="Bodies that mirror each other, or auto (method constrained)."),
     ] = None,
     null_space: Annotated[
-        NullSpaceKind, typer.Option(help="Where least-squares takes the unseen directions from.")
+        NullSpaceKind, typer.Option(help="Where least-squares and --prior-space null take the unseen directions from.")
     ] = "structure",
+    prior_space: Annotated[
+        PriorSpaceKind, typer.Option(help="Where the prior pulls: everywhere, or only where no row sees anything.")
+    ] = "all",
+    prior_width: Annotated[
+        PriorWidthKind, typer.Option(help="How far off the prior may be: by a body's inertia, or by its box.")
+    ] = "inertia",
+    prior_weight: Annotated[float, typer.Option(metavar="X", help="Weight of the bodies' prior.")] = 1.0,
+    points: Annotated[
+        str, typer.Option(metavar="N", help="Method points: masses along each edge, 2 to 9, or auto.")
+    ] = "3",
+    points_in: Annotated[WithinKind, typer.Option(help="Method points: where masses may be.")] = "box",
+    point_ridge: Annotated[
+        float, typer.Option(metavar="X", help="Method points: pull of each single mass, 0 for none.")
+    ] = 1e-3,
     friction: Annotated[FrictionKind, typer.Option(help="Joint terms identified along with the links.")] = "none",
     feet: Annotated[
         list[str] | None, typer.Option(metavar="F,…", help="Frames that may touch; also F:point:RADIUS, F:surface.")
@@ -132,8 +148,10 @@ def identify(
 
     options = Options(
         base=base, equations=equations, method=method, prior=prior,
-        regularisation=regularisation, realisable=ellipsoid, damping=damping, total_mass=total_mass,
-        hard_mass=hard_mass, symmetric=_listed(symmetric), null_space=null_space, friction=friction,
+        regularisation=regularisation, realisable=ellipsoid, total_mass=total_mass, hard_mass=hard_mass,
+        symmetric=_listed(symmetric), null_space=null_space, friction=friction,
+        prior_space=prior_space, prior_width=prior_width, prior_weight=prior_weight,
+        points=_count(points), points_in=points_in, point_ridge=point_ridge,
         links=_listed(links), feet=_listed(feet), lock=_locks(lock), repair_prior=repair_prior, robust=robust,
         filter=Filter(
             _positive("--cutoff", cutoff), _positive("--kinematics-cutoff", kinematics_cutoff), delay=delay
@@ -483,6 +501,11 @@ def _list_topics(path: Path, as_json: bool) -> None:
         print(json.dumps([vars(topic) for topic in found], indent=1, ensure_ascii=False))
         return
     print_table(["topic", "type", "messages", "Hz"], [[t.name, t.type, str(t.count), f"{t.rate:.1f}"] for t in found])
+
+
+def _count(value: str) -> Any:
+    """A whole number where it is one; ``Options`` says what else is allowed."""
+    return int(value) if value.lstrip("-").isdecimal() else value
 
 
 def _positive(name: str, value: Any) -> float | None:

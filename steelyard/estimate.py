@@ -13,6 +13,7 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.certify import Certificate
+from steelyard.compose.cover import Cover
 from steelyard.errors import Finding, SteelyardError
 from steelyard.identifiable import BaseParameter, BodyVerdict, Verdict
 from steelyard.profile import Interval
@@ -142,6 +143,7 @@ class Estimate:
     sensors: Mapping[str, SensorEstimate] = field(default_factory=dict)
     motors: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)  # coupled ones
     ranges: Ranges | None = None  # whatever the prior
+    points: Mapping[str, Cover] = field(default_factory=dict)  # method points: the masses of each free body
 
     def body(self, name: str) -> BodyEstimate:
         """One body by its name."""
@@ -276,6 +278,7 @@ class Estimate:
             "locked": dict(self.locked),
             "loads": [load_json(b) for b in self.loads],
             "scale": vars(self.scale) if self.scale else None,
+            **({"points": {name: c.as_json() for name, c in self.points.items()}} if self.points else {}),
             "notices": list(self.notices),
             **({"ranges": self.ranges.as_json(), "ranges_about": self.ranges.about_json()} if self.ranges else {}),
         }

@@ -23,7 +23,7 @@ from steelyard.noise import Noise
 from steelyard.plan import Options, Plan
 from steelyard.regressor import Block, Columns
 from steelyard.solve.constrained import weighed
-from steelyard.solve.methods import solve
+from steelyard.solve.methods import pull, solve
 
 Array = np.ndarray
 Progress = Callable[[str], None]
@@ -47,6 +47,7 @@ class Fit:
     uncertainty: Uncertainty  # of the free parameters
     seen: Information  # about the free parameters, the others held
     meat: Array  # long-run covariance of its right-hand side
+    pull: Array  # square root of the precision with which the prior pulled the free parameters
     notices: tuple[str, ...] = ()  # what the method has to say
 
 
@@ -61,8 +62,10 @@ def fit(
 ) -> Fit:
     """Fit what a plan asks for; ``earlier`` is information about parameters of the same names."""
     names = plan.columns.names
-    relative = priors.RELATIVE / np.sqrt(options.damping)
-    prior = priors.make(plan.robot, plan.columns, options.prior, relative, options.regularisation)
+    prior = priors.make(
+        plan.robot, plan.columns, options.prior, options.regularisation, width=options.prior_width,
+        weight=options.prior_weight,
+    )  # fmt: skip
     measured: Iterable[Block] = _cached(training)
     blocks, before = measured, _by_name(earlier, plan.columns)
     if options.total_mass is not None and not options.hard_mass:
@@ -97,8 +100,9 @@ def fit(
     meat = long_run_covariance(_reduced(blocks, free, known, theta), model, theta[free], space, options.robust)
     meat = meat + before.R[:, free].T @ before.R[:, free]
     pulled = options.method != "least-squares"
-    unc = uncertainty(space, seen, meat, prior.K[np.ix_(free, free)], pulled=pulled)
-    return Fit(theta, free, proof, prior, info, model, drives, space, unc, seen, meat, said)
+    K = pull(plan, seen, prior, options, free)
+    unc = uncertainty(space, seen, meat, prior.K[np.ix_(free, free)], pulled=pulled, pull=K)
+    return Fit(theta, free, proof, prior, info, model, drives, space, unc, seen, meat, K, said)
 
 
 def _by_name(earlier: Information | None, columns: Columns) -> Information:

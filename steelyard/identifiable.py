@@ -187,11 +187,14 @@ class Uncertainty:
         return "identified" if std < CERTAIN * scale else "partly"
 
 
-def uncertainty(space: Subspace, info: Information, meat: Array, prior_K: Array, *, pulled: bool = True) -> Uncertainty:
+def uncertainty(
+    space: Subspace, info: Information, meat: Array, prior_K: Array, *, pulled: bool = True, pull: Array | None = None
+) -> Uncertainty:
     """Sandwich covariance A⁻¹BA⁻¹, A = RᵀR, B = ``meat`` the long-run covariance of Yᵀe.
 
     ``prior_K`` (n, n) is the square root of the belief's precision. ``pulled``: whether the prior pulled the estimate;
-    where it did not (least squares) it only speaks in the null space.
+    where it did not (least squares) it only speaks in the null space. ``pull`` (n, n): with what precision it pulled,
+    where not with all of it.
     """
     half = space.V / space.values  # (n, r), scaled: A⁺ = half·halfᵀ
     middle = half.T @ (space.scale[:, None] * meat * space.scale) @ half
@@ -203,7 +206,8 @@ def uncertainty(space: Subspace, info: Information, meat: Array, prior_K: Array,
         unseen = space.null @ np.linalg.inv(N.T @ N) @ space.null.T
         return Uncertainty(space, data_root, data_root @ data_root.T + unseen, root @ root.T)
     D = space.scale
-    precision = prior_K.T @ prior_K
+    K = prior_K if pull is None else pull
+    precision = K.T @ K
     H = (info.R.T @ info.R + precision) * np.outer(D, D)
     inverse = np.linalg.pinv(H, rcond=1e-14, hermitian=True)
     posterior = inverse @ ((meat + precision) * np.outer(D, D)) @ inverse * np.outer(D, D)

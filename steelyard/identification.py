@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from steelyard import judge, limits
+from steelyard import prior as priors
+from steelyard.compose.cover import Cover, cover, cover_notices
 from steelyard.errors import Finding, UsageError
 from steelyard.estimate import Estimate
 from steelyard.fit import Progress, fit
@@ -113,6 +115,8 @@ def identify(
     scores = _scores(rows_of, theta[driven], logs_of, holds, len(fit_logs))
     explained = pooled([s for s, drawn in scores if drawn.role == "fit"])
 
+    covers = _covers(plan, found.prior, free, options)
+    notices += cover_notices(covers, options.points_in)
     bodies = [replace(b, interval=edges.get(b.name)) for b in judge.bodies(plan, found.prior, theta, free, unc)]
     masses = judge.weighed_masses(plan) if plan.robot.floating else []
     names = [plan.columns.names[i] for i in free]
@@ -142,6 +146,7 @@ def identify(
         sensors=judge.sensors(plan, found.prior, theta, free, unc),
         motors=judge.motors(plan.columns, theta),
         ranges=bounded,
+        points=covers,
     )
     return Identification(
         estimate, plan.robot, plan.columns, theta, found.information, tuple(drawn for _, drawn in scores)
@@ -175,6 +180,17 @@ def _scores(
             found.append(whole.part(log.source, hold.left).score("fit"))
             found.append(whole.part(hold.name, hold.held).score("validation"))
     return found
+
+
+def _covers(plan: Plan, prior: priors.Prior, free: Array, options: Options) -> dict[str, Cover]:
+    """Of method points: how many masses each free body got, and whether it could be as believed."""
+    if options.method != "points":
+        return {}
+    return {
+        name: cover(plan.robot.body(name), prior.mean[plan.columns.body(name)], options.points, options.points_in)
+        for name in plan.columns.bodies
+        if plan.columns.body(name).start in free
+    }
 
 
 def _without_gains(columns: Columns) -> tuple[Columns, Array]:
@@ -213,6 +229,9 @@ def _provenance(
         "filter": {**vars(filter), "kind": "symmetric Hamming low-pass of three periods, zero phase"},
         "options": {"prior": options.prior, "friction": options.friction, "robust": options.robust,
                     "regularisation": options.regularisation, "hold_out": options.hold_out,
-                    "realisable": options.realisable, "damping": options.damping, "total_mass": options.total_mass,
-                    "hard_mass": options.hard_mass, "symmetric": list(options.symmetric)},
+                    "realisable": options.realisable, "total_mass": options.total_mass,
+                    "hard_mass": options.hard_mass, "symmetric": list(options.symmetric),
+                    "null_space": options.null_space, "prior_space": options.prior_space,
+                    "prior_width": options.prior_width, "prior_weight": options.prior_weight,
+                    "points": options.points, "points_in": options.points_in, "point_ridge": options.point_ridge},
     }  # fmt: skip

@@ -84,9 +84,13 @@ class Information:
         return Information(_triangle(np.column_stack([self.triangle[:, free], z]), len(free) + 1), self.rows, names)
 
     def through(self, P: Array) -> Information:
-        """Information about x where the parameters are P x, P (n, k)."""
+        """Information about x where the parameters are P x, P (n, k); k > n leaves rows of R empty, and adds none."""
         triangle = np.column_stack([self.triangle[:, :-1] @ P, self.triangle[:, -1]])
-        return Information(_triangle(triangle, P.shape[1] + 1), self.rows)
+        k = P.shape[1]
+        if k <= self.n:
+            return Information(_triangle(triangle, k + 1), self.rows)
+        empty = np.zeros((k - self.n, k + 1))
+        return Information(np.vstack([_triangle(triangle[:-1], self.n), empty, triangle[-1:]]), self.rows)
 
     def marginal(self, keep: Array) -> Information:
         """Information about the parameters ``keep`` alone, the others left free to fit.
@@ -113,7 +117,8 @@ class Information:
     def solve(self, rtol: float = 1e-13) -> Array:
         """Least-squares θ; of all minimisers the one of least norm with columns scaled to one length."""
         R, scale = _equilibrated(self.R)
-        return np.asarray(np.linalg.lstsq(R, self.z, rcond=rtol)[0] / scale)
+        said = np.any(R != 0, axis=1)
+        return np.asarray(np.linalg.lstsq(R[said], self.z[said], rcond=rtol)[0] / scale)
 
     def save(self, path: Path) -> None:
         """Write an ``.npz`` that ``load`` reads back; no pickle."""
@@ -138,4 +143,4 @@ def _equilibrated(R: Array) -> tuple[Array, Array]:
 def _triangle(A: Array, size: int) -> Array:
     R = np.asarray(np.linalg.qr(A, mode="r"))
     R *= np.where(np.diag(R) < 0, -1.0, 1.0)[:, None]  # canonical signs
-    return np.vstack([R, np.zeros((max(size - len(R), 0), size))])
+    return np.vstack([R, np.zeros((max(size - len(R), 0), R.shape[1]))])

@@ -48,10 +48,10 @@ def about(bounded: Ranges | None, options: Options) -> list[str]:
 
 def intervals(plan: Plan, options: Options, found: Fit) -> dict[str, Interval]:
     """Of bodies at the edge of what can exist, where a prior pulled within the cone."""
-    if options.method in ("least-squares", "linear", "mata") or options.regularisation != "quadratic":
+    if options.method not in ("lmi", "nonlinear") or options.regularisation == "entropic" or options.realisable:
         return {}
     prior, free, theta, seen = found.prior, found.free, found.theta, found.seen
-    K = prior.K[np.ix_(free, free)]
+    K = found.pull
     total = seen + Information(Information.of(K, K @ prior.mean[free]).triangle, 0, seen.names)
     allowed = _allowed(plan, prior, free)
     bodies = [(b, 10 * k) for k, b in enumerate(allowed.bodies)]

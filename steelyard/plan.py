@@ -12,6 +12,7 @@ import numpy as np
 
 from steelyard import check
 from steelyard import prior as priors
+from steelyard.compose.points import COARSEST, FINEST, GRID, RIDGE, Count, Within
 from steelyard.contact import Foot, foot
 from steelyard.errors import Finding, LogError, UsageError
 from steelyard.gains import needs_gain
@@ -26,7 +27,7 @@ from steelyard.robot import Base, Robot, build, find_welds
 from steelyard.samples import Filter
 from steelyard.weight import weight_findings
 
-Method = Literal["lmi", "least-squares", "linear", "mata", "nonlinear", "constrained"]
+Method = Literal["lmi", "points", "nonlinear", "constrained", "mata", "linear", "least-squares"]
 Friction = Literal["none", "viscous", "coulomb", "all"]
 
 
@@ -40,11 +41,16 @@ class Options:
     prior: priors.Kind = "cad"
     regularisation: priors.Regularisation = "quadratic"
     realisable: bool = False  # all mass inside an ellipsoid around each body's box
-    damping: float = 1.0  # Jovic's α: how much more the prior weighs than it would
     total_mass: float | None = None  # kg, of all moving bodies, weighed
     hard_mass: bool = False  # the total mass holds exactly
     symmetric: tuple[str, ...] = ()  # LEFT=RIGHT pairs of bodies, or "auto"
-    null_space: Literal["structure", "data"] = "structure"  # where least-squares takes Z from
+    null_space: Literal["structure", "data"] = "structure"  # where least-squares, and prior_space "null", take Z from
+    prior_space: Literal["all", "null"] = "all"  # null: the prior pulls only where Z sees nothing (Ayusawa 24, 25)
+    prior_width: priors.Width = "inertia"  # box: as far off as a mass in the body's box can be (Ayusawa 17–28)
+    prior_weight: float = 1.0  # of the bodies' prior: λ_φ (Ayusawa 24), α (Jovic 4)
+    points: Count = GRID  # method points: masses along each edge, or "auto"
+    points_in: Within = "box"  # where they may be
+    point_ridge: float = RIDGE  # λ_ρ (Ayusawa 24): pull of every single mass
     friction: Friction = "none"
     links: tuple[str, ...] = ()  # free bodies; () means all
     feet: tuple[str, ...] = ()
@@ -62,8 +68,8 @@ class Options:
     def __post_init__(self) -> None:
         hints = get_type_hints(Options)
         findings = []
-        for name in ("base", "equations", "method", "prior", "regularisation", "null_space", "friction",
-                     "ranges"):  # fmt: skip
+        choices = ("base", "equations", "method", "prior", "regularisation", "null_space", "friction", "ranges")
+        for name in (*choices, "prior_space", "prior_width", "points_in"):
             allowed, value = get_args(hints[name]), getattr(self, name)
             if value not in allowed:
                 findings.append(Finding(f"{name} {value!r}", "is not known", f"Choose from: {', '.join(allowed)}"))
@@ -77,6 +83,7 @@ class Options:
                 Finding(f"hold_out {self.hold_out}", "is no length of a block", "Give seconds, more than 0")
             )
         findings += self._misfits()
+        findings += self._about_points()
         if self.feet and self.equations not in ("auto", "contact-free"):
             what = f"are projected out of contact-free rows only, not of {self.equations} rows"
             findings.append(
@@ -98,13 +105,10 @@ class Options:
             yield Finding("ellipsoid", f"is for method lmi, not {self.method}", "Drop it, or use --method lmi")
         if self.prior == "none" and self.method == "constrained":
             what = "leaves method constrained without the damping that makes its answer one"
-            yield Finding("prior 'none'", what, "Use --prior cad, with a small --damping")
-        if not 0 < self.damping < math.inf:
-            yield Finding(f"damping {self.damping}", "is no weight of the prior", "Give a number greater than 0")
+            yield Finding("prior 'none'", what, "Use --prior cad, with a small --prior-weight")
         if self.total_mass is not None and not 0 < self.total_mass < math.inf:
             yield Finding(f"total_mass {self.total_mass}", "is no mass", "Give kg, more than 0")
         given = {
-            "damping": self.damping != 1.0,
             "total_mass": self.total_mass is not None,
             "hard_mass": self.hard_mass,
             "symmetric": bool(self.symmetric),
@@ -113,6 +117,21 @@ class Options:
             if is_given and self.method != "constrained":
                 fix = "Drop it, or use --method constrained"
                 yield Finding(name, f"is for method constrained, not {self.method}", fix)
+
+    def _about_points(self) -> Iterator[Finding]:
+        n, edge = self.points, f"from {COARSEST} to {FINEST} along each edge"
+        if n != "auto" and not (isinstance(n, int) and COARSEST <= n <= FINEST):
+            yield Finding(f"points {n!r}", "is no grid of masses", f"Give a number {edge}, or auto")
+        for name in ("point_ridge", "prior_weight"):
+            value = getattr(self, name)
+            if not 0 <= value < math.inf or (name == "prior_weight" and value == 0):
+                least = "0 or more" if name == "point_ridge" else "more than 0; --prior none drops the prior"
+                yield Finding(f"{name} {value}", "is no weight", f"Give {least}")
+        if self.method == "points" and self.load is not None:
+            what = "asks where the mass may be, and nothing says so about a load"
+            yield Finding("method 'points'", what, "Use lmi to weigh a load")
+        if self.regularisation == "entropic" and self.prior_space == "null":
+            yield Finding("prior_space 'null'", "has no entropic regularisation", "Use regularisation quadratic")
 
 
 @dataclass(frozen=True)

@@ -87,3 +87,68 @@ def test_box_and_inertia_are_inverse_for_a_uniform_box():
     parameters = geometry.box_inertia(2.5, box)
     assert inertia.is_consistent(parameters, 0.5)
     np.testing.assert_allclose(geometry.inertia_box(parameters), box, atol=1e-12)
+
+
+SHAPES = """<mujoco><worldbody><body name="part" pos="0 0 1"><freejoint/>{}</body></worldbody></mujoco>"""
+
+
+def outline_of(tmp_path, geoms):
+    pytest.importorskip("mujoco")
+    (tmp_path / "part.xml").write_text(SHAPES.format(geoms))
+    return geometry.outline(Robot.load(tmp_path / "part.xml", base="floating").bodies[0].parts)
+
+
+@pytest.mark.parametrize(
+    ("geom", "volume", "share"),
+    [
+        ('<geom type="box" size=".2 .1 .05" pos=".3 0 0" mass="5"/>', 8 * 0.2 * 0.1 * 0.05, 1e-9),
+        ('<geom type="sphere" size=".1" mass="5"/>', 4 / 3 * np.pi * 0.1**3, 0.1),
+        ('<geom type="ellipsoid" size=".1 .2 .3" mass="5"/>', 4 / 3 * np.pi * 0.1 * 0.2 * 0.3, 0.1),
+        ('<geom type="cylinder" size=".1 .2" mass="5"/>', np.pi * 0.1**2 * 0.4, 0.03),
+        ('<geom type="capsule" size=".1 .2" mass="5"/>', np.pi * 0.1**2 * 0.4 + 4 / 3 * np.pi * 0.1**3, 0.06),
+    ],
+)
+def test_the_hull_of_a_shape_lies_in_it_and_nearly_fills_it(tmp_path, geom, volume, share):
+    from scipy.spatial import ConvexHull
+
+    found = ConvexHull(outline_of(tmp_path, geom)).volume
+    assert (1 - share) * volume <= found * (1 + 1e-9)
+    assert found <= volume * (1 + 1e-9)
+
+
+def test_the_hull_of_several_shapes_reaches_as_far_as_their_box(tmp_path):
+    vertices = outline_of(tmp_path, CAPSULE + BALL)
+    np.testing.assert_allclose(vertices.min(axis=0), [-0.025, -0.025, -0.245], atol=1e-9)
+    np.testing.assert_allclose(vertices.max(axis=0), [0.025, 0.025, 0.015], atol=1e-9)
+
+
+def test_a_mesh_is_the_hull_of_its_vertices_and_a_flat_one_has_none(part):
+    flat = part(stl([[0, 0, 0], [1, 0, 0.5], [0, 2, 0]]))
+    assert geometry.outline(flat.parts) is None
+    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
+    faces = [corners[list(f)] for f in ((0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3))]
+    content = b"\0" * 80 + struct.pack("<I", 4)
+    content += b"".join(struct.pack("<12f", 0, 0, 1, *np.ravel(f)) + b"\0\0" for f in faces)
+    solid = part(content, "tetrahedron.stl")
+    found = geometry.outline(solid.parts)
+    np.testing.assert_allclose(found[np.lexsort(found.T)], corners[np.lexsort(corners.T)], atol=1e-6)
+
+
+def test_broken_meshes_have_no_hull(part):
+    assert geometry.outline(part(b"not a mesh at all", "broken.stl").parts) is None
+
+
+def test_an_evenly_filled_hull_has_the_moments_of_samples_in_it():
+    """Box: closed form. Any hull: points drawn evenly from it."""
+    from scipy.spatial import Delaunay
+
+    lower, upper = np.array([-0.1, 0.0, 0.2]), np.array([0.3, 0.1, 0.5])
+    corners = lower + (upper - lower) * (geometry._CORNERS + 1) / 2
+    np.testing.assert_allclose(geometry.solid(corners), geometry.box_inertia(1.0, (lower, upper)), atol=1e-15)
+
+    rng = np.random.default_rng(0)
+    vertices = geometry.hull_vertices(rng.normal(size=(20, 3)))
+    drawn = rng.uniform(vertices.min(axis=0), vertices.max(axis=0), (400_000, 3))
+    drawn = drawn[Delaunay(vertices).find_simplex(drawn) >= 0]
+    ones = np.column_stack([drawn, np.ones(len(drawn))])
+    np.testing.assert_allclose(inertia.pseudo(geometry.solid(vertices)), ones.T @ ones / len(drawn), atol=0.01)

@@ -128,6 +128,58 @@ def test_no_feasible_point_nearby_is_better(case):
     assert tried > 20
 
 
+def masses(seed, unknowns, rows=10, noise=0.3):
+    """More masses than anything is known about: only ``rows`` combinations of them are seen."""
+    rng = np.random.default_rng(seed)
+    P = rng.normal(size=(rows, unknowns))
+    P[0] = 1.0  # one of them is the sum of all, so no mass can grow without being noticed
+    known = Information.of(rng.normal(size=(3 * rows, rows)), noise * rng.normal(size=3 * rows) + 1.0)
+    lower = {k: 0.01 * (k % 3) for k in range(unknowns)}
+    return Problem(known.through(P), np.ones(unknowns), np.ones(unknowns), (), lower)
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 10_000), st.integers(11, 40))
+def test_more_unknowns_than_rows_are_solved_alike_by_both_backends(seed, unknowns):
+    p = masses(seed, unknowns)
+    assert p.root.shape == (10, unknowns)
+    one, other = conic.solve(p), newton.solve(p)
+    assert certify(p, one).holds, certify(p, one)
+    proof = certify(p, other)  # along flat directions a barrier leaves a little slope, worth nothing
+    assert max(1e3 * proof.gap, proof.kkt) < 1e-3
+    assert proof.least_eigenvalue >= 0
+    assert p.objective(one.theta) == pytest.approx(p.objective(other.theta), rel=1e-5, abs=1e-9)
+    assert min(one.theta[k] - b for k, b in p.lower.items()) > -1e-9
+
+
+def test_where_nothing_is_known_everything_that_is_allowed_is_right():
+    p = Problem(Information.none(2), np.ones(2), np.ones(2), (), {0: 0.5})
+    assert certify(p, Solution(p.start, (), {0: 0.0}, "test", "solved")).holds
+    assert not certify(p, Solution(0 * p.start, (), {0: 0.0}, "test", "solved")).holds
+    assert conic.solve(p).theta[0] >= 0.5
+    assert p.root.shape == (0, 2)
+    assert p.null.shape == (2, 2)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10_000), st.integers(1, 12), st.integers(0, 3))
+def test_seen_and_unseen_directions_make_up_all_unknowns(seed, unknowns, lost):
+    """W and N reach every θ: θ = W Rθ + N v; R N = 0; with rank to spare or not."""
+    rng = np.random.default_rng(seed)
+    rows = max(unknowns - lost, 1)
+    p = Problem(
+        Information.of(rng.normal(size=(rows, unknowns)), rng.normal(size=rows)), np.ones(unknowns), np.ones(unknowns)
+    )
+    W, N, R = p.inverse, p.null, p.root
+    assert N.shape[1] == unknowns - rows
+    np.testing.assert_allclose(R @ N, 0, atol=1e-9 * np.abs(R).max() * max(np.abs(N).max(initial=0), 1))
+    np.testing.assert_allclose(p.seen @ N, 0, atol=1e-9)
+    theta = rng.normal(size=unknowns)
+    left = theta - W @ (R @ theta)
+    v = np.linalg.lstsq(N, left)[0] if N.size else np.zeros(0)
+    np.testing.assert_allclose(N @ v, left, atol=1e-7)
+
+
 def test_without_constraints_the_answer_is_least_squares():
     p = replace(CASES["interior"], cones=(), lower={})
     expected = p.information.solve()

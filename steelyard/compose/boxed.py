@@ -31,9 +31,9 @@ def composition(body: Body, scale: Array) -> Composition:
     lower[0] = mass_floor(body)
     cuts = np.stack([cut(body, v) for v in DIRECTIONS])
     if body.carrier is not None:
-        return Composition(np.eye(10), body.parameters, scale, (), lower, rows=cuts)
+        return Composition(np.eye(10), body.parameters, scale, (), lower, rows=cuts, consistent=False)
     start = geometry.box_inertia(body.parameters[0], body.room)
-    return Composition(np.eye(10), start, scale, (), lower, rows=np.vstack([centred(body), cuts]))
+    return Composition(np.eye(10), start, scale, (), lower, rows=np.vstack([centred(body), cuts]), consistent=False)
 
 
 def centred(body: Body) -> Array:

@@ -22,8 +22,10 @@ class Composition:
     scale: Array  # (k,) natural size of each x
     cones: tuple[Array, ...] = ()  # each (k, p, p), symmetric
     lower: Array = field(default_factory=lambda: np.zeros(0))  # (k,), −inf where there is none; () means nowhere
-    ridge: Array = field(default_factory=lambda: np.zeros(0))  # (k,) weights of ‖ridge ∘ x‖²/2; () means none
+    ridge: Array = field(default_factory=lambda: np.zeros(0))  # (k,) of ‖ridge ∘ (x − reference)‖²/2; () means none
+    reference: Array = field(default_factory=lambda: np.zeros(0))  # (k,) where the ridge pulls to; () means zero
     rows: Array = field(default_factory=lambda: np.zeros((0, 0)))  # (r, k)
+    consistent: bool = True  # whether every member is a body that can exist; ``tests/compose/battery.py`` checks
 
     @property
     def size(self) -> int:
@@ -56,6 +58,11 @@ class Assembly:
     def ridge(self) -> Array:
         """(k,), zero where there is none."""
         return np.concatenate([p.ridge if p.ridge.size else np.zeros(p.size) for p in self.parts])
+
+    @property
+    def reference(self) -> Array:
+        """(k,) where the ridge pulls to."""
+        return np.concatenate([p.reference if p.reference.size else np.zeros(p.size) for p in self.parts])
 
     @property
     def offsets(self) -> Sequence[int]:

@@ -15,4 +15,4 @@ def composition(body: Body, scale: Array) -> Composition:
     """Ten free parameters, the mass bounded from below."""
     lower = np.full(10, -np.inf)
     lower[0] = mass_floor(body)
-    return Composition(np.eye(10), body.parameters, scale, (), lower)
+    return Composition(np.eye(10), body.parameters, scale, (), lower, consistent=False)

@@ -32,4 +32,4 @@ def composition(body: Body, scale: Array) -> Composition:
     D = np.array([1 / body.size] * 3 + [1.0] * 3) / np.sqrt(body.parameters[0])
     lower = np.full(10, -np.inf)
     lower[0] = mass_floor(body)
-    return Composition(np.eye(10), body.parameters, scale, (F * np.outer(D, D),), lower)
+    return Composition(np.eye(10), body.parameters, scale, (F * np.outer(D, D),), lower, consistent=False)

@@ -1,7 +1,9 @@
 """Clarabel, called directly: an interior-point method on the semidefinite cones.
 
 The problem is posed in coordinates x = R(θ − centre), where the objective is ½‖x‖² (``Problem.inverse``), and in units
-of ‖x‖ at the answer. That is known only afterwards: so it is solved again where the first guess was far off.
+of ‖x‖ at the answer. That is known only afterwards: so it is solved again where the first guess was far off. Where
+there are more unknowns than rows, x does not tell θ; then both are variables, tied by E(θ − centre) = E W x
+(``Problem.seen``), and a thousand masses cost little more than a hundred.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ def solve(problem: Problem, tolerance: float = 1e-10) -> Solution:
     best, before = problem.start, np.inf
     floor = 1e-6 * np.sqrt(problem.information.cost(problem.centre)) + 1e-12
     for _ in range(4):
-        size = max(float(np.linalg.norm(problem.information.R @ (best - problem.centre))), floor)
+        size = max(float(np.linalg.norm(problem.root @ (best - problem.centre))), floor)
         if size > 0.03 * before:
             break
         solution = _solve(problem, size, tolerance)
@@ -31,14 +33,24 @@ def solve(problem: Problem, tolerance: float = 1e-10) -> Solution:
 
 
 def _solve(problem: Problem, size: float, tolerance: float) -> Solution:
-    """θ = centre + size·W u, minimise ½‖u‖² + entropies/size²."""
+    """θ = centre + W v with v = u, or v = (y, u) and W = [scale 0]; minimise ½‖u‖² + entropies/size²."""
     import clarabel
 
-    n, W = len(problem.centre), size * problem.inverse
-    total = n + 14 * len(problem.entropies)  # u; for each entropy four logarithms and ten entries of Z
+    W: Any = size * problem.inverse
     rows: list[Any] = []
     rhs: list[Array] = []
     cones: list[Any] = []
+    m, first = W.shape[1], len(problem.scale) if problem.null.shape[1] else 0
+    n = first + m
+    total = n + 14 * len(problem.entropies)  # v; for each entropy four logarithms and ten entries of Z
+    tied = 0
+    if first:
+        E = problem.seen
+        rows.append(_padded(np.hstack([E * problem.scale, -E @ W]), total))
+        tied = len(E)
+        rhs.append(np.zeros(tied))
+        cones.append(clarabel.ZeroConeT(tied))
+        W = sparse.csr_matrix(sparse.hstack([sparse.diags(problem.scale), sparse.csr_matrix((first, m))]))
     if problem.lower:
         index = np.array(list(problem.lower))
         rows.append(_padded(-W[index], total))
@@ -66,11 +78,11 @@ def _solve(problem: Problem, size: float, tolerance: float) -> Solution:
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
     settings.tol_ktratio = 1e-9
     settings.max_iter = 200
-    P = sparse.diags(np.append(np.ones(n), np.zeros(total - n))).tocsc()
+    P = sparse.diags(np.concatenate([np.zeros(first), np.ones(m), np.zeros(total - n)])).tocsc()
     A = sparse.vstack(rows).tocsc() if rows else sparse.csc_matrix((0, total))
     answer = clarabel.DefaultSolver(P, q, A, np.concatenate(rhs) if rhs else np.zeros(0), cones, settings).solve()
 
-    theta, dual = problem.centre + W @ np.array(answer.x)[:n], np.array(answer.z) * size**2
+    theta, dual = problem.centre + W @ np.array(answer.x)[:n], np.array(answer.z)[tied:] * size**2
     count = len(problem.lower)
     bound_duals = {i: max(float(m), 0.0) for i, m in zip(problem.lower, dual[:count], strict=True)}
     linear_duals, at = np.zeros(len(linear)), count
@@ -91,13 +103,16 @@ def _solve(problem: Problem, size: float, tolerance: float) -> Solution:
 def _on(problem: Problem, theta: Array) -> Array:
     """The nearest point, in the objective's own metric, where the equalities hold to the last digit."""
     equal = problem.linear.equal
-    E = problem.linear.A[equal] @ problem.inverse
-    return np.asarray(theta - problem.inverse @ np.linalg.lstsq(E, problem.linear.slack(theta)[equal], rcond=None)[0])
+    W = np.hstack([problem.inverse, problem.null])
+    E = problem.linear.A[equal] @ W
+    return np.asarray(theta - W @ np.linalg.lstsq(E, problem.linear.slack(theta)[equal], rcond=None)[0])
 
 
-def _padded(block: Array, total: int) -> Any:
+def _padded(block: Any, total: int) -> Any:
     """Columns for u, none for what follows."""
-    return sparse.hstack([sparse.csc_matrix(block), sparse.csc_matrix((len(block), total - block.shape[1]))]).tocsc()
+    return sparse.hstack(
+        [sparse.csc_matrix(block), sparse.csc_matrix((block.shape[0], total - block.shape[1]))]
+    ).tocsc()
 
 
 def _svec(M: Array) -> Array:

@@ -12,8 +12,9 @@ import numpy as np
 from steelyard import inertia
 from steelyard import prior as priors
 from steelyard.certify import Certificate, certify
-from steelyard.compose import COMPOSITIONS, realisable
-from steelyard.compose.composition import Assembly, bounded
+from steelyard.compose import COMPOSITIONS, points, realisable
+from steelyard.compose.composition import Assembly, Composition, bounded
+from steelyard.errors import Finding, UsageError
 from steelyard.identifiable import Subspace, structural
 from steelyard.information import Information
 from steelyard.plan import Options, Plan
@@ -25,6 +26,7 @@ from steelyard.solve.problem import Entropy, Linear, Problem, Solution
 Array = np.ndarray
 
 SIGNED = ("offset", "gain")  # joint terms that may be negative
+MOST = 2500  # unknowns of all bodies
 
 
 class Answer(NamedTuple):
@@ -59,12 +61,13 @@ def solve(plan: Plan, info: Information, prior: priors.Prior, options: Options, 
         theta[free] = least_squares(data, before, basis)
         return Answer(theta, _certify_least_squares(data, before, theta[free], basis), free)
 
+    belief = replace(prior.about(free), K=pull(plan, data, prior, options, free))
     extra, notices = Linear(), tuple[str, ...]()
     if options.method == "constrained":
         data, extra, notices = constrained.asked(plan, data, known, free, theta, options)
     bodies = [robot.body(b) for b in columns.bodies if b in chosen]
     positive = [term not in SIGNED for _, term in columns.joint_terms] + [False] * len(columns.offsets)
-    found = solve_bodies(data, bodies, prior.about(free), options, np.array(positive, bool), extra, save)
+    found = solve_bodies(data, bodies, belief, options, np.array(positive, bool), extra, save)
     theta[free] = found.theta
     return found._replace(theta=theta, free=free, notices=notices + found.notices)
 
@@ -82,8 +85,8 @@ def solve_bodies(
 
     ``extra`` are rows about all of them, for compositions whose unknowns are the ten parameters themselves.
     """
-    make = COMPOSITIONS[options.method]
-    parts = [make(b, prior.scale[10 * k : 10 * k + 10]) for k, b in enumerate(bodies)]
+    parts = [_composition(b, prior.about(np.arange(10 * k, 10 * k + 10)), options) for k, b in enumerate(bodies)]
+    _refuse_too_many(parts)
     if options.realisable:
         parts = [p if b.carrier else realisable.inside(p, b) for p, b in zip(parts, bodies, strict=True)]
     rest = slice(10 * len(bodies), data.n)
@@ -101,7 +104,8 @@ def solve_bodies(
     total = data + Information(Information.of(K, K @ prior.mean).triangle, 0, data.names)
     posed = total.through(assembly.map)
     if np.any(assembly.ridge):
-        posed = posed + replace(Information.of(np.diag(assembly.ridge), np.zeros(posed.n)), rows=0)
+        weight = assembly.ridge
+        posed = posed + replace(Information.of(np.diag(weight), weight * assembly.reference), rows=0)
     rows = assembly.rows + (extra or Linear())
     problem = Problem(posed, assembly.scale, assembly.start, assembly.cones, assembly.lower, tuple(entropies), rows)
     if options.method == "constrained":
@@ -118,6 +122,37 @@ def _outside(bodies: Sequence[Body], options: Options) -> tuple[str, ...]:
         return ()
     out = [b.name for b in bodies if b.carrier is None and realisable.row(b) @ b.parameters < 0]
     return (f"as described, the mass of {', '.join(out)} reaches out of the ellipsoid around its box",) if out else ()
+
+
+def pull(plan: Plan, data: Information, prior: priors.Prior, options: Options, free: Array) -> Array:
+    """(n, n) square root of the precision with which the prior pulls the free parameters; ``data`` is about them."""
+    K: Array = prior.K[np.ix_(free, free)].copy()
+    scale = prior.scale[free]
+    if options.prior_space == "all":
+        return K
+    if options.null_space == "structure":
+        possible = structural(plan.robot, plan.columns, plan.equations, prior.scale, plan.feet)
+        space = Subspace.of(possible.R[:, free], scale)
+    else:
+        space = Subspace.of(data.R, scale)
+        strong = space.values * priors.RELATIVE > 1.0
+        space = Subspace(scale, space.values[strong], space.V[:, strong], space.R)
+    return priors.unseen(K, space.null)
+
+
+def _composition(body: Body, prior: priors.Prior, options: Options) -> Composition:
+    """What a body may be; ``prior`` is about it alone."""
+    if options.method != "points":
+        return COMPOSITIONS[options.method](body, prior.scale)
+    return points.composition(
+        body, prior.scale, count=options.points, within=options.points_in, ridge=options.point_ridge, prior=prior.mean
+    )
+
+
+def _refuse_too_many(parts: list[Composition]) -> None:
+    if (count := sum(p.size for p in parts)) > MOST:
+        what = f"come to {count} masses, more than {MOST}, and take too long to weigh"
+        raise UsageError(Finding("points", what, "Ask for fewer, or free fewer --links"))
 
 
 def _certify_least_squares(data: Information, reference: Array, theta: Array, basis: Array) -> Certificate:

@@ -2,10 +2,10 @@
 
     minimise  f(θ) − μ Σ log det Mᵦ(θ) − μ Σ log(θᵢ − lowerᵢ) − μ Σ log(Aθ − b)ⱼ,    μ → 0,
 
-in coordinates x where f is ½‖x‖² (``Problem.inverse``), so that the Hessian is never worse than the barrier's. At each
-centre μ Mᵦ⁻¹ are dual feasible multipliers, and the duality gap is known: μ × (order of all cones). Where Aθ = b is
-asked for, x is confined to the solutions: x = x₀ + N u with x₀ the shortest and N orthonormal, and f is ½‖u‖² but for a
-constant.
+in coordinates x where f is ½‖x‖² (``Problem.inverse``; and ``Problem.null``, where f is flat), so that the Hessian is
+never worse than the barrier's. At each centre μ Mᵦ⁻¹ are dual feasible multipliers, and the duality gap is known:
+μ × (order of all cones). Where Aθ = b is asked for, x is confined to the solutions: x = x₀ + N u with x₀ the shortest
+and N orthonormal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def solve(problem: Problem, tolerance: float = 1e-7) -> Solution:
     """Follow the central path until the gap is below ``tolerance`` × objective."""
     path = _Path(problem)
     order = sum(c.F.shape[1] for c in problem.cones) + len(path.b)
-    x = path.N.T @ (problem.information.R @ (_interior(problem) - problem.centre))
+    x = path.coordinates(_interior(problem))
     if not np.isfinite(path.value(x, 1.0)):
         raise ArithmeticError("the start is not strictly inside")
     first = problem.objective(path.theta(x))
@@ -68,7 +68,7 @@ def _linear_duals(
         pull[i] -= m
     for e in problem.entropies:
         pull[e.at : e.at + 10] += e.gradient(theta)
-    x = problem.information.R @ (theta - problem.centre)
+    x = problem.root @ (theta - problem.centre)
     E = rows.A[equal] @ problem.inverse
     nu[equal] = np.linalg.lstsq(E.T, x + problem.inverse.T @ pull, rcond=None)[0]
     return nu
@@ -79,16 +79,24 @@ class _Path:
 
     def __init__(self, problem: Problem):
         self.problem, rows, n = problem, problem.linear, len(problem.centre)
-        self.centre, self.W, self.N = problem.centre, problem.inverse, np.eye(n)
+        self.whole = np.hstack([problem.inverse, problem.null])
+        self.origin, self.N, self.felt = np.zeros(self.whole.shape[1]), np.eye(self.whole.shape[1]), len(problem.root)
         if np.any(rows.equal):
-            E = rows.A[rows.equal] @ self.W
-            x0 = np.linalg.lstsq(E, -rows.slack(self.centre)[rows.equal], rcond=None)[0]
+            E = rows.A[rows.equal] @ self.whole
+            self.origin = np.linalg.lstsq(E, -rows.slack(problem.centre)[rows.equal], rcond=None)[0]
             self.N = null_space(E)
-            self.centre, self.W = self.centre + self.W @ x0, self.W @ self.N
+        self.centre, self.W = problem.centre + self.whole @ self.origin, self.whole @ self.N
+        self.feel = self.N[: self.felt]  # the quadratic part is ½‖origin + feel u‖²
+        self.bend = self.feel.T @ self.feel
         one = np.eye(n)[list(problem.lower)]
         self.A = np.vstack([one, rows.A[~rows.equal]]) if len(rows) else one
         self.b = np.append(np.array(list(problem.lower.values()), float), rows.b[~rows.equal])
         self.rows = self.A @ self.W
+
+    def coordinates(self, theta: Array) -> Array:
+        moved = theta - self.problem.centre
+        along = np.linalg.lstsq(self.problem.null, moved - self.problem.inverse @ (self.problem.root @ moved))[0]
+        return np.asarray(self.N.T @ (np.concatenate([self.problem.root @ moved, along]) - self.origin))
 
     def theta(self, x: Array) -> Array:
         return np.asarray(self.centre + self.W @ x)
@@ -98,7 +106,8 @@ class _Path:
         slack = self.A @ theta - self.b
         if np.any(slack <= 0):
             return float("inf")
-        value = 0.5 * float(x @ x) - mu * float(np.sum(np.log(slack)))
+        at = self.origin[: self.felt] + self.feel @ x
+        value = 0.5 * float(at @ at) - mu * float(np.sum(np.log(slack)))
         for cone in self.problem.cones:
             try:
                 L = np.linalg.cholesky(cone.value(theta))
@@ -108,8 +117,8 @@ class _Path:
         return value + sum(e.value(theta) for e in self.problem.entropies)
 
     def newton_step(self, x: Array, mu: float) -> tuple[Array, float]:
-        theta, n = self.theta(x), len(x)
-        g, H = x.copy(), np.eye(n)
+        theta = self.theta(x)
+        g, H = self.feel.T @ (self.origin[: self.felt] + self.feel @ x), self.bend.copy()
         for e in self.problem.entropies:
             rows = self.W[e.at : e.at + 10]
             g += e.gradient(theta) @ rows

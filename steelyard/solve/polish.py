@@ -3,7 +3,8 @@
 Where prior and data are both weak an interior-point method stops a hair's breadth outside, or with multipliers whose
 last digits are rounding. What is violated is then a handful of linear rows (bounds, rows, vᵀM(θ)w for the eigenvectors
 v, w of a cone's eigenvalues that are negative or next to zero): the nearest point in natural units where they hold is
-one small least-squares problem away. And Z may become Z + B Y Bᵀ with BBᵀ ≈ Z and the smallest Y for which M*(Z) is the slope.
+one small least-squares problem away. And Z may become Z + B Y Bᵀ with BBᵀ ≈ Z and the smallest Y for which
+M*(Z) is the slope.
 """
 
 from __future__ import annotations
@@ -57,9 +58,9 @@ def _violated(problem: Problem, theta: Array) -> tuple[Array, Array]:
         w, V = np.linalg.eigh(cone.value(theta))
         if w[0] >= 0:
             continue
-        low = np.flatnonzero(w < NEAR)
-        for i in low:
-            for j in low[low <= i]:
+        count = int(np.sum(w < NEAR))
+        for i in range(count):
+            for j in range(i + 1):
                 row = np.zeros(n)
                 row[cone.at : cone.at + len(cone.F)] = V[:, i] @ cone.F @ V[:, j]
                 rows.append(row)

@@ -21,6 +21,8 @@ from steelyard.information import Information
 
 Array = np.ndarray
 
+SINGULAR = 1e-12  # least pivot of a regular factor, of its largest
+
 
 @dataclass(frozen=True)
 class Cone:
@@ -132,28 +134,51 @@ class Problem:
     @cached_property
     def centre(self) -> Array:
         """(n,) the minimum without constraints or entropies."""
-        if self._regular:
+        if _regular(self.information.R):
             return np.asarray(solve_triangular(self.information.R, self.information.z))
         return self.information.solve()
 
     @cached_property
-    def _regular(self) -> bool:
-        diagonal = np.abs(np.diag(self.information.R))
-        return bool(diagonal.min() > 1e-12 * diagonal.max())
+    def root(self) -> Array:
+        """(m, n) R without its empty rows: fewer than n where there are more unknowns than anything is known about."""
+        R = self.information.R
+        return R[np.any(R != 0, axis=1)]
 
-    @cached_property
+    @property
     def inverse(self) -> Array:
-        """(n, n) W = R⁻¹, the pseudo-inverse where R is singular.
+        """(n, m) W = R⁻¹, a generalised inverse where R is singular.
 
         In coordinates x = R(θ − centre), θ = centre + W x, the quadratic part is ½‖x‖² and a constant, however much
-        better some directions are known than others: all backends and the certificate work there.
+        better some directions are known than others: all backends and the certificate work there. Where R is singular
+        backends move along ``null`` too.
         """
-        R = self.information.R
-        if self._regular:
-            return np.asarray(solve_triangular(R, np.eye(len(R))))
-        scale = np.linalg.norm(R, axis=0)
-        scale[scale == 0] = 1.0
-        return np.asarray(np.linalg.pinv(R / scale, rcond=1e-13) / scale[:, None])
+        return self._split[0]
+
+    @property
+    def null(self) -> Array:
+        """(n, d) N with R N = 0: what more unknowns than rows leave open; no columns where R is regular."""
+        return self._split[1]
+
+    @property
+    def seen(self) -> Array:
+        """(n − d, n) E with E N = 0: as many combinations of the unknowns as there are independent rows."""
+        return self._split[2]
+
+    @cached_property
+    def _split(self) -> tuple[Array, Array, Array]:
+        R, (m, n) = self.root, self.root.shape
+        D = np.linalg.norm(R, axis=0)
+        D = 1 / np.where(D > 0, D, 1.0)
+        if m == n and _regular(R * D):
+            E, W, N = np.eye(n), solve_triangular(R * D, np.eye(n)), np.zeros((n, 0))
+        elif _regular((factor := np.linalg.qr((R * D).T, mode="complete"))[1][:m]):
+            Q, T = factor
+            E, W, N = Q[:, :m].T, Q[:, :m] @ solve_triangular(T[:m], np.eye(m), trans="T"), Q[:, m:]
+        else:
+            U, s, Vt = np.linalg.svd(R * D)
+            rank = int(np.sum(s > 1e-13 * s[0])) if s.size else 0
+            E, W, N = Vt[:rank], (Vt[:rank].T / s[:rank]) @ U[:, :rank].T, Vt[rank:].T
+        return np.asarray(D[:, None] * W), np.asarray(D[:, None] * N), np.asarray(E / D)
 
     def objective(self, theta: Array) -> float:
         """What is minimised."""
@@ -205,3 +230,9 @@ class Solution:
     backend: str
     status: str
     linear_duals: Array = field(default_factory=lambda: np.zeros(0))  # (r,), ≥ 0 but where rows are equal
+
+
+def _regular(triangle: Array) -> bool:
+    """Whether no pivot is next to nothing."""
+    pivots = np.abs(np.diag(triangle))
+    return bool(pivots.min(initial=np.inf) > SINGULAR * pivots.max(initial=0.0))

@@ -178,7 +178,7 @@ def test_the_more_it_is_damped_the_nearer_it_stays_to_the_description():
     data = measured(rng, bodies, 15, 0.5)
     off, misfit = [], []
     for alpha in (1e-3, 1.0, 1e3, 1e6):
-        prior = priors.of_bodies(bodies, relative=priors.RELATIVE / np.sqrt(alpha))
+        prior = priors.of_bodies(bodies, weight=alpha)
         theta = solve_bodies(data, bodies, prior, QP).theta
         off.append(objective(data, priors.of_bodies(bodies), theta) - 0.5 * data.cost(theta))
         misfit.append(data.cost(theta))
@@ -191,7 +191,7 @@ def test_a_log_is_identified_and_every_option_reaches_the_problem(arm):
         return identify("demo_arm", [arm.train], Options(method="constrained", friction="all", **options)).estimate
 
     plain, hard = run(), run(total_mass=31.0, hard_mass=True)
-    stiff, weighed = run(damping=1e4), run(total_mass=31.0)
+    stiff, weighed = run(prior_weight=1e4), run(total_mass=31.0)
     assert plain.exit_code == hard.exit_code == stiff.exit_code == weighed.exit_code == 0
     assert sum(b.mass for b in hard.bodies) == pytest.approx(31.0, rel=1e-9)
     assert sum(b.mass for b in weighed.bodies) == pytest.approx(31.0, rel=0.02)

@@ -33,7 +33,7 @@ def test_pullback_is_the_entropic_divergence_to_second_order(seed):
     rng = np.random.default_rng(seed)
     b = body(rng)
     prior = priors.of_bodies([b], regularisation="pullback")
-    change = 1e-4 * (physical(rng, 2.0, SIZE) - b.parameters)
+    change = 1e-6 * (physical(rng, 2.0, SIZE) - b.parameters)
     entropic = Entropy(0, inertia.pseudo(b.parameters), prior.gamma).value(b.parameters + change)
     assert 0.5 * np.sum((prior.K @ change) ** 2) == pytest.approx(entropic, rel=0.05)
 
@@ -255,7 +255,7 @@ def test_a_faint_entropic_pull_on_bodies_that_data_press_flat_is_certified_all_t
     truth, Q = np.concatenate([physical(rng, 2.0, SIZE) for _ in bodies]), np.linalg.qr(rng.normal(size=(30, 30)))[0]
     Y = rng.normal(size=(60, 30)) @ (Q * 10 ** rng.uniform(0, 2, 30)) @ Q.T / priors.of_bodies(bodies).scale
     data = Information.of(Y, Y @ truth + np.abs(Y @ truth).max() * rng.normal(size=60))
-    prior = priors.of_bodies(bodies, relative=1 / np.sqrt(2))
+    prior = priors.of_bodies(bodies, weight=0.5)
     assert prior.gamma == pytest.approx(1.0)
     found = solve_bodies(data, bodies, prior, Options(regularisation="entropic", realisable=True))
     assert found.certificate.holds

@@ -281,3 +281,24 @@ def test_columns_of_rounding_dust_count_for_nothing():
     small[:, 1] = rng.normal(size=50) * 1e-9
     assert Information.of(small, small.sum(axis=1)).rank() == N, "a small unit is no dust"
     np.testing.assert_allclose(Information.of(small, small.sum(axis=1)).solve(), 1.0, rtol=1e-6)
+
+
+@given(samples(), st.integers(1, 9), st.integers(0, 1000))
+def test_information_about_what_the_parameters_are_made_of(sample, k, seed):
+    """However many unknowns there are, the cost is that of the parameters they make, and R gains no row."""
+    rng = np.random.default_rng(seed)
+    P, x = rng.normal(size=(N, k)), rng.normal(size=k)
+    info = Information.of(*sample)
+    through = info.through(P)
+    assert through.cost(x) == close(info.cost(P @ x))
+    assert np.all(np.tril(through.triangle, -1) == 0)
+    assert np.sum(np.any(through.R != 0, axis=1)) <= min(N, k)
+    assert through.rows == info.rows
+
+
+def test_the_least_squares_answer_is_the_shortest_where_there_are_more_unknowns_than_rows():
+    rng = np.random.default_rng(0)
+    P = rng.normal(size=(N, 7))
+    P /= np.linalg.norm(P, axis=0)
+    info = Information.of(np.eye(N), np.arange(1.0, N + 1)).through(P)
+    np.testing.assert_allclose(info.solve(), np.linalg.pinv(P) @ np.arange(1.0, N + 1), atol=1e-9)

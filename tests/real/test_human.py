@@ -34,7 +34,7 @@ class Human:
 
     def solve(self, regularisation: str, weight: float, realisable: bool = True):
         """Minimise squares + weight × squared distance, or 2·weight × divergence: theirs has no halves."""
-        prior = priors.of_bodies(self.bodies, relative=1 / np.sqrt(2 * weight), regularisation=regularisation)
+        prior = priors.of_bodies(self.bodies, weight=weight / 2, regularisation=regularisation)
         return solve_bodies(
             self.data, self.bodies, prior, Options(regularisation=regularisation, realisable=realisable)
         )

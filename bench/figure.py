@@ -1,0 +1,100 @@
+"""A few lines on logarithmic axes as SVG text: figures of the documentation, without a plotting library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+
+WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 300, 240, 56, 30, 48
+COLOURS = ("#0b6e99", "#c2410c", "#4d7c0f", "#7c3aed")
+
+
+@dataclass(frozen=True)
+class Line:
+    """Values against x, and perhaps a level to compare with and one value that stands by itself."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    level: float | None = None
+    apart: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Some lines under one title."""
+
+    title: str
+    lines: Sequence[Line]
+
+
+def chart(panels: Sequence[Panel], x_title: str, caption: str) -> str:
+    """Panels side by side."""
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH * len(panels)} {HEIGHT + 24}" '
+        'font-family="sans-serif" font-size="11" role="img">',
+        f"<title>{escape(caption)}</title>",
+        '<rect width="100%" height="100%" fill="white"/>',
+    ]
+    for k, panel in enumerate(panels):
+        parts.append(f'<g transform="translate({k * WIDTH} 0)">{_panel(panel, x_title)}</g>')
+    parts.append(f'<text x="12" y="{HEIGHT + 14}" fill="#555">{escape(caption)}</text></svg>')
+    return "\n".join(parts) + "\n"
+
+
+def _panel(panel: Panel, x_title: str) -> str:
+    apart = [line.apart for line in panel.lines if line.apart is not None]
+    levels = [line.level for line in panel.lines if line.level is not None]
+    across = _Axis([*(x for line in panel.lines for x in line.x), *(x for x, _ in apart)], LEFT, WIDTH - 12)
+    up = _Axis([*(y for line in panel.lines for y in line.y), *(y for _, y in apart), *levels], HEIGHT - BOTTOM, TOP)
+    parts = [f'<text x="{LEFT}" y="18" font-weight="bold">{escape(panel.title)}</text>']
+    for value in up.ticks:
+        y = up.at(value)
+        parts.append(f'<path d="M{LEFT} {y:.1f}H{WIDTH - 12}" stroke="#e5e5e5"/>')
+        parts.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>')
+    for value in across.ticks:
+        x = across.at(value)
+        parts.append(f'<path d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}" stroke="#e5e5e5"/>')
+        parts.append(f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{value:g}</text>')
+    parts.append(f'<text x="{(LEFT + WIDTH) / 2}" y="{HEIGHT - 14}" text-anchor="middle">{escape(x_title)}</text>')
+    for colour, line in zip(COLOURS, panel.lines, strict=False):
+        spots = [(across.at(x), up.at(y)) for x, y in zip(line.x, line.y, strict=True)]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in spots)
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in spots]
+        x, y = spots[-1]
+        parts.append(f'<text x="{x:.1f}" y="{y - 8:.1f}" text-anchor="end" fill="{colour}">{escape(line.name)}</text>')
+        if line.apart is not None:
+            x, y = across.at(line.apart[0]), up.at(line.apart[1])
+            parts.append(f'<path d="M{x - 4:.1f} {y:.1f}l4 -4 4 4 -4 4z" fill="white" stroke="{colour}"/>')
+        if line.level is not None:
+            y = up.at(line.level)
+            parts.append(f'<path d="M{LEFT} {y:.1f}H{WIDTH - 12}" stroke="{colour}" stroke-dasharray="5 4"/>')
+    return "".join(parts)
+
+
+class _Axis:
+    """A logarithmic scale between two places; values that are not positive sit at its low end."""
+
+    def __init__(self, values: Sequence[float], low: float, high: float):
+        positive = [v for v in values if v > 0] or [1.0]
+        self.first, self.last = np.log10(min(positive)) - 0.08, np.log10(max(positive)) + 0.08
+        self.low, self.high = low, high
+
+    def at(self, value: float) -> float:
+        share = (np.log10(max(value, 10**self.first)) - self.first) / (self.last - self.first)
+        return float(self.low + share * (self.high - self.low))
+
+    @property
+    def ticks(self) -> list[float]:
+        """Round values within the scale: as few as show it."""
+        decades = range(int(np.floor(self.first)), int(np.ceil(self.last)) + 1)
+        for steps in ((1,), (1, 2, 5), (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)):
+            found = [m * 10.0**e for e in decades for m in steps]
+            shown = [v for v in found if self.first <= np.log10(v) <= self.last]
+            if len(shown) >= 3:
+                break
+        return shown

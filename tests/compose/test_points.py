@@ -1,0 +1,389 @@
+"""Masses at points: what they can make, that it always can exist, and that more of them never do worse."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.spatial import Delaunay
+
+from steelyard import Options, geometry, identify, inertia
+from steelyard.compose import points, pseudo_inertia
+from steelyard.compose.cover import cover, cover_notices
+from steelyard.demo import reference_motion
+from steelyard.errors import UsageError
+from steelyard.identifiable import structural
+from steelyard.information import Information
+from steelyard.prior import body_root
+from steelyard.robot import Body, Robot
+from steelyard.simulate.truth import perturbed
+from steelyard.solve.problem import Cone
+from steelyard.validate import base_error
+from tests.compose.battery import fitted, loose, made, noisy
+from tests.floating import floating_log
+from tests.motions import ROBOTS, installed, load
+
+NESTED = (2, 3, 5, 9)  # each grid has all points of the one before
+
+
+def boxed(half, parameters=None, centre=(0.0, 0.0, 0.0)):
+    """A body that fills its box evenly, or has other parameters."""
+    half, centre = np.asarray(half, float), np.asarray(centre, float)
+    box = (centre - half, centre + half)
+    inside = geometry.box_inertia(2.0, box) if parameters is None else parameters
+    return Body("b", ("b",), 1, inside, box, 2 * float(np.linalg.norm(half)))
+
+
+def uniform(body, **options):
+    """The composition without any pull on single masses."""
+    return points.composition(body, np.ones(10), ridge=0.0, **options)
+
+
+@st.composite
+def bodies(draw):
+    """Boxes of all proportions, sheets and rods among them, near or far from the origin of their frame."""
+    size = 10 ** draw(st.floats(-2, 0.5))
+    half = size * np.array([10 ** draw(st.floats(-4, 0)) for _ in range(3)])
+    return boxed(half, centre=size * np.array([draw(st.floats(-3, 3)) for _ in range(3)]))
+
+
+def test_the_columns_are_the_parameters_of_point_masses():
+    body = boxed([0.1, 0.2, 0.3], centre=[0.5, -0.1, 0.2])
+    masses = points.place(body, body.parameters)
+    assert len(masses.points) == 27
+    for r, column in zip(masses.points, masses.map[:, 1:].T, strict=True):
+        alone = pin.Inertia(1.0, r, np.zeros((3, 3))).toDynamicParameters()
+        expected = (1 - masses.blur) * alone + masses.blur * masses.whole
+        np.testing.assert_allclose(column, expected, atol=1e-15)
+    np.testing.assert_allclose(masses.map[:, 0], geometry.box_inertia(1.0, body.box), atol=1e-15)
+    assert masses.blur < 1e-5, "a point is as good as one"
+
+
+def test_the_grid_is_even_and_reaches_the_corners():
+    body = boxed([0.1, 0.2, 0.3], centre=[0.5, -0.1, 0.2])
+    for n in (3, 4, 6):
+        found = points.place(body, body.parameters, n).points
+        assert len(found) == n**3
+        for axis in range(3):
+            np.testing.assert_allclose(
+                np.unique(found[:, axis].round(12)), np.linspace(body.box[0][axis], body.box[1][axis], n), atol=1e-12
+            )
+
+
+@given(bodies(), st.sampled_from([2, 3, 4]))
+@settings(max_examples=40)
+def test_any_ten_parameters_can_be_reached_whatever_the_box(body, n):
+    masses = points.place(body, body.parameters, n)
+    centre, half = masses.points.mean(axis=0), np.ptp(masses.points, axis=0) / 2
+    assert points.rank((masses.points - centre) / half) == 10
+    assert np.linalg.matrix_rank(points._natural(body.parameters, body.size) @ masses.map) == 10
+
+
+def test_two_an_edge_leave_three_directions_out_so_points_are_added():
+    """All corners have x² = d²: they cannot tell the mass from the moments."""
+    corners = np.array(np.meshgrid(*[[-1.0, 1.0]] * 3)).reshape(3, 8).T
+    assert points.rank(corners) == 7
+    body = boxed([0.1, 0.2, 0.3])
+    assert len(points.place(body, body.parameters, 2).points) == 11
+
+
+@given(bodies(), st.sampled_from([2, 3, 5]), st.integers(0, 10_000), st.floats(-6, 6), st.floats(0, 1))
+@settings(max_examples=150)
+def test_whatever_the_masses_the_body_is_consistent(body, n, seed, size, share):
+    """One mass or many, a millionth or a million times the description's."""
+    rng = np.random.default_rng(seed)
+    c = uniform(body, count=n)
+    few = rng.random(c.size) < share
+    x = c.lower + body.parameters[0] * 10**size * few * rng.exponential(size=c.size) ** 4
+    theta = c.map @ x
+    assert inertia.is_consistent(theta, body.size)
+    assert theta[0] >= pseudo_inertia.mass_floor(body) * (1 - 1e-12)
+
+
+@given(arrays(float, 28, elements=st.floats(0, 1e3)))
+def test_a_body_of_masses_lies_in_the_cone_of_all_bodies(extra):
+    """With the solvers' margin: so no fit with masses can be better than one with the pseudo-inertia."""
+    body = boxed([0.1, 0.02, 0.3])
+    c = uniform(body)
+    M = Cone(0, pseudo_inertia.lmi(body)).value(c.map @ (c.lower + extra))
+    assert np.linalg.eigvalsh(M)[0] >= -1e-12 * np.abs(M).max()
+
+
+def test_plain_points_would_not_be_bodies():
+    """A mass at one point, at two, or in a plane has no extent in some direction: the cone of points is closed."""
+    body = boxed([0.1, 0.2, 0.3])
+    masses = replace(points.place(body, body.parameters), blur=0.0)
+    for count in (1, 2, 9):
+        theta = masses.map[:, 1 : 1 + count].sum(axis=1)
+        assert not inertia.is_consistent(theta, body.size)
+
+
+@pytest.mark.parametrize("within", ["box", "hull"])
+@pytest.mark.parametrize("link", [0, 1])
+def test_a_finer_grid_has_the_points_of_the_coarser(within, link):
+    body = Robot.load("demo_arm").bodies[link]
+    found = [points.place(body, body.parameters, n, within) for n in NESTED]
+    for coarse, fine in pairwise(found):
+        gap = np.linalg.norm(coarse.points[:, None] - fine.points, axis=2).min(axis=1)
+        assert gap.max() < 1e-9
+        assert (coarse.blur, coarse.within) == (fine.blur, fine.within) == (coarse.blur, within)
+        np.testing.assert_array_equal(coarse.whole, fine.whole)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_more_points_never_do_worse_and_none_do_better_than_any_mass_distribution(seed):
+    body, data = noisy(seed)
+    best = data.cost(fitted(made(pseudo_inertia.composition, body), data))
+    costs = [data.cost(fitted(uniform(body, count=n), data)) for n in NESTED]
+    slack = 1e-6 * costs[-1]
+    assert all(after <= before + slack for before, after in pairwise(costs))
+    assert costs[-1] >= best - slack
+    assert costs[0] > best + slack, "or there was nothing to gain"
+
+
+def test_with_many_points_the_fit_is_that_of_any_mass_distribution():
+    """A body near an edge of its box, where a coarse grid has no points."""
+    half = np.array([0.1, 0.2, 0.3])
+    covariance = np.diag([0.02, 0.05, 0.06]) ** 2
+    truth = inertia.pack(2.0, 0.45 * half, 2.0 * (np.trace(covariance) * np.eye(3) - covariance))
+    body = boxed(half)
+    Y = np.random.default_rng(0).normal(size=(40, 10)) @ np.linalg.inv(body_root(truth, body.size))
+    data = Information.of(Y, Y @ truth + 1e-3 * np.random.default_rng(1).normal(size=40))
+    free = data.cost(fitted(made(pseudo_inertia.composition, body), data))
+    costs = [data.cost(fitted(uniform(body, count=n), data)) for n in (3, 5, 9)]
+    assert costs[0] > 1e3 * free
+    assert costs[2] == pytest.approx(free, rel=1e-3)
+
+
+def test_in_a_hull_every_point_is_inside_it_and_its_ends_are_among_them():
+    for body in Robot.load("demo_arm").bodies:
+        vertices = geometry.outline(body.parts)
+        masses = points.place(body, body.parameters, 5, "hull")
+        assert masses.within == "hull"
+        centre = vertices.mean(axis=0)
+        assert np.all(Delaunay(vertices).find_simplex(centre + (1 - 1e-6) * (masses.points - centre)) >= 0)
+        np.testing.assert_allclose(masses.points.min(axis=0), vertices.min(axis=0), atol=1e-9)
+        np.testing.assert_allclose(masses.points.max(axis=0), vertices.max(axis=0), atol=1e-9)
+
+
+def test_a_body_without_a_hull_falls_back_to_its_box_and_says_so():
+    body = boxed([0.1, 0.2, 0.3])
+    found = cover(body, body.parameters, 3, "hull")
+    assert found.within == "box"
+    assert cover_notices({"b": found}, "hull") == ["no shapes give a hull of b: masses are in the box"]
+    assert cover_notices({"b": found}, "box") == []
+
+
+def test_a_flat_box_is_given_some_thickness():
+    body = boxed([0.1, 0.2, 0.0], parameters=geometry.box_inertia(1.0, (-np.full(3, 0.1), np.full(3, 0.1))))
+    found = points.place(body, body.parameters).points
+    assert np.ptp(found[:, 2]) / 2 == pytest.approx(0.02 * body.size)
+
+
+def test_what_is_made_of_masses_has_no_distance_from_them():
+    body = boxed([0.1, 0.2, 0.3], centre=[1.0, 0.0, -2.0])
+    assert cover(body, body.parameters).inside
+    c = uniform(body)
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        theta = c.map @ (c.lower + rng.exponential(size=c.size) * (rng.random(c.size) < 0.3))
+        assert points.distance(c.map, body, theta) < 1e-9
+
+
+@given(st.floats(1.05, 3.0))
+@settings(max_examples=20)
+def test_a_body_larger_than_its_box_is_the_further_off_the_larger_it_is(factor):
+    half = np.array([0.1, 0.2, 0.3])
+    edge = boxed(half, parameters=geometry.box_inertia(2.0, (-np.sqrt(3) * half, np.sqrt(3) * half)))
+    assert cover(edge, edge.parameters, 9).prior_distance < 1e-4, "all its mass at the corners: as large as can be"
+    grown = np.sqrt(3) * factor * half
+    larger, largest = (
+        cover(edge, geometry.box_inertia(2.0, (-k * grown, k * grown)), 9).prior_distance for k in (1.0, 1.1)
+    )
+    assert 0.01 < larger < largest < 1
+
+
+def test_distance_does_not_depend_on_units_or_on_the_frames_origin():
+    half = np.array([0.1, 0.2, 0.3])
+    wide = geometry.box_inertia(2.0, (-3 * half, 3 * half))
+    here = cover(boxed(half, wide), wide).prior_distance
+    shift = np.eye(4)
+    shift[:3, 3] = [1.0, 2.0, -0.5]
+    moved = inertia.transform(wide, shift)
+    assert cover(boxed(half, moved, shift[:3, 3]), moved).prior_distance == pytest.approx(here, rel=1e-6)
+    heavy = 1e3 * wide
+    assert cover(boxed(half, heavy), heavy).prior_distance == pytest.approx(here, rel=1e-6)
+
+
+@installed
+@pytest.mark.parametrize("name", ROBOTS)
+def test_auto_covers_every_described_body(name):
+    robot = load(name)
+    covers = {b.name: cover(b, b.parameters, "auto") for b in robot.bodies}
+    assert all(c.inside for c in covers.values())
+    coarse = {b.name: cover(b, b.parameters) for b in robot.bodies}
+    assert all(covers[b] == c for b, c in coarse.items() if c.inside), "no more points than it takes"
+
+
+@installed
+def test_of_taloss_33_links_27_points_miss_12_and_125_miss_4():
+    robot = load("talos")
+    missed = [sum(not cover(b, b.parameters, n).inside for b in robot.bodies) for n in (3, 5)]
+    assert (len(robot.bodies), *missed) == (33, 12, 4)
+
+
+def test_carriers_have_exactly_the_parameters_they_were_placed_for():
+    half = np.array([0.1, 0.2, 0.3])
+    rng = np.random.default_rng(3)
+    shift = np.eye(4)
+    shift[:3, :3] = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    shift[:3, 3] = [0.0, 0.5, 0.0]
+    outside = inertia.transform(geometry.box_inertia(2.0, (-half, half)), shift)
+    found = cover(boxed(half, outside), outside, "auto")
+    assert (found.carriers, found.count) == (7, 34)
+    assert found.inside
+    assert cover(boxed(half, outside), outside, 5).prior_distance > 0.1
+    (said,) = cover_notices({"b": found}, "box")
+    assert said == "the prior does not fit in the box of b: masses were added to carry it"
+
+
+def test_the_ridge_pulls_towards_the_shortest_masses_that_make_the_prior():
+    body = loose(np.random.default_rng(0), 0.3)
+    c = points.composition(body, np.ones(10))
+    np.testing.assert_allclose(c.map @ c.reference, body.parameters, atol=1e-12)
+    np.testing.assert_allclose(c.reference, np.linalg.pinv(c.map) @ body.parameters, atol=1e-9)
+    assert c.ridge**2 == pytest.approx(np.full(c.size, 1e-3 / (0.5 * body.parameters[0]) ** 2))
+    assert uniform(body).ridge.size == 0
+    other = 1.5 * body.parameters
+    elsewhere = points.composition(body, np.ones(10), prior=other)
+    np.testing.assert_allclose(elsewhere.reference, 1.5 * c.reference, atol=1e-9)
+
+
+def test_a_grid_does_not_turn_with_its_frame():
+    """Boxes are aligned with the axes of their frame: turned by 45°, another grid fits the same data otherwise."""
+    body, data = noisy(3)
+    turn = np.eye(4)
+    turn[:2, :2] = np.array([[1, -1], [1, 1]]) / np.sqrt(2)
+    B = inertia.transform_matrix(turn)
+    turned = boxed((body.box[1] - body.box[0]) / 2, B @ body.parameters, turn[:3, :3] @ (body.box[0] + body.box[1]) / 2)
+    here, there = data, data.through(np.linalg.inv(B))
+    grid = here.cost(fitted(uniform(body), here)), there.cost(fitted(uniform(turned), there))
+    free = (
+        here.cost(fitted(made(pseudo_inertia.composition, body), here)),
+        there.cost(fitted(made(pseudo_inertia.composition, turned), there)),
+    )
+    assert free[0] == pytest.approx(free[1], rel=1e-5)
+    assert abs(grid[0] - grid[1]) > 1e-3 * grid[0]
+
+
+def test_an_arm_of_masses_is_nearer_to_the_truth_than_its_description_and_predicts(arm):
+    result = identify("demo_arm", [arm.train], Options(method="points", friction="all"), validate=[arm.test])
+    exact = np.concatenate([arm.truth[b.name] for b in arm.robot.bodies])
+    yardstick = reference_motion(arm.robot, result.columns)
+    assert base_error(yardstick, result.theta[: len(exact)], exact) < 0.2 * base_error(
+        yardstick, arm.robot.prior, exact
+    )
+    assert result.estimate.trusted
+    assert result.estimate.validation[str(arm.test)].relative < 0.03
+
+
+@pytest.mark.parametrize("options", [{}, {"prior": "none"}, {"prior_space": "null", "prior_width": "box"}])
+def test_a_walking_robot_of_masses_has_its_base_parameters(a1_robot, options):
+    """Ayusawa's cases: with the prior everywhere, without (D), and in the null space with the widths of boxes (A)."""
+    truth = perturbed(a1_robot, np.random.default_rng(4), spread=0.05)
+    feet = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
+    log = floating_log(a1_robot, truth, feet, wrenches=True, seconds=8, rate=200)
+    result = identify(a1_robot.description, [log], Options(method="points", points="auto", equations="full", **options))
+    exact = np.concatenate([truth[b.name] for b in a1_robot.bodies])
+    space = structural(a1_robot, result.columns, "full", np.ones(result.columns.n))
+    assert result.estimate.consistent
+    assert base_error(space, result.theta, exact) < 0.1 * base_error(space, a1_robot.prior, exact)
+
+
+@installed
+def test_links_of_a_humanoid_are_found_while_the_others_stay():
+    robot = load("talos", base="floating")
+    free = ("torso_2_link", "leg_left_4_link", "arm_right_4_link")
+    truth = {b.name: b.parameters for b in robot.bodies}
+    truth |= {name: p for name, p in perturbed(robot, np.random.default_rng(1), spread=0.05).items() if name in free}
+    soles, noise = ("left_sole_link", "right_sole_link"), (1e-5, 0.001, 0.01, 0.05)
+    log = floating_log(robot, truth, soles, wrenches=True, seconds=5, rate=200, noise=noise)
+    result = identify(robot.description, [log], Options(method="points", points="auto", links=free))
+    exact = np.concatenate([truth[b.name] for b in robot.bodies])
+    space = structural(robot, result.columns, "full", np.ones(result.columns.n))
+    assert base_error(space, result.theta, exact) < 0.1 * base_error(space, robot.prior, exact)
+    assert set(result.estimate.points) == set(free)
+
+
+def test_the_command_says_which_bodies_the_masses_cannot_be_and_writes_how_far_off(steelyard, arm, tmp_path):
+    done = steelyard(
+        "identify", "demo_arm", arm.train, "-o", tmp_path / "out", "--method", "points", "--points", "2", "--friction",
+        "all",
+    )  # fmt: skip
+    assert done.code == 0
+    assert "note: the prior of 6 of 6 bodies cannot be made of masses at their points, and is off by " in done.out
+    assert "and 2 more: more points may come nearer, and --points auto covers all" in done.out
+    estimate = json.loads((tmp_path / "out" / "estimate.json").read_text())
+    assert estimate["method"] == "points"
+    assert set(estimate["points"]) == {b.name for b in arm.robot.bodies}
+    for entry in estimate["points"].values():
+        assert entry["prior_inside"] is False
+        assert 0 < entry["prior_distance"] < 1
+        assert (entry["count"], entry["per_axis"], entry["within"], entry["carriers"]) == (11, 2, "box", 0)
+    chosen = estimate["provenance"]["options"]
+    assert (chosen["points"], chosen["points_in"], chosen["point_ridge"]) == (2, "box", 1e-3)
+
+
+def test_three_an_edge_are_enough_for_the_arm_and_auto_takes_no_more(steelyard, arm, tmp_path):
+    for count in ("3", "auto"):
+        out = tmp_path / count
+        done = steelyard(
+            "identify", "demo_arm", arm.train, "-o", out, "--friction", "all", "--method", "points", "--points", count,
+            "--points-in", "hull", "--point-ridge", "0", "--prior-space", "null", "--prior-width", "box",
+            "--prior-weight", "2",
+        )  # fmt: skip
+        assert done.code == 0
+        estimate = json.loads((out / "estimate.json").read_text())
+        assert all(e["prior_inside"] and e["per_axis"] == 3 for e in estimate["points"].values())
+        assert not any("masses" in notice for notice in estimate["notices"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--points", "1"], "points 1: is no grid of masses. Give a number from 2 to 9 along each edge, or auto"),
+        (["--points", "10"], "points 10: is no grid of masses"),
+        (["--points", "-3"], "points -3: is no grid of masses"),
+        (["--points", "many"], "points 'many': is no grid of masses"),
+        (["--point-ridge", "-1"], "point_ridge -1.0: is no weight. Give 0 or more"),
+        (["--prior-weight", "0"], "prior_weight 0.0: is no weight. Give more than 0; --prior none drops the prior"),
+        (["--regularisation", "entropic"], "regularisation 'entropic': is for method lmi, not points"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(steelyard, arm, tmp_path, arguments, said):
+    done = steelyard("identify", "demo_arm", arm.train, "-o", tmp_path / "out", "--method", "points", *arguments)
+    assert done.code == 2
+    assert said in done.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_entropic_prior_acts_on_whole_bodies_not_on_the_null_space():
+    with pytest.raises(UsageError, match="prior_space 'null': has no entropic regularisation"):
+        Options(regularisation="entropic", prior_space="null")
+
+
+def test_a_load_is_not_made_of_points_since_nobody_knows_where_it_is():
+    with pytest.raises(UsageError, match="method 'points': asks where the mass may be, and nothing says so"):
+        Options(method="points", load="tool0")
+
+
+def test_more_masses_than_can_be_weighed_are_refused(arm):
+    with pytest.raises(UsageError, match=r"points: come to 4380 masses, more than 2500"):
+        identify("demo_arm", [arm.train], Options(method="points", points=9))
