@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -30,6 +31,15 @@ def link_box(link: Link, placement: Array) -> Box | None:
             points = np.vstack(corners) @ placement[:3, :3].T + placement[:3, 3]
             return points.min(axis=0), points.max(axis=0)
     return None
+
+
+def link_shapes(link: Link, placement: Array) -> tuple[Shape, ...]:
+    """The shapes that ``link_box`` is the box of, in the frame where the link has the pose ``placement``."""
+    for shapes in (link.collision, link.visual):
+        usable = [shape for shape in shapes if _corners(shape) is not None]
+        if usable:
+            return tuple(replace(shape, placement=placement @ shape.placement) for shape in usable)
+    return ()
 
 
 def inertia_box(parameters: Array) -> Box:
@@ -82,6 +92,14 @@ def _corners(shape: Shape) -> Array | None:
             centre, half = ends.mean(axis=0), (ends[1] - ends[0]) / 2
     local = centre + _CORNERS * half
     return np.asarray(local @ shape.placement[:3, :3].T + shape.placement[:3, 3])
+
+
+@lru_cache(maxsize=64)
+def mesh_corners(path: Path) -> Array:
+    """(n, 3) corners of a mesh that can be read, in its own units."""
+    import coal
+
+    return np.array(coal.MeshLoader().load(str(path), np.ones(3)).vertices(), float)
 
 
 @lru_cache(maxsize=256)

@@ -20,7 +20,7 @@ import numpy as np
 from steelyard import geometry, inertia
 from steelyard.errors import DescriptionError, Finding, UsageError
 from steelyard.log import WRENCH
-from steelyard.read.description import Description, Joint, read_description
+from steelyard.read.description import Description, Joint, Shape, read_description
 from steelyard.sensor import Sensor, Weld, find_weld
 
 Array = np.ndarray
@@ -53,6 +53,7 @@ class Body:
     box: geometry.Box  # in the body frame, m
     size: float  # m, the diagonal of its box
     carrier: Frame | None = None  # of a load: the link that carries it, in whose axes its parameters are
+    shapes: tuple[Shape, ...] = ()  # of its links, in the body frame; none where only the inertia tells its box
 
 
 @dataclass(frozen=True)
@@ -351,7 +352,8 @@ def _bodies(
                         "Correct the inertial values, or let --repair-prior take the nearest physical ones",
                     )
                 )
-        bodies.append(Body(name, tuple(links), index, parameters, box, size))
+        shapes = tuple(s for n in links for s in geometry.link_shapes(description.links[n], frames[n].placement))
+        bodies.append(Body(name, tuple(links), index, parameters, box, size, shapes=shapes))
     if findings:
         raise DescriptionError(findings)
     if not bodies:

@@ -1,0 +1,227 @@
+"""A link made of shapes of uniform density, each of unknown mass (Xu 13–15): θ = Σ mᵢ uᵢ, mᵢ ≥ floorᵢ.
+
+A mixture is at least as spread out as the thinnest of what it is made of: Σ ⪰ Σᵢ (mᵢ/m) Σᵢ ⪰ minᵢ λ(Σᵢ) 1. So the body
+is consistent, with the solvers' margin ε s², whenever every shape is: thinner ones are made that thick to begin with,
+and none is divided into thinner ones. The floors only keep the body's mass from zero. They add up to its least mass, in
+proportion to volume; children share their parent's as they share its mass, so that whatever a body could be before a
+division it can be after it.
+
+Masses of single shapes mean nothing: ten moments are all that motion shows, and many mixtures have the same ten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from steelyard import geometry
+from steelyard.compose.composition import Composition
+from steelyard.compose.division import divide
+from steelyard.compose.primitives import (
+    CANON,
+    Cluster,
+    Polyhedron,
+    Primitive,
+    Solid,
+    capsule,
+    cuboid,
+    cylinder,
+    ellipsoid,
+    polyhedron,
+    sphere,
+    together,
+)
+from steelyard.compose.pseudo_inertia import SOLVER_MARGIN, mass_floor
+from steelyard.read.description import Shape
+from steelyard.robot import Body
+
+Array = np.ndarray
+
+EMPTY = 1e-7  # of the body's described mass above its floor: a shape with less is empty
+ALIKE = 0.02  # neighbours whose densities differ by less are one
+TOUCHING = 1e-6  # of the body's size: boxes this near are neighbours
+
+
+@dataclass(frozen=True, eq=False)
+class Shapes:
+    """What one body is made of."""
+
+    body: Body
+    parts: tuple[Primitive, ...]
+    floors: Array  # (k,) least mass of each, kg
+
+    @cached_property
+    def map(self) -> Array:
+        """(10, k) U of Xu (13)."""
+        return np.column_stack([p.parameters for p in self.parts])
+
+    @property
+    def composition(self) -> Composition:
+        """The same for solvers: bounds alone."""
+        mass, count = float(self.body.parameters[0]), len(self.parts)
+        return Composition(self.map, self.floors + mass / count, np.full(count, mass), (), self.floors)
+
+    def divided(
+        self, masses: Array, index: int, parts: int = 2, axis: int | None = None
+    ) -> tuple[Shapes, Array] | None:
+        """One shape divided, and the masses that make the same body; None where the children would be too thin."""
+        pieces = divide(self.parts[index], parts, axis)
+        if min(piece.shape.thinnest for piece in pieces) < thickness(self.body):
+            return None
+        shares = np.array([piece.share for piece in pieces])
+        return self._replaced([index], [piece.shape for piece in pieces], masses, shares * masses[index], shares)
+
+    def pruned(self, masses: Array) -> tuple[Shapes, Array]:
+        """With as few shapes as make the same body, all empty ones swept together into a single shape."""
+        masses = self._concentrated(masses)
+        empty = [k for k in range(len(masses)) if masses[k] - self.floors[k] <= EMPTY * self.body.parameters[0]]
+        return self.merged(masses, empty) if 1 < len(empty) < len(masses) else (self, masses)
+
+    def merged(self, masses: Array, which: Sequence[int]) -> tuple[Shapes, Array]:
+        """Some shapes as one, in the proportions that their masses have now."""
+        parts, weights = list[Primitive](), list[float]()
+        for k in which:
+            part, mass = self.parts[k], float(masses[k])
+            if isinstance(part, Cluster) and part.kind == "cluster":
+                parts += part.parts
+                weights += list(mass * part.shares)
+            else:
+                parts.append(part)
+                weights.append(mass)
+        whole = together(parts, weights)
+        return self._replaced(which, [whole], masses, np.array([sum(masses[k] for k in which)]), np.ones(1))
+
+    def evened(self, masses: Array) -> tuple[Shapes, Array]:
+        """Neighbours of one density as one: dividing them has shown nothing."""
+        shapes = self
+        while pair := shapes._alike(masses):
+            shapes, masses = shapes.merged(masses, pair)
+        return shapes, masses
+
+    def with_shape(self, shape: Primitive, masses: Array) -> tuple[Shapes, Array]:
+        """One more, empty so far; it may stay so."""
+        return Shapes(self.body, (*self.parts, shape), np.append(self.floors, 0.0)), np.append(masses, 0.0)
+
+    def distance(self, target: Array, root: Array) -> float:
+        """How far ten parameters are from all that these shapes can make: least ‖root·(θ − target)‖."""
+        from scipy.optimize import nnls
+
+        return float(nnls(root @ self.map, root @ target)[1])
+
+    def _replaced(
+        self, out: Sequence[int], new: Sequence[Primitive], masses: Array, new_masses: Array, shares: Array
+    ) -> tuple[Shapes, Array]:
+        """New shapes at the end, which share the floor of those that go."""
+        keep = [k for k in range(len(self.parts)) if k not in out]
+        floor = sum(float(self.floors[k]) for k in out)
+        parts = (*(self.parts[k] for k in keep), *new)
+        floors = np.concatenate([self.floors[keep], shares * floor])
+        return Shapes(self.body, parts, floors), np.concatenate([masses[keep], new_masses])
+
+    def _concentrated(self, masses: Array) -> Array:
+        """The same body with as many shapes empty as can be (Carathéodory): at most ten carry more than their floor.
+
+        Along a null vector of the carriers' columns nothing changes but the masses; one after the other runs empty.
+        """
+        excess = np.maximum(masses - self.floors, 0.0)
+        unit = 1 / np.linalg.norm(self.map, axis=1, keepdims=True)  # metres and kilograms on one footing
+        while True:
+            used = np.flatnonzero(excess > EMPTY * self.body.parameters[0])
+            _, s, Vt = np.linalg.svd(self.map[:, used] * unit)
+            if len(used) <= np.sum(s > 1e-12 * s[0]):
+                return np.asarray(self.floors + excess)
+            direction = Vt[-1] * (1.0 if Vt[-1].max() >= -Vt[-1].min() else -1.0)
+            falling = direction > 1e-12
+            ratios = np.where(falling, excess[used] / np.where(falling, direction, 1.0), np.inf)
+            excess[used] = np.maximum(excess[used] - ratios.min() * direction, 0.0)
+            excess[used[np.argmin(ratios)]] = 0.0
+
+    def _alike(self, masses: Array) -> tuple[int, int] | None:
+        near = TOUCHING * self.body.size
+        density = masses / np.array([p.volume for p in self.parts])
+        for i, j in combinations(range(len(self.parts)), 2):
+            (low, high), (other_low, other_high) = self.parts[i].box, self.parts[j].box
+            touching = np.all(low <= other_high + near) and np.all(other_low <= high + near)
+            if touching and abs(density[i] - density[j]) <= ALIKE * max(density[i], density[j]):
+                return i, j
+        return None
+
+
+def composition(body: Body, scale: Array) -> Composition:
+    """Of the shapes that the description gives the body."""
+    return initial(body).composition
+
+
+def initial(body: Body, given: Sequence[Primitive] = ()) -> Shapes:
+    """Shapes to begin with: those given, else the description's, else the body's box."""
+    box = cuboid(body.box[1] - body.box[0], _at((body.box[0] + body.box[1]) / 2))
+    parts = given or [primitive(shape) for shape in body.shapes] or [box]
+    parts = [thickened(part, thickness(body)) for part in parts]
+    volumes = np.array([part.volume for part in parts])
+    return Shapes(body, tuple(parts), mass_floor(body) * volumes / volumes.sum())
+
+
+def thickness(body: Body) -> float:
+    """Least eigenvalue of the density covariance that a shape of this body may have, m²."""
+    return SOLVER_MARGIN * body.size**2
+
+
+def cells(body: Body, count: int = 3) -> list[Solid]:
+    """The body's box in count³ cuboids."""
+    low, high = body.box
+    edges = (high - low) / count
+    corners = [low + edges * np.array(at) for at in np.ndindex(count, count, count)]
+    return [_thick(cuboid(edges, _at(corner + edges / 2)), thickness(body)) for corner in corners]
+
+
+def primitive(shape: Shape) -> Primitive:
+    """A description's shape; a mesh is its convex hull, or its box where it is flat."""
+    size, T = shape.size, shape.placement
+    match shape.kind:
+        case "box":
+            return cuboid(size, T)
+        case "sphere":
+            return sphere(size[0], T)
+        case "ellipsoid":
+            return ellipsoid(size, T)
+        case "cylinder":
+            return cylinder(size[0], size[1], T)
+        case "capsule":
+            return capsule(size[0], size[1], T) if size[1] > 0 else sphere(size[0], T)
+    assert shape.mesh is not None, "geometry.link_shapes keeps only meshes that can be read"
+    points = geometry.mesh_corners(shape.mesh) * size
+    try:
+        return polyhedron(points, T)
+    except ValueError:
+        low, high = points.min(axis=0), points.max(axis=0)
+        return cuboid(high - low, T @ _at((low + high) / 2))
+
+
+def thickened(shape: Primitive, least: float) -> Primitive:
+    """The shape itself where its density covariance is at least this in every direction, else one that is."""
+    match shape:
+        case Solid():
+            return _thick(shape, least)
+        case Cluster():
+            return Cluster(tuple(thickened(p, least) for p in shape.parts), shape.shares, shape.kind)
+        case Polyhedron() if shape.thinnest < least:
+            ends = [[shape.reach(sign * axis) for axis in shape.axes.T] for sign in (-1.0, 1.0)]
+            T = np.eye(4)
+            T[:3, :3], T[:3, 3] = shape.axes, shape.axes @ (np.subtract(ends[1], ends[0]) / 2)
+            return _thick(cuboid(shape.widths, T), least)
+    return shape
+
+
+def _thick(solid: Solid, least: float) -> Solid:
+    short = np.sqrt(1.001 * least / CANON[solid.kind].variance)
+    return solid if np.all(solid.half >= short) else Solid(solid.kind, np.maximum(solid.half, short), solid.placement)
+
+
+def _at(position: Array) -> Array:
+    T = np.eye(4)
+    T[:3, 3] = position
+    return T
