@@ -65,7 +65,8 @@ def certify(problem: Problem, solution: Solution) -> Certificate:
     start = max(0.5 * float(problem.information.z @ problem.information.z), problem.objective(problem.start))
     scale = problem.objective(theta) + 1e-6 * start + 1e-300
     parts = float(np.max(np.abs(x)) + np.max(np.abs(forces)) + np.sqrt(2 * scale))
-    free = float(np.max(np.abs(unopposed * D)) / max(float(np.max(np.abs(pull * D))), 1e-300)) if np.any(pull) else 0.0
+    worth = max(float(np.max(np.abs(pull * D))), scale)  # a pull that is worth nothing need not be opposed
+    free = float(np.max(np.abs(unopposed * D))) / worth
     return Certificate(
         max(float(np.max(np.abs(residual))) / parts, free),
         float((abs(complementary) + 0.5 * float(residual @ residual)) / scale),

@@ -45,7 +45,7 @@ TopicOption = Annotated[
 
 BaseKind = Literal["auto", "fixed", "floating"]
 EquationKind = Literal["auto", "joint", "base", "full", "contact-free"]
-MethodKind = Literal["lmi", "least-squares", "linear", "mata"]
+MethodKind = Literal["lmi", "least-squares", "linear", "mata", "shapes"]
 PriorKind = Literal["cad", "box", "none"]
 RegularisationKind = Literal["quadratic", "entropic"]
 NullSpaceKind = Literal["structure", "data"]
@@ -88,12 +88,17 @@ def identify(
         float | None,
         typer.Option(metavar="S", help="Hold every third S seconds of each log out of the fit, and predict them."),
     ] = None,
+    shapes: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="TOML with shapes of links to begin with (method shapes).")
+    ] = None,
+    divisions: Annotated[int | None, typer.Option(metavar="N", help="Divide at most so often (method shapes).")] = None,
     mapping: MappingOption = None,
     topic: TopicOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Identify a robot from logs of its motion: writes estimate.json, robot.urdf, report.html and more."""
     from steelyard.plan import Options
+    from steelyard.read.shapes import read_shapes
     from steelyard.samples import Filter
     from steelyard.write.results import refuse_overwriting
 
@@ -104,9 +109,9 @@ def identify(
         filter=Filter(
             _positive("--cutoff", cutoff), _positive("--kinematics-cutoff", kinematics_cutoff), delay=delay
         ),
-        gravity=gravity, hold_out=hold_out,
+        gravity=gravity, hold_out=hold_out, shapes=read_shapes(shapes) if shapes else None, divisions=divisions,
     )  # fmt: skip
-    inputs = [*logs, *(validate or []), *([mapping] if mapping else [])]
+    inputs = [*logs, *(validate or []), *([mapping] if mapping else []), *([shapes] if shapes else [])]
     refuse_overwriting(out, [*inputs, *([Path(robot)] if Path(robot).exists() else [])])
     chosen = _topics(topic)
     given, held_out = _bags(logs, chosen), _bags(validate or [], chosen)

@@ -129,10 +129,12 @@ def identify(
         model, info = noise.estimate(blocks, names, prior.information + before, full=full, robust=options.robust)
         info = info + before
         progress("solving")
-        theta, proof, free = solve(plan, info, prior, options, save_problem)
+        answer = solve(plan, info, prior, options, save_problem)
+        theta, proof, free = answer[:3]
         if drives is None or (attempt > 0 and drives.settled(theta)):
             break
         drives = drives.moved(theta)
+    notices += answer.notices
     if drives is not None:  # judged where the solver ended: only there is the common scale exactly unseen
         drives = drives.moved(theta)
         theta[drives.index] = 0.0
@@ -189,6 +191,8 @@ def identify(
         scale=_scale(plan, unc, drives),
         sensors=_sensors(plan, prior, theta, free, unc),
         motors=_motors(plan.columns, theta),
+        shapes=answer.refined.shapes if answer.refined else {},
+        divisions=answer.refined.steps if answer.refined else (),
     )
     return Identification(estimate, plan.robot, plan.columns, theta, info, tuple(drawn for _, drawn in scores))
 
@@ -432,6 +436,8 @@ def _provenance(
     for file in (name for log in logs for name in (log.source, *log.files)):
         if Path(file).is_file():
             inputs[file] = hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    if options.shapes is not None and Path(options.shapes.source).is_file():
+        inputs[options.shapes.source] = hashlib.sha256(Path(options.shapes.source).read_bytes()).hexdigest()
     packages = ("steelyard", "numpy", "scipy", "pin", "clarabel", "pyarrow")
     versions: dict[str, str | None] = {}
     for package in packages:

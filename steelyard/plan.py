@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args, get_type_hints
 
 import numpy as np
 
 from steelyard import check
 from steelyard import prior as priors
+from steelyard.compose.primitives import Primitive
 from steelyard.contact import Foot, foot
 from steelyard.errors import Finding, LogError, UsageError
 from steelyard.gains import needs_gain
@@ -19,11 +20,13 @@ from steelyard.log import WRENCH, Log
 from steelyard.missing import Missing, unmeasured
 from steelyard.motors import coupled, differing, motor_terms
 from steelyard.read.description import Description
+from steelyard.read.shapes import ShapeFile
 from steelyard.regressor import FRICTION, Columns, Equations
 from steelyard.robot import Base, Robot, build, find_welds
 from steelyard.samples import Filter
+from steelyard.solve.choosing import Rule
 
-Method = Literal["lmi", "least-squares", "linear", "mata"]
+Method = Literal["lmi", "least-squares", "linear", "mata", "shapes"]
 Friction = Literal["none", "viscous", "coulomb", "all"]
 
 
@@ -47,6 +50,8 @@ class Options:
     gravity: tuple[float, float, float] | None = None  # m/s², world axes, of a fixed base
     load: str | None = None  # link that carries an unknown load in logs that are ``loaded``
     hold_out: float | None = None  # s: every third block of this length is predicted, not learned from
+    shapes: ShapeFile | None = None  # method shapes: what bodies are made of to begin with; None: the description's
+    divisions: int | None = None  # method shapes: at most so many
 
     def __post_init__(self) -> None:
         hints = get_type_hints(Options)
@@ -75,8 +80,28 @@ class Options:
             findings.append(
                 Finding(f"feet {', '.join(self.feet)}", what, "Drop --feet, or use --equations contact-free")
             )
+        findings += self._about_shapes()
         if findings:
             raise UsageError(findings)
+
+    @property
+    def rule(self) -> Rule:
+        """How shapes are divided."""
+        rule = self.shapes.rule if self.shapes is not None else Rule()
+        return rule if self.divisions is None else replace(rule, most=self.divisions)
+
+    def _about_shapes(self) -> Iterator[Finding]:
+        if self.method != "shapes":
+            for name in ("shapes", "divisions"):
+                if getattr(self, name) is not None:
+                    yield Finding(
+                        f"--{name}", f"is for method shapes, not {self.method}", "Drop it, or --method shapes"
+                    )
+        elif self.regularisation != "quadratic":
+            what = f"has no {self.regularisation} regularisation"
+            yield Finding("method 'shapes'", what, "Use regularisation quadratic, or method lmi")
+        if self.divisions is not None and self.divisions < 0:
+            yield Finding(f"--divisions {self.divisions}", "is less than none", "Give 0 or more")
 
 
 @dataclass(frozen=True)
@@ -88,6 +113,7 @@ class Plan:
     feet: tuple[Foot | Missing, ...]  # and what wrenches do not measure: all forces that are projected out
     columns: Columns
     notices: tuple[str, ...]
+    shapes: Mapping[str, tuple[Primitive, ...]] = field(default_factory=dict)  # of bodies, where a file gives them
 
 
 def make_plan(description: Description, logs: Sequence[Log], options: Options) -> Plan:
@@ -128,6 +154,7 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
         raise LogError(bad)
     if options.load is not None:
         robot = robot.carrying(options.load)
+    shapes = options.shapes.bodies(robot) if options.shapes is not None else {}
     notices += [*robot.notices, *(n for log in logs for n in log.notices), *(n for m in matches for n in m.notices)]
     feet, remarks = _feet(robot, logs[0], equations, options.feet)
     notices += remarks
@@ -138,7 +165,7 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
     terms = [(j, law) for j in robot.joints for law in laws] + motor_terms(motors, laws) + [(j, "gain") for j in gains]
     offsets = tuple((s.name, component) for s in robot.sensors for component in s.components)
     columns = Columns(tuple(b.name for b in robot.bodies), tuple(terms), offsets, motors)
-    return Plan(robot, equations, (*feet, *unknown), columns, tuple(notices))
+    return Plan(robot, equations, (*feet, *unknown), columns, tuple(notices), shapes)
 
 
 def _feet(robot: Robot, log: Log, equations: Equations, given: Sequence[str]) -> tuple[tuple[Foot, ...], list[str]]:

@@ -20,7 +20,7 @@ import numpy as np
 from steelyard import geometry, inertia
 from steelyard.errors import DescriptionError, Finding, UsageError
 from steelyard.log import WRENCH
-from steelyard.read.description import Description, Joint, Shape, read_description
+from steelyard.read.description import Description, Joint, Link, read_description
 from steelyard.sensor import Sensor, Weld, find_weld
 
 Array = np.ndarray
@@ -53,7 +53,7 @@ class Body:
     box: geometry.Box  # in the body frame, m
     size: float  # m, the diagonal of its box
     carrier: Frame | None = None  # of a load: the link that carries it, in whose axes its parameters are
-    shapes: tuple[Shape, ...] = ()  # of its links, in the body frame; none where only the inertia tells its box
+    parts: tuple[tuple[Link, Array], ...] = ()  # its links, each with its pose (4, 4) in the body frame
 
 
 @dataclass(frozen=True)
@@ -352,8 +352,8 @@ def _bodies(
                         "Correct the inertial values, or let --repair-prior take the nearest physical ones",
                     )
                 )
-        shapes = tuple(s for n in links for s in geometry.link_shapes(description.links[n], frames[n].placement))
-        bodies.append(Body(name, tuple(links), index, parameters, box, size, shapes=shapes))
+        parts = tuple((description.links[link], frames[link].placement) for link in links)
+        bodies.append(Body(name, tuple(links), index, parameters, box, size, parts=parts))
     if findings:
         raise DescriptionError(findings)
     if not bodies:

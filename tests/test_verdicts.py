@@ -186,7 +186,7 @@ def test_least_squares_in_the_directions_of_the_data_moves_nothing_that_the_prio
     info = Information.of(Y, Y @ (1.3 * robot.prior), columns.names)
     prior = priors.make(robot, columns)
     plan = Plan(robot, "joint", (), columns, ())
-    theta, proof, _ = solve(plan, info, prior, Options(method="least-squares", null_space="data"))
+    theta, proof, *_ = solve(plan, info, prior, Options(method="least-squares", null_space="data"))
     assert proof.holds
     space = Subspace.of(info.R, prior.scale)
     moved = space.V.T @ ((theta - robot.prior) / prior.scale)

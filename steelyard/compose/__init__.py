@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from steelyard.compose import linear, mata, pseudo_inertia
+from steelyard.compose import linear, mata, pseudo_inertia, shapes
 from steelyard.compose.composition import Composition
 from steelyard.robot import Body
 
@@ -17,4 +17,5 @@ COMPOSITIONS: Mapping[str, Make] = {
     "linear": linear.composition,
     "mata": mata.composition,
     "lmi": pseudo_inertia.composition,
+    "shapes": shapes.composition,
 }

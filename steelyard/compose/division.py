@@ -15,6 +15,7 @@ Polyhedra are cut by planes. A cluster, and so a capsule, falls into its parts.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +41,7 @@ def longest(shape: Primitive) -> int:
     return 0
 
 
+@lru_cache(maxsize=4096)
 def divide(shape: Primitive, parts: int = 2, axis: int | None = None) -> tuple[Piece, ...]:
     """Children that carry the parent's ten parameters exactly; along its longest axis unless told otherwise."""
     if not 2 <= parts <= MOST_PARTS:

@@ -71,6 +71,10 @@ class Primitive(ABC):
         """How far it extends in a direction (3,): the greatest direction·x of its points x."""
 
     @abstractmethod
+    def placed(self, placement: Array) -> Primitive:
+        """The same in another frame, in which this one has the pose ``placement`` (4, 4)."""
+
+    @abstractmethod
     def as_json(self) -> dict[str, Any]:
         """Its kind and measures, in SI units and the frame of the body."""
 
@@ -138,6 +142,10 @@ class Solid(Primitive):
                 far = np.linalg.norm(d)
         return float(self.placement[:3, 3] @ direction + far)
 
+    def placed(self, placement: Array) -> Solid:
+        """Only its placement changes."""
+        return Solid(self.kind, self.half, placement @ self.placement)
+
     def as_json(self) -> dict[str, Any]:
         """Half axes, origin and axes."""
         return {
@@ -191,6 +199,11 @@ class Polyhedron(Primitive):
         """The farthest corner."""
         return float(np.max(self.triangles.reshape(-1, 3) @ direction))
 
+    def placed(self, placement: Array) -> Polyhedron:
+        """All corners move."""
+        R = placement[:3, :3]
+        return Polyhedron(self.triangles @ R.T + placement[:3, 3], R @ self.axes)
+
     def as_json(self) -> dict[str, Any]:
         """Its corners."""
         return {"kind": self.kind, "corners": np.unique(self.triangles.reshape(-1, 3), axis=0).tolist()}
@@ -224,6 +237,10 @@ class Cluster(Primitive):
     def reach(self, direction: Array) -> float:
         """That of the part that extends farthest."""
         return max(p.reach(direction) for p in self.parts)
+
+    def placed(self, placement: Array) -> Cluster:
+        """All parts move."""
+        return Cluster(tuple(p.placed(placement) for p in self.parts), self.shares, self.kind)
 
     def as_json(self) -> dict[str, Any]:
         """Its parts and their shares."""

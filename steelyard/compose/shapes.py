@@ -12,31 +12,18 @@ Masses of single shapes mean nothing: ten moments are all that motion shows, and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 
 import numpy as np
+from scipy.optimize import nnls
 
-from steelyard import geometry
 from steelyard.compose.composition import Composition
+from steelyard.compose.described import described, thickened, thickness
 from steelyard.compose.division import divide
-from steelyard.compose.primitives import (
-    CANON,
-    Cluster,
-    Polyhedron,
-    Primitive,
-    Solid,
-    capsule,
-    cuboid,
-    cylinder,
-    ellipsoid,
-    polyhedron,
-    sphere,
-    together,
-)
-from steelyard.compose.pseudo_inertia import SOLVER_MARGIN, mass_floor
-from steelyard.read.description import Shape
+from steelyard.compose.primitives import Cluster, Primitive, together
+from steelyard.compose.pseudo_inertia import mass_floor
 from steelyard.robot import Body
 
 Array = np.ndarray
@@ -48,16 +35,26 @@ TOUCHING = 1e-6  # of the body's size: boxes this near are neighbours
 
 @dataclass(frozen=True, eq=False)
 class Shapes:
-    """What one body is made of."""
+    """What one body is made of: θ = map·m + dust."""
 
     body: Body
     parts: tuple[Primitive, ...]
     floors: Array  # (k,) least mass of each, kg
+    swept: tuple[Primitive, ...] = ()  # found empty: their masses stay as they are
+    swept_masses: Array = field(default_factory=lambda: np.zeros(0))
 
     @cached_property
     def map(self) -> Array:
         """(10, k) U of Xu (13)."""
         return np.column_stack([p.parameters for p in self.parts])
+
+    @cached_property
+    def dust(self) -> Array:
+        """(10,) of what was swept aside."""
+        found = np.zeros(10)
+        for part, mass in zip(self.swept, self.swept_masses, strict=True):
+            found += mass * part.parameters
+        return found
 
     @property
     def composition(self) -> Composition:
@@ -76,10 +73,31 @@ class Shapes:
         return self._replaced([index], [piece.shape for piece in pieces], masses, shares * masses[index], shares)
 
     def pruned(self, masses: Array) -> tuple[Shapes, Array]:
-        """With as few shapes as make the same body, all empty ones swept together into a single shape."""
+        """With as few shapes as make the same body; empty ones are swept aside."""
         masses = self._concentrated(masses)
-        empty = [k for k in range(len(masses)) if masses[k] - self.floors[k] <= EMPTY * self.body.parameters[0]]
-        return self.merged(masses, empty) if 1 < len(empty) < len(masses) else (self, masses)
+        empty = masses - self.floors <= EMPTY * self.body.parameters[0]
+        if not empty.any() or empty.all():
+            return self, masses
+        keep, out = np.flatnonzero(~empty), np.flatnonzero(empty)
+        return replace(
+            self,
+            parts=tuple(self.parts[k] for k in keep),
+            floors=self.floors[keep],
+            swept=self.swept + tuple(self.parts[k] for k in out),
+            swept_masses=np.concatenate([self.swept_masses, masses[out]]),
+        ), masses[keep]
+
+    def returned(self, shape: Primitive, masses: Array) -> tuple[Shapes, Array]:
+        """One that was swept aside may grow again."""
+        k = self.swept.index(shape)
+        mass = float(self.swept_masses[k])
+        return replace(
+            self,
+            parts=(*self.parts, shape),
+            floors=np.append(self.floors, mass),
+            swept=self.swept[:k] + self.swept[k + 1 :],
+            swept_masses=np.delete(self.swept_masses, k),
+        ), np.append(masses, mass)
 
     def merged(self, masses: Array, which: Sequence[int]) -> tuple[Shapes, Array]:
         """Some shapes as one, in the proportions that their masses have now."""
@@ -104,13 +122,12 @@ class Shapes:
 
     def with_shape(self, shape: Primitive, masses: Array) -> tuple[Shapes, Array]:
         """One more, empty so far; it may stay so."""
-        return Shapes(self.body, (*self.parts, shape), np.append(self.floors, 0.0)), np.append(masses, 0.0)
+        return replace(self, parts=(*self.parts, shape), floors=np.append(self.floors, 0.0)), np.append(masses, 0.0)
 
     def distance(self, target: Array, root: Array) -> float:
         """How far ten parameters are from all that these shapes can make: least ‖root·(θ − target)‖."""
-        from scipy.optimize import nnls
-
-        return float(nnls(root @ self.map, root @ target)[1])
+        every = np.column_stack([p.parameters for p in (*self.parts, *self.swept)])
+        return float(nnls(root @ every, root @ target)[1])
 
     def _replaced(
         self, out: Sequence[int], new: Sequence[Primitive], masses: Array, new_masses: Array, shares: Array
@@ -120,7 +137,7 @@ class Shapes:
         floor = sum(float(self.floors[k]) for k in out)
         parts = (*(self.parts[k] for k in keep), *new)
         floors = np.concatenate([self.floors[keep], shares * floor])
-        return Shapes(self.body, parts, floors), np.concatenate([masses[keep], new_masses])
+        return replace(self, parts=parts, floors=floors), np.concatenate([masses[keep], new_masses])
 
     def _concentrated(self, masses: Array) -> Array:
         """The same body with as many shapes empty as can be (Carathéodory): at most ten carry more than their floor.
@@ -128,11 +145,12 @@ class Shapes:
         Along a null vector of the carriers' columns nothing changes but the masses; one after the other runs empty.
         """
         excess = np.maximum(masses - self.floors, 0.0)
-        unit = 1 / np.linalg.norm(self.map, axis=1, keepdims=True)  # metres and kilograms on one footing
+        size = self.body.size
+        columns = self.map / np.array([1.0] + [size] * 3 + [size**2] * 6)[:, None]
         while True:
             used = np.flatnonzero(excess > EMPTY * self.body.parameters[0])
-            _, s, Vt = np.linalg.svd(self.map[:, used] * unit)
-            if len(used) <= np.sum(s > 1e-12 * s[0]):
+            _, s, Vt = np.linalg.svd(columns[:, used])
+            if len(used) <= np.sum(s > 1e-12 * s.max(initial=0.0)):
                 return np.asarray(self.floors + excess)
             direction = Vt[-1] * (1.0 if Vt[-1].max() >= -Vt[-1].min() else -1.0)
             falling = direction > 1e-12
@@ -157,71 +175,7 @@ def composition(body: Body, scale: Array) -> Composition:
 
 
 def initial(body: Body, given: Sequence[Primitive] = ()) -> Shapes:
-    """Shapes to begin with: those given, else the description's, else the body's box."""
-    box = cuboid(body.box[1] - body.box[0], _at((body.box[0] + body.box[1]) / 2))
-    parts = given or [primitive(shape) for shape in body.shapes] or [box]
-    parts = [thickened(part, thickness(body)) for part in parts]
+    """Shapes to begin with: those given, else the description's."""
+    parts = [thickened(part, thickness(body)) for part in given or described(body)]
     volumes = np.array([part.volume for part in parts])
     return Shapes(body, tuple(parts), mass_floor(body) * volumes / volumes.sum())
-
-
-def thickness(body: Body) -> float:
-    """Least eigenvalue of the density covariance that a shape of this body may have, m²."""
-    return SOLVER_MARGIN * body.size**2
-
-
-def cells(body: Body, count: int = 3) -> list[Solid]:
-    """The body's box in count³ cuboids."""
-    low, high = body.box
-    edges = (high - low) / count
-    corners = [low + edges * np.array(at) for at in np.ndindex(count, count, count)]
-    return [_thick(cuboid(edges, _at(corner + edges / 2)), thickness(body)) for corner in corners]
-
-
-def primitive(shape: Shape) -> Primitive:
-    """A description's shape; a mesh is its convex hull, or its box where it is flat."""
-    size, T = shape.size, shape.placement
-    match shape.kind:
-        case "box":
-            return cuboid(size, T)
-        case "sphere":
-            return sphere(size[0], T)
-        case "ellipsoid":
-            return ellipsoid(size, T)
-        case "cylinder":
-            return cylinder(size[0], size[1], T)
-        case "capsule":
-            return capsule(size[0], size[1], T) if size[1] > 0 else sphere(size[0], T)
-    assert shape.mesh is not None, "geometry.link_shapes keeps only meshes that can be read"
-    points = geometry.mesh_corners(shape.mesh) * size
-    try:
-        return polyhedron(points, T)
-    except ValueError:
-        low, high = points.min(axis=0), points.max(axis=0)
-        return cuboid(high - low, T @ _at((low + high) / 2))
-
-
-def thickened(shape: Primitive, least: float) -> Primitive:
-    """The shape itself where its density covariance is at least this in every direction, else one that is."""
-    match shape:
-        case Solid():
-            return _thick(shape, least)
-        case Cluster():
-            return Cluster(tuple(thickened(p, least) for p in shape.parts), shape.shares, shape.kind)
-        case Polyhedron() if shape.thinnest < least:
-            ends = [[shape.reach(sign * axis) for axis in shape.axes.T] for sign in (-1.0, 1.0)]
-            T = np.eye(4)
-            T[:3, :3], T[:3, 3] = shape.axes, shape.axes @ (np.subtract(ends[1], ends[0]) / 2)
-            return _thick(cuboid(shape.widths, T), least)
-    return shape
-
-
-def _thick(solid: Solid, least: float) -> Solid:
-    short = np.sqrt(1.001 * least / CANON[solid.kind].variance)
-    return solid if np.all(solid.half >= short) else Solid(solid.kind, np.maximum(solid.half, short), solid.placement)
-
-
-def _at(position: Array) -> Array:
-    T = np.eye(4)
-    T[:3, 3] = position
-    return T
