@@ -94,9 +94,8 @@ class Options:
         if self.method != "shapes":
             for name in ("shapes", "divisions"):
                 if getattr(self, name) is not None:
-                    yield Finding(
-                        f"--{name}", f"is for method shapes, not {self.method}", "Drop it, or --method shapes"
-                    )
+                    what = f"is for method shapes, not {self.method}"
+                    yield Finding(f"--{name}", what, "Drop it, or use --method shapes")
         elif self.regularisation != "quadratic":
             what = f"has no {self.regularisation} regularisation"
             yield Finding("method 'shapes'", what, "Use regularisation quadratic, or method lmi")

@@ -165,7 +165,7 @@ def test_an_entropic_prior_pulls_with_the_weight_that_it_states():
     Y = block.Y.reshape(-1, columns.n)
     info = Information.of(Y, Y @ truth, columns.names)
     prior = priors.make(robot, columns)
-    theta, proof, _ = solve(Plan(robot, "joint", (), columns, ()), info, prior, Options(regularisation="entropic"))
+    theta, proof, *_ = solve(Plan(robot, "joint", (), columns, ()), info, prior, Options(regularisation="entropic"))
     assert proof.holds
     pull = np.zeros(columns.n)
     for body in robot.bodies:

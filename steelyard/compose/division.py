@@ -34,11 +34,9 @@ class Piece(NamedTuple):
     shape: Primitive
 
 
-def longest(shape: Primitive) -> int:
+def longest(shape: Solid | Polyhedron) -> int:
     """The axis along which a shape extends farthest; the first of equals."""
-    if isinstance(shape, Solid | Polyhedron):
-        return int(np.argmax(shape.widths > (1 - 1e-9) * np.max(shape.widths)))
-    return 0
+    return int(np.argmax(shape.widths > (1 - 1e-9) * np.max(shape.widths)))
 
 
 @lru_cache(maxsize=4096)
@@ -46,15 +44,11 @@ def divide(shape: Primitive, parts: int = 2, axis: int | None = None) -> tuple[P
     """Children that carry the parent's ten parameters exactly; along its longest axis unless told otherwise."""
     if not 2 <= parts <= MOST_PARTS:
         raise ValueError(f"a shape is divided into 2 to {MOST_PARTS} parts, not {parts}")
+    if isinstance(shape, Cluster):
+        return tuple(Piece(float(s), p) for s, p in zip(shape.shares, shape.parts, strict=True) if s > 0)
+    assert isinstance(shape, Solid | Polyhedron)
     along = longest(shape) if axis is None else axis
-    match shape:
-        case Solid():
-            return _split(shape, parts, along)
-        case Polyhedron():
-            return _slices(shape, parts, along)
-        case Cluster():
-            return tuple(Piece(float(s), p) for s, p in zip(shape.shares, shape.parts, strict=True) if s > 0)
-    raise TypeError(f"{type(shape).__name__} cannot be divided")
+    return _split(shape, parts, along) if isinstance(shape, Solid) else _slices(shape, parts, along)
 
 
 def criterion(mass: float, volume: float, k1: float, k2: float) -> float:

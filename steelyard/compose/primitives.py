@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +47,9 @@ CANON = {
 }
 
 
+_GRID = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
+
+
 class Primitive(ABC):
     """Something of uniform density and unit mass, in the frame of a body."""
 
@@ -69,6 +73,11 @@ class Primitive(ABC):
     @abstractmethod
     def reach(self, direction: Array) -> float:
         """How far it extends in a direction (3,): the greatest direction·x of its points x."""
+
+    @property
+    @abstractmethod
+    def points(self) -> Array:
+        """(n, 3) some of its points: towards its ends in all directions, and its middle."""
 
     @abstractmethod
     def placed(self, placement: Array) -> Primitive:
@@ -142,6 +151,18 @@ class Solid(Primitive):
                 far = np.linalg.norm(d)
         return float(self.placement[:3, 3] @ direction + far)
 
+    @cached_property
+    def points(self) -> Array:
+        """A grid of three along each axis; of round solids what lies inside."""
+        grid = 0.9 * _GRID
+        match self.kind:
+            case "cylinder":
+                grid[:, :2] /= np.maximum(np.linalg.norm(grid[:, :2], axis=1, keepdims=True) / 0.9, 1.0)
+            case "ellipsoid" | "cap":
+                grid /= np.maximum(np.linalg.norm(grid, axis=1, keepdims=True) / 0.9, 1.0)
+        grid = np.maximum(grid, CANON[self.kind].lower)
+        return np.asarray((grid * self.half) @ self.axes.T + self.placement[:3, 3])
+
     def placed(self, placement: Array) -> Solid:
         """Only its placement changes."""
         return Solid(self.kind, self.half, placement @ self.placement)
@@ -199,6 +220,14 @@ class Polyhedron(Primitive):
         """The farthest corner."""
         return float(np.max(self.triangles.reshape(-1, 3) @ direction))
 
+    @cached_property
+    def points(self) -> Array:
+        """The corners that are farthest along its axes and between them, drawn in a little, and the middle."""
+        directions = _GRID[np.any(_GRID != 0, axis=1)] @ self.axes.T
+        corners = self.triangles.reshape(-1, 3)
+        farthest = corners[np.argmax(corners @ directions.T, axis=0)]
+        return np.vstack([self.mean, self.mean + 0.9 * (farthest - self.mean)])
+
     def placed(self, placement: Array) -> Polyhedron:
         """All corners move."""
         R = placement[:3, :3]
@@ -237,6 +266,11 @@ class Cluster(Primitive):
     def reach(self, direction: Array) -> float:
         """That of the part that extends farthest."""
         return max(p.reach(direction) for p in self.parts)
+
+    @cached_property
+    def points(self) -> Array:
+        """Those of its parts."""
+        return np.vstack([p.points for p in self.parts])
 
     def placed(self, placement: Array) -> Cluster:
         """All parts move."""

@@ -49,12 +49,14 @@ class Shapes:
         return np.column_stack([p.parameters for p in self.parts])
 
     @cached_property
+    def swept_map(self) -> Array:
+        """(10, n) the same of what was swept aside."""
+        return np.column_stack([p.parameters for p in self.swept]) if self.swept else np.zeros((10, 0))
+
+    @cached_property
     def dust(self) -> Array:
         """(10,) of what was swept aside."""
-        found = np.zeros(10)
-        for part, mass in zip(self.swept, self.swept_masses, strict=True):
-            found += mass * part.parameters
-        return found
+        return np.asarray(self.swept_map @ self.swept_masses)
 
     @property
     def composition(self) -> Composition:
@@ -126,8 +128,7 @@ class Shapes:
 
     def distance(self, target: Array, root: Array) -> float:
         """How far ten parameters are from all that these shapes can make: least ‖root·(θ − target)‖."""
-        every = np.column_stack([p.parameters for p in (*self.parts, *self.swept)])
-        return float(nnls(root @ every, root @ target)[1])
+        return float(nnls(root @ np.hstack([self.map, self.swept_map]), root @ target)[1])
 
     def _replaced(
         self, out: Sequence[int], new: Sequence[Primitive], masses: Array, new_masses: Array, shares: Array
@@ -164,7 +165,8 @@ class Shapes:
         for i, j in combinations(range(len(self.parts)), 2):
             (low, high), (other_low, other_high) = self.parts[i].box, self.parts[j].box
             touching = np.all(low <= other_high + near) and np.all(other_low <= high + near)
-            if touching and abs(density[i] - density[j]) <= ALIKE * max(density[i], density[j]):
+            some = min(density[i], density[j]) > 0
+            if touching and some and abs(density[i] - density[j]) <= ALIKE * max(density[i], density[j]):
                 return i, j
         return None
 

@@ -2,8 +2,9 @@
 
 At the optimum the objective's gradient g says what a kilogram in any place would do: g·u is the reduced cost of a shape
 u. Children of a shape that carries mass have reduced costs of both signs, or zero: moving mass from the dearest to the
-cheapest gains what a parabola along that line says. That is the promise of a division. A look-ahead solves the problem
-again with each division, the most promising ones where there are many, and keeps the best.
+cheapest gains what a parabola along that line says. That is the *promise* of a division. The same for points inside the
+shape is the *hope*: what divisions of divisions may bring, though the next one alone shows nothing. A look-ahead solves
+the problem again with each division, the most promising ones where there are many, and keeps the best.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ Choice = Literal["look-ahead", "criterion", "gradient"]
 Axes = Literal["longest", "all"]
 
 ROUNDING = 1e-9  # of the objective: gains below this are none
-BODIES_A_MOVE = 4
+FAITH = 0.05  # of what is hoped for counts like a gain: what pays only after several divisions is begun, too
+BODIES_A_MOVE = 2
 _RANGES = (
     ("k1", 0.0, np.inf), ("k2", 0.0, np.inf), ("at_once", 0, np.inf), ("parts", 2, MOST_PARTS), ("width", 1, np.inf),
     ("patience", 1, np.inf), ("most", 0, np.inf),
@@ -43,7 +45,7 @@ class Rule:
     k1: float = 1.0  # of (16), with volumes in units of what the body's shapes had to begin with
     k2: float = 0.0
     axes: Axes = "longest"
-    at_once: int = 0  # shapes divided in one step; 0: one for every four bodies, and at least one
+    at_once: int = 0  # shapes divided in one step; 0: one for every two bodies, and at least one
     parts: int = 2  # that each is divided into
     width: int = 16  # a look-ahead tries at most so many divisions
     prune: bool = True  # sweep empty shapes together
@@ -51,6 +53,7 @@ class Rule:
     add: bool = False  # cells of the body's box may be added
     tolerance: float = 1e-3  # ε of Algorithm 1, in SI units for each kilogram of the body
     patience: int = 3  # steps in a row that change less than ε
+    thorough: bool = True  # and not before all that can be hoped for is less than ε of the objective
     most: int = 200  # steps at most
 
     def __post_init__(self) -> None:
@@ -105,36 +108,82 @@ class Move:
         return shapes.divided(masses, shapes.parts.index(self.shape), self.parts, self.axis)
 
 
-def choose(total: Information, state: State, rest: Composition, rule: Rule, volumes: Sequence[float]) -> list[Move]:
-    """The best moves, as many as the rule says and one a shape; between equals (16) decides.
+def choose(
+    total: Information, state: State, rest: Composition, rule: Rule, volumes: Sequence[float]
+) -> tuple[list[Move], float]:
+    """The best moves, as many as the rule says and one a shape, and what could still be hoped for.
 
-    ``total`` is about ten parameters a body, then those of ``rest``; ``volumes`` are the bodies' units in (16).
+    ``total`` is about ten parameters a body, then those of ``rest``; ``volumes`` are the bodies' units in (16), which
+    decides between equals.
     """
-    trials = {move: after for move in _moves(state, rule, volumes) if (after := _after(state, move)) is not None}
+    market = _Market(total, state)
+    possible = _moves(state, rule, volumes, market.slopes)
+    trials = {move: after for move in possible if (after := market.after(move)) is not None}
     moves = list(trials)
-    weights = np.array([m.weight for m in moves])
-    gains = np.zeros(len(moves))
+    weights, hopes = np.array([m.weight for m in moves]), np.array([market.hope(m) for m in moves])
+    hope = float(hopes.max(initial=0.0))
+    scores = np.zeros(len(moves))
     if rule.choose != "criterion":
-        slope = total.R.T @ (total.R @ state.theta - total.z)
-        gains = np.array([_promise(total, slope, state.shapes[m.body], trials[m], m.body) for m in moves])
+        scores = np.maximum([market.promise(m.body, trials[m]) for m in moves], FAITH * hopes)
     if rule.choose == "look-ahead":
         half = max(rule.width // 2, 1)
-        tried = {*np.argsort(-gains, kind="stable")[:half], *np.argsort(-weights, kind="stable")[:half]}
-        moves = [moves[k] for k in sorted(tried)]
-        costs = _costs(total, state, rest, [(m.body, trials[m][0]) for m in moves])
-        gains = state.objective - costs
-    gains = np.where(gains > ROUNDING * state.objective, gains, 0.0)
+        tried = sorted({*np.argsort(-scores, kind="stable")[:half], *np.argsort(-weights, kind="stable")[:half]})
+        moves = [moves[k] for k in tried]
+        gains = state.objective - _costs(total, state, rest, [(m.body, trials[m][0]) for m in moves])
+        scores = np.maximum(gains, FAITH * hopes[tried])
+    scores = np.where(scores > ROUNDING * state.objective, scores, 0.0)
     best: dict[Primitive, Move] = {}
-    for _, _, move in sorted(zip(gains, (m.weight for m in moves), moves, strict=True), key=lambda x: (-x[0], -x[1])):
-        best.setdefault(move.shape, move)
-    return list(best.values())[: rule.at_once or max(len(state.shapes) // BODIES_A_MOVE, 1)]
+    for k in sorted(range(len(moves)), key=lambda k: (-scores[k], -moves[k].weight)):
+        best.setdefault(moves[k].shape, moves[k])
+    return list(best.values())[: rule.at_once or max(len(state.shapes) // BODIES_A_MOVE, 1)], hope
 
 
-def _after(state: State, move: Move) -> tuple[Shapes, Array] | None:
-    return move.applied(state.shapes[move.body], state.masses[move.body])
+class _Market:
+    """What mass costs where, at the optimum."""
+
+    def __init__(self, total: Information, state: State):
+        slope = total.R.T @ (total.R @ state.theta - total.z)
+        places = [slice(10 * b, 10 * b + 10) for b in range(len(state.shapes))]
+        self.state = state
+        self.slopes = [slope[at] for at in places]
+        self.grams = [total.R[:, at].T @ total.R[:, at] for at in places]
+
+    def after(self, move: Move) -> tuple[Shapes, Array] | None:
+        return move.applied(self.state.shapes[move.body], self.state.masses[move.body])
+
+    def promise(self, body: int, after: tuple[Shapes, Array]) -> float:
+        """By the new shapes' reduced costs: mass moved from the dearest to the cheapest, or put there anew."""
+        shapes, masses = after
+        old = self.state.shapes[body].parts
+        new = [k for k, part in enumerate(shapes.parts) if part not in old]
+        U = np.column_stack([shapes.parts[k].parameters for k in new])
+        cost, excess = self.slopes[body] @ U, masses[new] - shapes.floors[new]
+        cheap, dear = int(np.argmin(cost)), int(np.argmax(np.where(excess > 0, cost, -np.inf)))
+        return self._fall(body, U[:, [cheap]], U[:, dear], max(float(excess[dear]), 0.0))
+
+    def hope(self, move: Move) -> float:
+        """By points inside a shape that is to be divided, which later children may come near to."""
+        if move.done != "divided":
+            return 0.0
+        shapes, masses = self.state.shapes[move.body], self.state.masses[move.body]
+        k = shapes.parts.index(move.shape)
+        x, y, z = move.shape.points.T
+        U = np.stack([np.ones_like(x), x, y, z, y * y + z * z, -x * y, x * x + z * z, -x * z, -y * z, x * x + y * y])
+        return self._fall(move.body, U, shapes.map[:, k], max(float(masses[k] - shapes.floors[k]), 0.0))
+
+    def _fall(self, body: int, U: Array, source: Array, excess: float) -> float:
+        """How far the objective falls if mass goes to one of U's columns, anew or at most ``excess`` of a source's."""
+        found = 0.0
+        for D, most in ((U, np.inf), (U - source[:, None], excess)):
+            slope, curvature = self.slopes[body] @ D, np.sum(D * (self.grams[body] @ D), axis=0)
+            down = (slope < 0) & (curvature > 0)
+            t = np.minimum(-slope[down] / curvature[down], most)
+            found = max(found, float(np.max(-slope[down] * t - 0.5 * curvature[down] * t * t, initial=0.0)))
+        return found
 
 
-def _moves(state: State, rule: Rule, volumes: Sequence[float]) -> list[Move]:
+def _moves(state: State, rule: Rule, volumes: Sequence[float], slopes: Sequence[Array]) -> list[Move]:
+    """All divisions; all shapes that could be added or grow again, and would gain by it."""
     moves = []
     for b, (shapes, masses) in enumerate(zip(state.shapes, state.masses, strict=True)):
         for part, mass in zip(shapes.parts, masses, strict=True):
@@ -143,32 +192,10 @@ def _moves(state: State, rule: Rule, volumes: Sequence[float]) -> list[Move]:
             axes = (0, 1, 2) if every else (None,)
             moves += [Move(b, part, "divided", weight, rule.parts, axis) for axis in axes]
         if rule.choose != "criterion":
-            moves += [Move(b, part, "returned") for part in shapes.swept]
-            moves += [Move(b, cell, "added") for cell in cells(shapes.body)] if rule.add else []
+            moves += [Move(b, shapes.swept[k], "returned") for k in np.flatnonzero(slopes[b] @ shapes.swept_map < 0)]
+            new = cells(shapes.body) if rule.add else []
+            moves += [Move(b, cell, "added") for cell in new if slopes[b] @ cell.parameters < 0]
     return moves
-
-
-def _promise(total: Information, slope: Array, before: Shapes, after: tuple[Shapes, Array], body: int) -> float:
-    """What the new shapes' reduced costs promise: mass moved from the dearest to the cheapest, or put there anew."""
-    shapes, masses = after
-    new = [k for k, part in enumerate(shapes.parts) if part not in before.parts]
-    at = slice(10 * body, 10 * body + 10)
-    R, U = total.R[:, at], np.column_stack([shapes.parts[k].parameters for k in new])
-    cost, excess = slope[at] @ U, masses[new] - shapes.floors[new]
-    cheap, dear = int(np.argmin(cost)), int(np.argmax(np.where(excess > 0, cost, -np.inf)))
-    gains = [_parabola(cost[cheap], R @ U[:, cheap], np.inf)]
-    if excess[dear] > 0:
-        gains.append(_parabola(cost[cheap] - cost[dear], R @ (U[:, cheap] - U[:, dear]), float(excess[dear])))
-    return max(gains)
-
-
-def _parabola(slope: float, direction: Array, most: float) -> float:
-    """Greatest fall of slope·t + ½‖direction‖²t² over 0 ≤ t ≤ most."""
-    curvature = float(direction @ direction)
-    if slope >= 0 or curvature <= 0:
-        return 0.0
-    t = min(-slope / curvature, most)
-    return -(slope * t + 0.5 * curvature * t * t)
 
 
 def _costs(total: Information, state: State, rest: Composition, trials: Sequence[tuple[int, Shapes]]) -> Array:

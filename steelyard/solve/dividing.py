@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,14 +19,17 @@ from steelyard import inertia
 from steelyard.certify import Certificate
 from steelyard.compose.composition import Assembly, Composition
 from steelyard.compose.shapes import Shapes
+from steelyard.errors import SolveError
 from steelyard.information import Information
 from steelyard.solve import bounded, conic, newton
-from steelyard.solve.certified import certified
+from steelyard.solve.certified import Backend, certified
 from steelyard.solve.choosing import Rule, State, choose
 from steelyard.solve.problem import Problem
 
 Array = np.ndarray
 
+BACKENDS: tuple[Backend, ...] = (bounded.solve, conic.solve, newton.solve)
+UNNOTICED = 0.05  # of an objective in units of the noise: worth a third of a standard deviation
 OUTSIDE = 0.01  # standard deviations of the prior: what is nearer counts as inside
 
 
@@ -60,7 +63,7 @@ class Refined:
     state: State
     proof: Certificate
     steps: tuple[Step, ...]  # the first before any division
-    settled: bool  # by the stop rule, or because nothing was left to divide
+    stopped: Literal["settled", "limit", "unproved"]  # nothing changes any more; rule.most; the next had no proof
 
     @property
     def theta(self) -> Array:
@@ -93,36 +96,47 @@ class Refined:
                 left, off, _ = _outside(self.state.shapes, mean, root)
                 text += f"; after {len(self.steps) - 1} divisions that of {left}" + (f" ({off:.2g})" if left else "")
             said.append(text)
-        if not self.settled and len(self.steps) > 1:
+        if self.stopped == "limit" and len(self.steps) > 1:
             said.append(f"dividing was stopped after {len(self.steps) - 1} steps, while it still changed something")
+        if self.stopped == "unproved":
+            said.append(f"dividing ended after {len(self.steps) - 1} steps: what came next could not be proved")
         return said
 
 
 def refine(
-    total: Information, shapes: Sequence[Shapes], rest: Composition, rule: Rule, save: Path | None = None
+    total: Information,
+    shapes: Sequence[Shapes],
+    rest: Composition,
+    rule: Rule,
+    *,
+    save: Path | None = None,
+    backends: Sequence[Backend] = BACKENDS,
 ) -> Refined:
     """Alternate solving and dividing; ``total`` is about ten parameters a body, then those of ``rest``."""
     volumes = [sum(part.volume for part in s.parts) for s in shapes]
-    state, proof = _solve(total, shapes, rest, save)
-    steps = [_step(0, state, None, ())]
-    quiet, settled = 0, False
+    state, proof = _solve(total, shapes, rest, backends, save)
+    steps, quiet = [_step(0, state, None, ())], 0
+    stopped: Literal["settled", "limit", "unproved"] = "limit"
     for k in range(1, rule.most + 1):
         state = _tidied(state, rule)
-        moves = choose(total, state, rest, rule, volumes)
-        if settled := not moves:
+        moves, hope = choose(total, state, rest, rule, volumes)
+        enough = max(rule.tolerance * max(state.objective, rule.tolerance * steps[0].objective), UNNOTICED)
+        if not moves or (quiet >= rule.patience and (hope <= enough or not rule.thorough)):
+            stopped = "settled"
             break
         made = list(zip(state.shapes, state.masses, strict=True))
         for move in moves:
             made[move.body] = move.applied(*made[move.body]) or made[move.body]
-        before = state
-        state, proof = _solve(total, [s for s, _ in made], rest, save)
-        change = _change(before, state)
-        done = tuple(f"{shapes[m.body].body.name}: {m.shape.kind} {m.done}" for m in moves)
-        steps.append(_step(k, state, change, done))
-        quiet = quiet + 1 if change < rule.tolerance else 0
-        if settled := quiet >= rule.patience:
+        try:
+            after, proof = _solve(total, [s for s, _ in made], rest, backends)
+        except SolveError:  # what was proved before still is
+            stopped = "unproved"
             break
-    return Refined(tuple(shapes), state, proof, tuple(steps), settled)
+        change = _change(state, after)
+        done = tuple(f"{shapes[m.body].body.name}: {m.shape.kind} {m.done}" for m in moves)
+        steps.append(_step(k, after, change, done))
+        state, quiet = after, quiet + 1 if change < rule.tolerance else 0
+    return Refined(tuple(shapes), state, proof, tuple(steps), stopped)
 
 
 def _outside(shapes: Sequence[Shapes], mean: Array, root: Array) -> tuple[int, float, str]:
@@ -137,14 +151,18 @@ def _outside(shapes: Sequence[Shapes], mean: Array, root: Array) -> tuple[int, f
 
 
 def _solve(
-    total: Information, shapes: Sequence[Shapes], rest: Composition, save: Path | None
+    total: Information,
+    shapes: Sequence[Shapes],
+    rest: Composition,
+    backends: Sequence[Backend],
+    save: Path | None = None,
 ) -> tuple[State, Certificate]:
     assembly = Assembly((*(s.composition for s in shapes), rest))
     dust = np.concatenate([*(s.dust for s in shapes), np.zeros(rest.size)])
     shifted = np.column_stack([total.triangle[:, :-1], total.triangle @ np.append(-dust, 1.0)])
     posed = Information(shifted, total.rows).through(assembly.map)
     problem = Problem(posed, assembly.scale, assembly.start, (), assembly.lower)
-    solution, proof = certified(problem, backends=(bounded.solve, conic.solve, newton.solve), save=save)
+    solution, proof = certified(problem, backends=backends, save=save)
     masses = [solution.theta[at : at + len(s.parts)] for at, s in zip(assembly.offsets, shapes, strict=False)]
     theta = assembly.map @ solution.theta + dust
     return State(tuple(shapes), tuple(masses), theta, 0.5 * total.cost(theta)), proof

@@ -75,7 +75,7 @@ def solve(plan: Plan, info: Information, prior: priors.Prior, options: Options, 
     total = data + Information(Information.of(K, K @ prior.mean[free]).triangle, 0, data.names)
     if options.method == "shapes":
         made = [shapes.initial(body, plan.shapes.get(body.name, ())) for body in bodies]
-        refined = refine(total, made, others, options.rule, save)
+        refined = refine(total, made, others, options.rule, save=save)
         theta[free] = refined.theta
         width = K / priors.NEGLIGIBLE if prior.kind == "none" else K
         return Answer(theta, refined.proof, free, tuple(refined.notices(prior.mean[free], width)), refined)
