@@ -30,6 +30,7 @@ Array = np.ndarray
 
 BACKENDS: tuple[Backend, ...] = (bounded.solve, conic.solve, newton.solve)
 UNNOTICED = 0.05  # of an objective in units of the noise: worth a third of a standard deviation
+FAR = 0.5  # standard deviations of the prior that no division makes up for
 OUTSIDE = 0.01  # standard deviations of the prior: what is nearer counts as inside
 
 
@@ -95,6 +96,7 @@ class Refined:
             if len(self.steps) > 1:
                 left, off, _ = _outside(self.state.shapes, mean, root)
                 text += f"; after {len(self.steps) - 1} divisions that of {left}" + (f" ({off:.2g})" if left else "")
+                text += "; --shapes FILE gives them others" if off > FAR else ""
             said.append(text)
         if self.stopped == "limit" and len(self.steps) > 1:
             said.append(f"dividing was stopped after {len(self.steps) - 1} steps, while it still changed something")

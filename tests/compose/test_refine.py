@@ -299,6 +299,9 @@ def test_a_belief_outside_of_what_shapes_can_be_is_said_with_its_distance_and_sh
     assert "; after 12 divisions that of " in said
     assert found.state.shapes[0].distance(aside, root) < 0.1 * first
     assert stopped == "dividing was stopped after 12 steps, while it still changed something"
+    assert "--shapes" not in said
+    beside = 2 * cuboid([0.1, 0.1, 0.1], at(0.1, 0.4, 0)).parameters
+    assert found.notices(beside, root)[0].endswith("; --shapes FILE gives them others")
     undivided = refine(total, [shapes.initial(body, box)], NOTHING, Rule(most=0))
     (said,) = undivided.notices(aside, root)
     assert "divisions" not in said

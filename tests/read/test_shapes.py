@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import fields
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -88,6 +92,25 @@ def test_shapes_of_a_load_stay_in_the_axes_of_its_carrier():
     robot = Robot.load("demo_arm").carrying("tool0")
     (found,) = ShapeFile(links={LOAD: (area,)}).bodies(robot)[LOAD]
     np.testing.assert_allclose(found.parameters, area.parameters)
+
+
+def test_the_page_about_shapes_has_a_file_that_can_be_read_and_every_key_of_division(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "shapes.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    found = read_shapes(write(tmp_path, text))
+    assert len(found.links["base"]) == 6
+    defaults = {f.name: f.default for f in fields(Rule)}
+    keys = page.split("| key | default |")[1].split("\n\n")[0]
+    rows = re.findall(r"^\| (`[a-z_0-9`, ]+`) \| ([^|]+) \|", keys, re.MULTILINE)
+    said = {
+        name: value.strip(' `"')
+        for names, values in rows
+        for name, value in zip(re.findall(r"`(\w+)`", names), values.split(", "), strict=True)
+    }
+    assert set(said) == set(defaults)
+    for name, default in defaults.items():
+        shown = str(default).lower() if isinstance(default, bool) else default
+        assert said[name] == shown if isinstance(shown, str) else float(said[name]) == shown
 
 
 def test_a_file_that_says_nothing_leaves_everything_as_it_is(tmp_path):
