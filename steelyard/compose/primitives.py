@@ -223,9 +223,8 @@ class Polyhedron(Primitive):
     @cached_property
     def points(self) -> Array:
         """The corners that are farthest along its axes and between them, drawn in a little, and the middle."""
-        directions = _GRID[np.any(_GRID != 0, axis=1)] @ self.axes.T
         corners = self.triangles.reshape(-1, 3)
-        farthest = corners[np.argmax(corners @ directions.T, axis=0)]
+        farthest = corners[np.argmax(corners @ self.axes / self.widths @ _GRID[np.any(_GRID != 0, axis=1)].T, axis=0)]
         return np.vstack([self.mean, self.mean + 0.9 * (farthest - self.mean)])
 
     def placed(self, placement: Array) -> Polyhedron:
