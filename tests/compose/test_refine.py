@@ -250,6 +250,33 @@ def test_scores_of_a_look_ahead_are_those_of_the_certified_problem():
     np.testing.assert_allclose(costs, state.objective, rtol=1e-9)
 
 
+def test_what_was_swept_aside_is_still_there_for_a_look_ahead_and_returns_when_that_gains():
+    parts = [cuboid([0.1, 0.1, 0.1], at(x, 0, 0)) for x in (-0.2, 0.0, 0.2)]
+    first = shapes.initial(body_of(parts, name="a"), parts)
+    second = shapes.initial(body_of(parts, name="b"), parts)
+    swept = replace(
+        first, parts=(parts[0], parts[2]), floors=first.floors[[0, 2]], swept=(parts[1],), swept_masses=np.array([0.5])
+    )
+    truth = np.concatenate([first.map @ [0.3, 1.7, 0.0], second.map @ [1.0, 0.5, 0.5]])
+    weights = 1 / np.tile([0.01] + [0.01] * 3 + [0.01] * 6, 2)
+    total = Information.of(np.diag(weights), weights * truth)
+    state = state_of(total, [swept, second], NOTHING)
+    costs = choosing._costs(total, state, NOTHING, list(enumerate(state.shapes)))
+    np.testing.assert_allclose(costs, state.objective, rtol=1e-9)
+    (move,), _ = choose(total, state, NOTHING, Rule(at_once=1), [0.003, 0.003])
+    assert (move.done, move.shape) == ("returned", parts[1])
+    found = refine(total, [swept, second], NOTHING, Rule(most=1, at_once=1))
+    assert found.steps[1].done == ("a: cuboid returned",)
+    assert found.steps[1].objective < 1e-6 * found.steps[0].objective
+
+
+def test_dividing_goes_on_as_long_as_steps_are_large():
+    total, made, rest, _ = problem(9)
+    found = refine(total, made, rest, Rule(tolerance=1e-12, patience=1, thorough=False, most=6))
+    assert (found.stopped, len(found.steps)) == ("limit", 7)
+    assert min(step.change for step in found.steps[1:]) > 1e-12
+
+
 def test_two_solvers_find_the_same_optimum():
     for seed in range(6):
         total, made, rest, _ = problem(seed)
