@@ -82,8 +82,44 @@ def certify(problem: Problem, solution: Solution) -> Certificate:
     parts = float(np.max(np.abs(x), initial=0.0) + np.max(np.abs(forces), initial=0.0) + np.sqrt(2 * scale))
     worth = max(float(np.max(np.abs(pull * D))), TOLERANCE / SLOPE * scale)  # less than the gap may be is no slope
     free = float(np.max(np.abs(unopposed * D))) / worth
-    return Certificate(
+    proof = Certificate(
         max(float(np.max(np.abs(residual), initial=0.0)) / parts, free),
         float((abs(complementary) + 0.5 * float(residual @ residual)) / scale),
         least if np.isfinite(least) else 0.0,
     )
+    if proof.holds or problem.cones or problem.entropies or len(problem.linear) or not problem.lower:
+        return proof
+    return _by_tangent(problem, theta, multipliers, scale, proof)
+
+
+def _by_tangent(problem: Problem, theta: Array, multipliers: Array, scale: float, proof: Certificate) -> Certificate:
+    """The same for bounds alone, however near R is to singular: f lies above its tangent, and no inverse is needed.
+
+    With g = ∇f and any y for which c = Rᵀy ≥ (−g)⁺, no feasible x is better than θ by more than
+
+        Σ g⁺(θ − lower) + Σ c(x − lower),    where Σ c(x − θ) ≤ 2‖y‖‖Rθ − z‖ for every x as good as θ.
+
+    What has no bound is projected out first: it can always take its best value.
+    """
+    R, z, index = problem.information.R, problem.information.z, np.array(list(problem.lower))
+    rest = np.setdiff1d(np.arange(len(theta)), index)
+    Q = np.linalg.qr(R[:, rest])[0] if len(rest) else np.zeros((len(R), 0))
+    A, b = R[:, index] - Q @ (Q.T @ R[:, index]), z - Q @ (Q.T @ z)
+    above, D = theta[index] - np.array(list(problem.lower.values())), problem.scale[index]
+    r = A @ theta[index] - b
+    g = A.T @ r
+    needed = np.maximum(-g, 0) + 1e-15 * np.linalg.norm(A, axis=0) * np.linalg.norm(b)
+    if not np.all(needed > 0):
+        return proof  # nothing is known of some x, or of any
+    for cutoff in (1e-2, 1e-4, 1e-8, 1e-12):  # a short y proves more
+        y = np.linalg.lstsq((A / needed).T, np.ones(len(D)), rcond=cutoff)[0]
+        c = A.T @ y
+        if np.all(c > 0.1 * needed):
+            break
+    else:
+        return proof  # some x could grow without end at no cost
+    c, y = 10 * c, 10 * y
+    unfit = 0.5 * float(np.sum((R @ theta - z) ** 2) - r @ r)  # what better values of the unbounded would gain
+    gap = unfit + float((np.maximum(g, 0) + c) @ np.abs(above)) + 2 * float(np.linalg.norm(y) * np.linalg.norm(r))
+    slope = float(np.max(np.abs(g - multipliers[index]) * D) / (np.max(np.abs(A.T @ b) * D) + scale))
+    return Certificate(slope, gap / scale, proof.least_eigenvalue)

@@ -45,7 +45,7 @@ TopicOption = Annotated[
 
 BaseKind = Literal["auto", "fixed", "floating"]
 EquationKind = Literal["auto", "joint", "base", "full", "contact-free"]
-MethodKind = Literal["lmi", "points", "nonlinear", "constrained", "mata", "linear", "least-squares"]
+MethodKind = Literal["lmi", "points", "shapes", "nonlinear", "constrained", "mata", "linear", "least-squares"]
 PriorKind = Literal["cad", "box", "none"]
 RegularisationKind = Literal["quadratic", "entropic", "pullback"]
 NullSpaceKind = Literal["structure", "data"]
@@ -137,12 +137,17 @@ def identify(
     ranges: RangesOption = "none",
     ranges_inside: InsideOption = False,
     ranges_together: TogetherOption = False,
+    shapes: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="TOML with shapes of links to begin with (method shapes).")
+    ] = None,
+    divisions: Annotated[int | None, typer.Option(metavar="N", help="Divide at most so often (method shapes).")] = None,
     mapping: MappingOption = None,
     topic: TopicOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Identify a robot from logs of its motion: writes estimate.json, robot.urdf, report.html and more."""
     from steelyard.plan import Options
+    from steelyard.read.shapes import read_shapes
     from steelyard.samples import Filter
     from steelyard.write.results import refuse_overwriting
 
@@ -158,8 +163,9 @@ def identify(
         ),
         gravity=gravity, hold_out=hold_out,
         ranges=ranges, ranges_inside=ranges_inside, ranges_together=ranges_together,
+        shapes=read_shapes(shapes) if shapes else None, divisions=divisions,
     )  # fmt: skip
-    inputs = [*logs, *(validate or []), *([mapping] if mapping else []), *_written(earlier)]
+    inputs = [*logs, *(validate or []), *(f for f in (mapping, shapes) if f), *_written(earlier)]
     refuse_overwriting(out, [*inputs, *([Path(robot)] if Path(robot).exists() else [])])
     chosen = _topics(topic)
     given, held_out = _bags(logs, chosen), _bags(validate or [], chosen)

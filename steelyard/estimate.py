@@ -18,6 +18,7 @@ from steelyard.errors import Finding, SteelyardError
 from steelyard.identifiable import BaseParameter, BodyVerdict, Verdict
 from steelyard.profile import Interval
 from steelyard.ranges import Ranges, between, spoken
+from steelyard.solve.dividing import Step
 from steelyard.validate import Score
 
 Array = np.ndarray
@@ -144,6 +145,8 @@ class Estimate:
     motors: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)  # coupled ones
     ranges: Ranges | None = None  # whatever the prior
     points: Mapping[str, Cover] = field(default_factory=dict)  # method points: the masses of each free body
+    shapes: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)  # body → shapes with masses
+    divisions: tuple[Step, ...] = ()  # how they came about
 
     def body(self, name: str) -> BodyEstimate:
         """One body by its name."""
@@ -276,7 +279,9 @@ class Estimate:
             "prior": {b.name: {"parameters": b.prior.tolist(), "std": b.prior_std.tolist()} for b in self.bodies},
             "truth": {name: {"parameters": p.tolist()} for name, p in self.truth.items()} or None,
             "locked": dict(self.locked),
-            "loads": [load_json(b) for b in self.loads],
+            "loads": [{**load_json(b), "shapes": self.shapes.get(b.name, [])} for b in self.loads],
+            **({"shapes": {b.name: self.shapes[b.name] for b in self.bodies if b.free}} if self.shapes else {}),
+            **({"divisions": [step.as_json() for step in self.divisions]} if self.divisions else {}),
             "scale": vars(self.scale) if self.scale else None,
             **({"points": {name: c.as_json() for name, c in self.points.items()}} if self.points else {}),
             "notices": list(self.notices),
@@ -290,8 +295,7 @@ class Estimate:
 
 def load_json(load: BodyEstimate) -> dict[str, Any]:
     """The entry under ``loads``: everything in the axes of the link that carries it."""
-    entry = {"link": load.carrier, **load.as_json()}
-    return {**entry, "shapes": []}
+    return {"link": load.carrier, **load.as_json()}
 
 
 def read_estimate(path: Path) -> dict[str, Any]:

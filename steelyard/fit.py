@@ -23,6 +23,7 @@ from steelyard.noise import Noise
 from steelyard.plan import Options, Plan
 from steelyard.regressor import Block, Columns
 from steelyard.solve.constrained import weighed
+from steelyard.solve.dividing import Refined
 from steelyard.solve.methods import pull, solve
 
 Array = np.ndarray
@@ -49,6 +50,7 @@ class Fit:
     meat: Array  # long-run covariance of its right-hand side
     pull: Array  # square root of the precision with which the prior pulled the free parameters
     notices: tuple[str, ...] = ()  # what the method has to say
+    refined: Refined | None = None  # of method shapes
 
 
 def fit(
@@ -83,7 +85,7 @@ def fit(
         )
         info = info + before
         progress("solving")
-        theta, proof, free, said = solve(plan, info, prior, options, save)
+        theta, proof, free, said, refined = solve(plan, info, prior, options, save)
         if drives is None or (attempt > 0 and drives.settled(theta)):
             break
         drives = drives.moved(theta)
@@ -102,7 +104,7 @@ def fit(
     pulled = options.method != "least-squares"
     K = pull(plan, seen, prior, options, free)
     unc = uncertainty(space, seen, meat, prior.K[np.ix_(free, free)], pulled=pulled, pull=K)
-    return Fit(theta, free, proof, prior, info, model, drives, space, unc, seen, meat, K, said)
+    return Fit(theta, free, proof, prior, info, model, drives, space, unc, seen, meat, K, said, refined)
 
 
 def _by_name(earlier: Information | None, columns: Columns) -> Information:

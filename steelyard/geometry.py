@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -81,6 +82,15 @@ def solid(vertices: Array) -> Array:
     return inertia.from_pseudo(T @ (J / J[3, 3]) @ T.T)
 
 
+def link_shapes(link: Link, placement: Array) -> tuple[Shape, ...]:
+    """The shapes that ``link_box`` is the box of, in the frame where the link has the pose ``placement``."""
+    for shapes in (link.collision, link.visual):
+        usable = [shape for shape in shapes if _corners(shape) is not None]
+        if usable:
+            return tuple(replace(shape, placement=placement @ shape.placement) for shape in usable)
+    return ()
+
+
 def inertia_box(parameters: Array) -> Box:
     """Box around the uniform cuboid that has these ten parameters, in the body's axes.
 
@@ -146,7 +156,7 @@ def _vertices(shape: Shape) -> Array | None:
         case "capsule":
             local = np.vstack([size[0] * _BALL + [0, 0, z] for z in (-size[1] / 2, size[1] / 2)])
         case "mesh":
-            corners = None if shape.mesh is None else _mesh_corners(shape.mesh)
+            corners = None if shape.mesh is None else mesh_corners(shape.mesh)
             if corners is None:
                 return None
             local = corners * size
@@ -169,7 +179,7 @@ def _mesh_extent(path: Path) -> Box | None:
 
 
 @lru_cache(maxsize=256)
-def _mesh_corners(path: Path) -> Array | None:
+def mesh_corners(path: Path) -> Array | None:
     """(v, 3) corners of a mesh's convex hull, all its vertices where that is flat; None where it cannot be read."""
     import coal
 

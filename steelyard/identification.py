@@ -147,6 +147,8 @@ def identify(
         motors=judge.motors(plan.columns, theta),
         ranges=bounded,
         points=covers,
+        shapes=found.refined.shapes if found.refined else {},
+        divisions=found.refined.steps if found.refined else (),
     )
     return Identification(
         estimate, plan.robot, plan.columns, theta, found.information, tuple(drawn for _, drawn in scores)
@@ -214,6 +216,8 @@ def _provenance(
     for file in (name for log in logs for name in (log.source, *log.files)):
         if Path(file).is_file():
             inputs[file] = hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    if options.shapes is not None and Path(options.shapes.source).is_file():
+        inputs[options.shapes.source] = hashlib.sha256(Path(options.shapes.source).read_bytes()).hexdigest()
     packages = ("steelyard", "numpy", "scipy", "pin", "clarabel", "pyarrow")
     versions: dict[str, str | None] = {}
     for package in packages:

@@ -77,7 +77,7 @@ def load_report(result: Identification) -> dict[str, Any]:
         "schema": SCHEMA,
         "robot": estimate.robot,
         "loads": content["loads"],
-        "divisions": [],
+        "divisions": [step.body(load.name) for load in estimate.loads for step in estimate.divisions],
         "fixed": {b.name: b.parameters.tolist() for b in estimate.bodies if not b.free},
         "certificate": content["certificate"],
         "scale": content["scale"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args, get_type_hints
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from steelyard import check
 from steelyard import prior as priors
 from steelyard.compose.points import COARSEST, FINEST, GRID, RIDGE, Count, Within
+from steelyard.compose.primitives import Primitive
 from steelyard.contact import Foot, foot
 from steelyard.errors import Finding, LogError, UsageError
 from steelyard.gains import needs_gain
@@ -22,12 +23,14 @@ from steelyard.missing import notices as partly_measured
 from steelyard.motors import coupled, differing, motor_terms
 from steelyard.plate import plate_findings
 from steelyard.read.description import Description
+from steelyard.read.shapes import ShapeFile
 from steelyard.regressor import FRICTION, Columns, Equations
 from steelyard.robot import Base, Robot, build, find_welds
 from steelyard.samples import Filter
+from steelyard.solve.choosing import Rule
 from steelyard.weight import weight_findings
 
-Method = Literal["lmi", "points", "nonlinear", "constrained", "mata", "linear", "least-squares"]
+Method = Literal["lmi", "points", "shapes", "nonlinear", "constrained", "mata", "linear", "least-squares"]
 Friction = Literal["none", "viscous", "coulomb", "all"]
 
 
@@ -64,6 +67,8 @@ class Options:
     ranges: Literal["none", "masses", "com", "all"] = "none"  # guaranteed ranges of these, whatever the prior
     ranges_inside: bool = False  # each body's mass lies in its box
     ranges_together: bool = False  # all ranges hold at once, rather than each on its own
+    shapes: ShapeFile | None = None  # method shapes: what bodies are made of to begin with; None: the description's
+    divisions: int | None = None  # method shapes: at most so many
 
     def __post_init__(self) -> None:
         hints = get_type_hints(Options)
@@ -89,6 +94,7 @@ class Options:
             findings.append(
                 Finding(f"feet {', '.join(self.feet)}", what, "Drop --feet, or use --equations contact-free")
             )
+        findings += self._about_shapes()
         if findings:
             raise UsageError(findings)
 
@@ -133,6 +139,21 @@ class Options:
         if self.regularisation == "entropic" and self.prior_space == "null":
             yield Finding("prior_space 'null'", "has no entropic regularisation", "Use regularisation quadratic")
 
+    @property
+    def rule(self) -> Rule:
+        """How shapes are divided."""
+        rule = self.shapes.rule if self.shapes is not None else Rule()
+        return rule if self.divisions is None else replace(rule, most=self.divisions)
+
+    def _about_shapes(self) -> Iterator[Finding]:
+        if self.method != "shapes":
+            for name in ("shapes", "divisions"):
+                if getattr(self, name) is not None:
+                    what = f"is for method shapes, not {self.method}"
+                    yield Finding(f"--{name}", what, "Drop it, or use --method shapes")
+        if self.divisions is not None and self.divisions < 0:
+            yield Finding(f"--divisions {self.divisions}", "is less than none", "Give 0 or more")
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -143,6 +164,7 @@ class Plan:
     feet: tuple[Foot | Missing, ...]  # and what wrenches do not measure: all forces that are projected out
     columns: Columns
     notices: tuple[str, ...]
+    shapes: Mapping[str, tuple[Primitive, ...]] = field(default_factory=dict)  # of bodies, where a file gives them
 
 
 def make_plan(description: Description, logs: Sequence[Log], options: Options) -> Plan:
@@ -191,6 +213,7 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
         raise LogError(bad)
     if options.load is not None:
         robot = robot.carrying(options.load)
+    shapes = options.shapes.bodies(robot) if options.shapes is not None else {}
     notices += [*robot.notices, *(n for log in logs for n in log.notices), *(n for m in matches for n in m.notices)]
     feet, remarks = _feet(robot, logs[0], equations, options.feet)
     notices += remarks
@@ -206,7 +229,7 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
     terms = [(j, law) for j in robot.joints for law in laws] + motor_terms(motors, laws) + [(j, "gain") for j in gains]
     offsets = tuple((s.name, component) for s in robot.sensors for component in s.components)
     columns = Columns(tuple(b.name for b in robot.bodies), tuple(terms), offsets, motors)
-    return Plan(robot, equations, (*feet, *unknown), columns, tuple(notices))
+    return Plan(robot, equations, (*feet, *unknown), columns, tuple(notices), shapes)
 
 
 def _feet(robot: Robot, log: Log, equations: Equations, given: Sequence[str]) -> tuple[tuple[Foot, ...], list[str]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from steelyard.compose import boxed, linear, mata, points, pseudo_inertia
+from steelyard.compose import boxed, linear, mata, points, pseudo_inertia, shapes
 from steelyard.compose.composition import Composition
 from steelyard.robot import Body
 
@@ -20,4 +20,5 @@ COMPOSITIONS: Mapping[str, Make] = {
     "nonlinear": pseudo_inertia.composition,  # the same bodies, found in other coordinates
     "constrained": boxed.composition,
     "points": points.composition,
+    "shapes": shapes.composition,
 }

@@ -25,6 +25,7 @@ class Composition:
     ridge: Array = field(default_factory=lambda: np.zeros(0))  # (k,) of ‖ridge ∘ (x − reference)‖²/2; () means none
     reference: Array = field(default_factory=lambda: np.zeros(0))  # (k,) where the ridge pulls to; () means zero
     rows: Array = field(default_factory=lambda: np.zeros((0, 0)))  # (r, k)
+    complete: bool = True  # whether any ten parameters are map·x for some x, allowed or not
     consistent: bool = True  # whether every member is a body that can exist; ``tests/compose/battery.py`` checks
 
     @property

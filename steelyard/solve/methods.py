@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -12,8 +12,9 @@ import numpy as np
 from steelyard import inertia
 from steelyard import prior as priors
 from steelyard.certify import Certificate, certify
-from steelyard.compose import COMPOSITIONS, points, realisable
+from steelyard.compose import COMPOSITIONS, points, realisable, shapes
 from steelyard.compose.composition import Assembly, Composition, bounded
+from steelyard.compose.primitives import Primitive
 from steelyard.errors import Finding, UsageError
 from steelyard.identifiable import Subspace, structural
 from steelyard.information import Information
@@ -21,6 +22,7 @@ from steelyard.plan import Options, Plan
 from steelyard.robot import Body
 from steelyard.solve import constrained, nonlinear
 from steelyard.solve.certified import certified, least_squares
+from steelyard.solve.dividing import Refined, refine
 from steelyard.solve.problem import Entropy, Linear, Problem, Solution
 
 Array = np.ndarray
@@ -36,6 +38,7 @@ class Answer(NamedTuple):
     certificate: Certificate
     free: Array  # indices of θ that were free
     notices: tuple[str, ...] = ()
+    refined: Refined | None = None  # of method shapes
 
 
 def solve(plan: Plan, info: Information, prior: priors.Prior, options: Options, save: Path | None = None) -> Answer:
@@ -67,7 +70,7 @@ def solve(plan: Plan, info: Information, prior: priors.Prior, options: Options, 
         data, extra, notices = constrained.asked(plan, data, known, free, theta, options)
     bodies = [robot.body(b) for b in columns.bodies if b in chosen]
     positive = [term not in SIGNED for _, term in columns.joint_terms] + [False] * len(columns.offsets)
-    found = solve_bodies(data, bodies, belief, options, np.array(positive, bool), extra, save)
+    found = solve_bodies(data, bodies, belief, options, np.array(positive, bool), extra, plan.shapes, save)
     theta[free] = found.theta
     return found._replace(theta=theta, free=free, notices=notices + found.notices)
 
@@ -79,20 +82,18 @@ def solve_bodies(
     options: Options,
     never: Array | None = None,
     extra: Linear | None = None,
+    given: Mapping[str, Sequence[Primitive]] | None = None,
     save: Path | None = None,
 ) -> Answer:
     """The same without a robot: ten parameters of each body, then others, of which some are ``never`` negative.
 
-    ``extra`` are rows about all of them, for compositions whose unknowns are the ten parameters themselves.
+    ``extra`` are rows about all of them, for compositions whose unknowns are the ten parameters themselves. ``given``
+    are shapes of bodies to begin with (method shapes).
     """
-    parts = [_composition(b, prior.about(np.arange(10 * k, 10 * k + 10)), options) for k, b in enumerate(bodies)]
-    _refuse_too_many(parts)
-    if options.realisable:
-        parts = [p if b.carrier else realisable.inside(p, b) for p, b in zip(parts, bodies, strict=True)]
     rest = slice(10 * len(bodies), data.n)
     never = np.zeros(data.n - rest.start, bool) if never is None else never
     first = np.where(never, np.maximum(prior.mean[rest], 1e-3 * prior.scale[rest]), prior.mean[rest])
-    assembly = Assembly((*parts, bounded(first, prior.scale[rest], np.where(never, 0.0, -np.inf))))
+    others = bounded(first, prior.scale[rest], np.where(never, 0.0, -np.inf))
     entropies = []
     K = prior.K.copy()
     if options.regularisation == "entropic":
@@ -102,6 +103,17 @@ def solve_bodies(
                 entropies.append(Entropy(10 * k, reference, prior.gamma))
                 K[10 * k : 10 * k + 10] *= priors.NEGLIGIBLE
     total = data + Information(Information.of(K, K @ prior.mean).triangle, 0, data.names)
+    if options.method == "shapes":
+        made = [shapes.initial(body, (given or {}).get(body.name, ())) for body in bodies]
+        refined = refine(total, made, others, options.rule, save=save)
+        width = K / priors.NEGLIGIBLE if prior.kind == "none" else K
+        said = tuple(refined.notices(prior.mean, width))
+        return Answer(refined.theta, refined.proof, np.arange(data.n), said, refined)
+    parts = [_composition(b, prior.about(np.arange(10 * k, 10 * k + 10)), options) for k, b in enumerate(bodies)]
+    _refuse_too_many(parts)
+    if options.realisable:
+        parts = [p if b.carrier else realisable.inside(p, b) for p, b in zip(parts, bodies, strict=True)]
+    assembly = Assembly((*parts, others))
     posed = total.through(assembly.map)
     if np.any(assembly.ridge):
         weight = assembly.ridge

@@ -20,23 +20,32 @@ ROUNDS = 200  # of QR factorisations
 
 def solve(problem: Problem) -> Solution:
     """Solve a problem without cones and entropies."""
-    from steelyard.kernels import nnls
-
     if problem.cones or problem.entropies or len(problem.linear):
         raise ValueError("has more than bounds")
     R, n = problem.information.R, problem.information.n
-    bounded = np.zeros(n, bool)
-    bounded[list(problem.lower)] = True
-    origin = np.where(bounded, 0.0, problem.start)
-    origin[list(problem.lower)] = list(problem.lower.values())
+    lower = np.full(n, -np.inf)
+    lower[list(problem.lower)] = list(problem.lower.values())
+    theta, slope, status = least(R, problem.information.z, lower, problem.start)
+    duals = {i: max(float(slope[i]), 0.0) if theta[i] == low else 0.0 for i, low in problem.lower.items()}
+    return Solution(theta, (), duals, "nnls", status)
+
+
+def least(R: Array, z: Array, lower: Array, start: Array | None = None) -> tuple[Array, Array, str]:
+    """(n,) x that minimises ½‖Rx − z‖² with x ≥ lower (−inf: no bound), the slope there, and whether it came to an end.
+
+    What has no bound is sought as a difference from ``start``.
+    """
+    from steelyard.kernels import nnls
+
+    bounded = np.isfinite(lower)
+    origin = np.where(bounded, lower, 0.0 if start is None else start)
     length = np.linalg.norm(R, axis=0)
     length[length <= 1e-14 * length.max(initial=0.0)] = np.inf  # dust: a column that says nothing
-    A, z = R / length, problem.information.z - R @ origin
+    A, z = R / length, z - R @ origin
     free = np.flatnonzero(~bounded)
     (x, _), _ = nnls.solve(np.ascontiguousarray(A.T @ A), A.T @ z, free, len(free))
     x, w, status = refine(A, z, x, bounded)
-    duals = {i: float(-w[i] * length[i]) if x[i] == 0 and w[i] < 0 else 0.0 for i in problem.lower}
-    return Solution(origin + x / length, (), duals, "nnls", status)
+    return origin + x / length, np.where(np.isfinite(length), -w * length, 0.0), status
 
 
 def refine(A: Array, z: Array, start: Array, bounded: Array) -> tuple[Array, Array, str]:

@@ -1,0 +1,338 @@
+"""Bodies of uniform density whose ten parameters are known in closed form, at any pose (Xu 10–12).
+
+A solid is a canonical one (cube, cylinder, ball, half ball) stretched by its half axes h and placed by R, t. Its centre
+of mass is t + R(h ∘ μ) and its density covariance R diag(h² ∘ ν) Rᵀ, with μ and ν those of the canonical one. A convex
+polyhedron is a fan of tetrahedra about a point o inside; of one with corners o, a, b, c, and s = a + b + c, all seen
+from o,
+
+    V = det[a b c]/6,    ∫x = V s/4,    ∫xxᵀ = V (aaᵀ + bbᵀ + ccᵀ + ssᵀ)/20,    exactly.
+
+Several primitives with fixed shares of one mass are a primitive again: a cylinder with two caps is a capsule.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial import ConvexHull, QhullError
+
+from steelyard import inertia
+
+Array = np.ndarray
+
+
+class Canon(NamedTuple):
+    """A canonical solid, its half axes 1."""
+
+    volume: float
+    mean: Array  # (3,)
+    variance: Array  # (3,) about the mean
+    lower: Array  # (3,) where it begins along each axis; it ends at 1
+
+
+CANON = {
+    "cuboid": Canon(8.0, np.zeros(3), np.full(3, 1 / 3), -np.ones(3)),
+    "cylinder": Canon(2 * np.pi, np.zeros(3), np.array([1 / 4, 1 / 4, 1 / 3]), -np.ones(3)),  # along z
+    "ellipsoid": Canon(4 * np.pi / 3, np.zeros(3), np.full(3, 1 / 5), -np.ones(3)),
+    "cap": Canon(
+        2 * np.pi / 3, np.array([0, 0, 3 / 8]), np.array([1 / 5, 1 / 5, 19 / 320]), np.array([-1.0, -1.0, 0.0])
+    ),  # the half of a ball where z > 0
+}
+
+
+_GRID = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
+
+
+class Primitive(ABC):
+    """Something of uniform density and unit mass, in the frame of a body."""
+
+    kind: str
+
+    @property
+    @abstractmethod
+    def volume(self) -> float:
+        """m³."""
+
+    @property
+    @abstractmethod
+    def mean(self) -> Array:
+        """(3,) centre of mass, m."""
+
+    @property
+    @abstractmethod
+    def covariance(self) -> Array:
+        """(3, 3) density covariance, m²."""
+
+    @abstractmethod
+    def reach(self, direction: Array) -> float:
+        """How far it extends in a direction (3,): the greatest direction·x of its points x."""
+
+    @property
+    @abstractmethod
+    def points(self) -> Array:
+        """(n, 3) some of its points: towards its ends in all directions, and its middle."""
+
+    @abstractmethod
+    def placed(self, placement: Array) -> Primitive:
+        """The same in another frame, in which this one has the pose ``placement`` (4, 4)."""
+
+    @abstractmethod
+    def as_json(self) -> dict[str, Any]:
+        """Its kind and measures, in SI units and the frame of the body."""
+
+    @cached_property
+    def parameters(self) -> Array:
+        """(10,) of one kilogram of it: u of Xu (12)."""
+        return inertia.pack(1.0, self.mean, np.trace(self.covariance) * np.eye(3) - self.covariance)
+
+    @cached_property
+    def thinnest(self) -> float:
+        """Least eigenvalue of the density covariance, m²."""
+        return float(np.linalg.eigvalsh(self.covariance)[0])
+
+    @cached_property
+    def box(self) -> tuple[Array, Array]:
+        """Lower and upper corner of the box around it, in the body's axes."""
+        ends = np.array([[self.reach(sign * e) for e in np.eye(3)] for sign in (-1.0, 1.0)])
+        return -ends[0], ends[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Solid(Primitive):
+    """A canonical solid with half axes of its own, somewhere."""
+
+    kind: str  # of CANON
+    half: Array  # (3,) m
+    placement: Array  # (4, 4)
+
+    @property
+    def axes(self) -> Array:
+        """(3, 3) its axes as columns."""
+        return self.placement[:3, :3]
+
+    @property
+    def widths(self) -> Array:
+        """(3,) extent along its own axes, m."""
+        return np.asarray(self.half * (1 - CANON[self.kind].lower))
+
+    @property
+    def volume(self) -> float:
+        """m³."""
+        return float(CANON[self.kind].volume * np.prod(self.half))
+
+    @property
+    def mean(self) -> Array:
+        """(3,) m."""
+        return np.asarray(self.placement[:3, 3] + self.axes @ (self.half * CANON[self.kind].mean))
+
+    @property
+    def covariance(self) -> Array:
+        """(3, 3) m²."""
+        return np.asarray((self.axes * (self.half**2 * CANON[self.kind].variance)) @ self.axes.T)
+
+    def reach(self, direction: Array) -> float:
+        """Support function: 1-norm, disc and 1-norm, or 2-norm of the stretched direction."""
+        d = self.half * (self.axes.T @ direction)
+        match self.kind:
+            case "cuboid":
+                far = np.sum(np.abs(d))
+            case "cylinder":
+                far = np.hypot(d[0], d[1]) + abs(d[2])
+            case "cap":
+                far = np.linalg.norm(d) if d[2] > 0 else np.hypot(d[0], d[1])
+            case _:
+                far = np.linalg.norm(d)
+        return float(self.placement[:3, 3] @ direction + far)
+
+    @cached_property
+    def points(self) -> Array:
+        """A grid of three along each axis; of round solids what lies inside."""
+        grid = 0.9 * _GRID
+        match self.kind:
+            case "cylinder":
+                grid[:, :2] /= np.maximum(np.linalg.norm(grid[:, :2], axis=1, keepdims=True) / 0.9, 1.0)
+            case "ellipsoid" | "cap":
+                grid /= np.maximum(np.linalg.norm(grid, axis=1, keepdims=True) / 0.9, 1.0)
+        grid = np.maximum(grid, CANON[self.kind].lower)
+        return np.asarray((grid * self.half) @ self.axes.T + self.placement[:3, 3])
+
+    def placed(self, placement: Array) -> Solid:
+        """Only its placement changes."""
+        return Solid(self.kind, self.half, placement @ self.placement)
+
+    def as_json(self) -> dict[str, Any]:
+        """Half axes, origin and axes."""
+        return {
+            "kind": self.kind,
+            "half": self.half.tolist(),
+            "position": self.placement[:3, 3].tolist(),
+            "rotation": self.axes.tolist(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Polyhedron(Primitive):
+    """A convex polyhedron by its triangles, which turn counter-clockwise seen from outside."""
+
+    triangles: Array  # (t, 3, 3) corners, m
+    axes: Array  # (3, 3) as columns, along which it is measured and cut
+    kind: str = "polyhedron"
+
+    @property
+    def widths(self) -> Array:
+        """(3,) extent along its own axes, m."""
+        return np.asarray(np.ptp(self.triangles.reshape(-1, 3) @ self.axes, axis=0))
+
+    @cached_property
+    def _moments(self) -> tuple[float, Array, Array]:
+        inside = self.triangles.reshape(-1, 3).mean(axis=0)
+        corners = self.triangles - inside
+        V = np.linalg.det(corners) / 6
+        s = corners.sum(axis=1)
+        volume = float(V.sum())
+        first = V @ s / (4 * volume)
+        second = np.einsum("t,tki,tkj->ij", V, corners, corners) + np.einsum("t,ti,tj->ij", V, s, s)
+        return volume, inside + first, second / (20 * volume) - np.outer(first, first)
+
+    @property
+    def volume(self) -> float:
+        """m³."""
+        return self._moments[0]
+
+    @property
+    def mean(self) -> Array:
+        """(3,) m."""
+        return self._moments[1]
+
+    @property
+    def covariance(self) -> Array:
+        """(3, 3) m²."""
+        return self._moments[2]
+
+    def reach(self, direction: Array) -> float:
+        """The farthest corner."""
+        return float(np.max(self.triangles.reshape(-1, 3) @ direction))
+
+    @cached_property
+    def points(self) -> Array:
+        """The corners that are farthest along its axes and between them, drawn in a little, and the middle."""
+        corners = self.triangles.reshape(-1, 3)
+        farthest = corners[np.argmax(corners @ self.axes / self.widths @ _GRID[np.any(_GRID != 0, axis=1)].T, axis=0)]
+        return np.vstack([self.mean, self.mean + 0.9 * (farthest - self.mean)])
+
+    def placed(self, placement: Array) -> Polyhedron:
+        """All corners move."""
+        R = placement[:3, :3]
+        return Polyhedron(self.triangles @ R.T + placement[:3, 3], R @ self.axes)
+
+    def as_json(self) -> dict[str, Any]:
+        """Its corners."""
+        return {"kind": self.kind, "corners": np.unique(self.triangles.reshape(-1, 3), axis=0).tolist()}
+
+
+@dataclass(frozen=True, eq=False)
+class Cluster(Primitive):
+    """Primitives that share one mass in fixed proportions."""
+
+    parts: tuple[Primitive, ...]
+    shares: Array  # of the mass, one a part; their sum is 1
+    kind: str = "cluster"
+
+    @property
+    def volume(self) -> float:
+        """m³ of all parts."""
+        return float(sum(p.volume for p in self.parts))
+
+    @cached_property
+    def mean(self) -> Array:
+        """(3,) m."""
+        return np.asarray(self.shares @ np.array([p.mean for p in self.parts]))
+
+    @cached_property
+    def covariance(self) -> Array:
+        """(3, 3) m²: within the parts and between them."""
+        off = np.array([p.mean for p in self.parts]) - self.mean
+        within = np.tensordot(self.shares, np.array([p.covariance for p in self.parts]), axes=1)
+        return np.asarray(within + (off.T * self.shares) @ off)
+
+    def reach(self, direction: Array) -> float:
+        """That of the part that extends farthest."""
+        return max(p.reach(direction) for p in self.parts)
+
+    @cached_property
+    def points(self) -> Array:
+        """Those of its parts."""
+        return np.vstack([p.points for p in self.parts])
+
+    def placed(self, placement: Array) -> Cluster:
+        """All parts move."""
+        return Cluster(tuple(p.placed(placement) for p in self.parts), self.shares, self.kind)
+
+    def as_json(self) -> dict[str, Any]:
+        """Its parts and their shares."""
+        parts = [{**p.as_json(), "share": float(s)} for p, s in zip(self.parts, self.shares, strict=True)]
+        return {"kind": self.kind, "parts": parts}
+
+
+def cuboid(edges: ArrayLike, placement: Array | None = None) -> Solid:
+    """By its edge lengths, m."""
+    return _solid("cuboid", np.asarray(edges, float) / 2, placement)
+
+
+def cylinder(radius: float, length: float, placement: Array | None = None) -> Solid:
+    """Along z of its placement."""
+    return _solid("cylinder", np.array([radius, radius, length / 2]), placement)
+
+
+def ellipsoid(half: ArrayLike, placement: Array | None = None) -> Solid:
+    """By its half axes, m."""
+    return _solid("ellipsoid", np.asarray(half, float), placement)
+
+
+def sphere(radius: float, placement: Array | None = None) -> Solid:
+    """An ellipsoid of equal half axes."""
+    return _solid("ellipsoid", np.full(3, radius), placement)
+
+
+def capsule(radius: float, length: float, placement: Array | None = None) -> Cluster:
+    """A cylinder of this length along z between two half balls, one density throughout."""
+    T = np.eye(4) if placement is None else placement
+    caps = []
+    for sign in (1.0, -1.0):
+        end = np.diag([1.0, sign, sign, 1.0])  # the lower cap is turned over about x
+        end[2, 3] = sign * length / 2
+        caps.append(_solid("cap", np.full(3, radius), T @ end))
+    return together((cylinder(radius, length, T), *caps), kind="capsule")
+
+
+def polyhedron(points: ArrayLike, placement: Array | None = None) -> Polyhedron:
+    """The convex hull of points (n, 3); ValueError where they lie in one plane."""
+    T = np.eye(4) if placement is None else placement
+    cloud = np.asarray(points, float) @ T[:3, :3].T + T[:3, 3]
+    centre = cloud.mean(axis=0)
+    try:
+        hull = ConvexHull(cloud - centre)
+    except QhullError as error:
+        raise ValueError("the points span no volume") from error
+    corners = cloud[hull.simplices]
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    inward = np.einsum("ti,ti->t", normal, hull.equations[:, :3]) < 0
+    corners[inward] = corners[inward][:, ::-1]
+    return Polyhedron(corners, T[:3, :3].copy())
+
+
+def together(parts: Sequence[Primitive], masses: ArrayLike | None = None, kind: str = "cluster") -> Cluster:
+    """Several as one, with shares like these masses; else of one density."""
+    weights = np.array([p.volume for p in parts]) if masses is None else np.asarray(masses, float)
+    return Cluster(tuple(parts), weights / weights.sum(), kind)
+
+
+def _solid(kind: str, half: Array, placement: Array | None) -> Solid:
+    return Solid(kind, half, np.eye(4) if placement is None else np.asarray(placement, float))

@@ -1,0 +1,204 @@
+"""A link made of shapes of uniform density, each of unknown mass (Xu 13–15): θ = Σ mᵢ uᵢ, mᵢ ≥ floorᵢ.
+
+A mixture is at least as spread out as the thinnest of what it is made of: Σ ⪰ Σᵢ (mᵢ/m) Σᵢ ⪰ minᵢ λ(Σᵢ) 1. So the body
+is consistent, with the solvers' margin ε s², whenever every shape is: thinner ones are made that thick to begin with,
+and none is divided into thinner ones. The floors only keep the body's mass from zero. They add up to its least mass, in
+proportion to volume; children share their parent's as they share its mass, so that whatever a body could be before a
+division it can be after it.
+
+Masses of single shapes mean nothing: ten moments are all that motion shows, and many mixtures have the same ten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from scipy.optimize import nnls
+
+from steelyard.compose.composition import Composition
+from steelyard.compose.described import described, thickened, thickness
+from steelyard.compose.division import divide
+from steelyard.compose.primitives import Cluster, Primitive, together
+from steelyard.compose.pseudo_inertia import mass_floor
+from steelyard.prior import body_root
+from steelyard.robot import Body
+
+Array = np.ndarray
+
+EMPTY = 1e-7  # of the body's described mass above its floor: a shape with less is empty
+ALIKE = 0.02  # neighbours whose densities differ by less are one
+FINE = 200  # shapes of one body: enough to make any ten parameters
+RANK = 1e-4  # of the largest singular value, in natural units
+TOUCHING = 1e-6  # of the body's size: boxes this near are neighbours
+
+
+@dataclass(frozen=True, eq=False)
+class Shapes:
+    """What one body is made of: θ = map·m + dust."""
+
+    body: Body
+    parts: tuple[Primitive, ...]
+    floors: Array  # (k,) least mass of each, kg
+    swept: tuple[Primitive, ...] = ()  # found empty: their masses stay as they are
+    swept_masses: Array = field(default_factory=lambda: np.zeros(0))
+
+    @cached_property
+    def map(self) -> Array:
+        """(10, k) U of Xu (13)."""
+        return np.column_stack([p.parameters for p in self.parts])
+
+    @cached_property
+    def swept_map(self) -> Array:
+        """(10, n) the same of what was swept aside."""
+        return np.column_stack([p.parameters for p in self.swept]) if self.swept else np.zeros((10, 0))
+
+    @cached_property
+    def dust(self) -> Array:
+        """(10,) of what was swept aside."""
+        return np.asarray(self.swept_map @ self.swept_masses)
+
+    @property
+    def composition(self) -> Composition:
+        """The same for solvers: bounds alone."""
+        mass, count = float(self.body.parameters[0]), len(self.parts)
+        return Composition(self.map, self.floors + mass / count, np.full(count, mass), (), self.floors)
+
+    def divided(
+        self, masses: Array, index: int, parts: int = 2, axis: int | None = None
+    ) -> tuple[Shapes, Array] | None:
+        """One shape divided, and the masses that make the same body; None where the children would be too thin."""
+        pieces = divide(self.parts[index], parts, axis)
+        if min(piece.shape.thinnest for piece in pieces) < thickness(self.body):
+            return None
+        shares = np.array([piece.share for piece in pieces])
+        return self._replaced([index], [piece.shape for piece in pieces], masses, shares * masses[index], shares)
+
+    def pruned(self, masses: Array) -> tuple[Shapes, Array]:
+        """With as few shapes as make the same body; empty ones are swept aside."""
+        masses = self._concentrated(masses)
+        empty = masses - self.floors <= EMPTY * self.body.parameters[0]
+        if not empty.any() or empty.all():
+            return self, masses
+        keep, out = np.flatnonzero(~empty), np.flatnonzero(empty)
+        return replace(
+            self,
+            parts=tuple(self.parts[k] for k in keep),
+            floors=self.floors[keep],
+            swept=self.swept + tuple(self.parts[k] for k in out),
+            swept_masses=np.concatenate([self.swept_masses, masses[out]]),
+        ), masses[keep]
+
+    def returned(self, shape: Primitive, masses: Array) -> tuple[Shapes, Array]:
+        """One that was swept aside may grow again."""
+        k = self.swept.index(shape)
+        mass = float(self.swept_masses[k])
+        return replace(
+            self,
+            parts=(*self.parts, shape),
+            floors=np.append(self.floors, mass),
+            swept=self.swept[:k] + self.swept[k + 1 :],
+            swept_masses=np.delete(self.swept_masses, k),
+        ), np.append(masses, mass)
+
+    def merged(self, masses: Array, which: Sequence[int]) -> tuple[Shapes, Array]:
+        """Some shapes as one, in the proportions that their masses have now."""
+        parts, weights = list[Primitive](), list[float]()
+        for k in which:
+            part, mass = self.parts[k], float(masses[k])
+            if isinstance(part, Cluster) and part.kind == "cluster":
+                parts += part.parts
+                weights += list(mass * part.shares)
+            else:
+                parts.append(part)
+                weights.append(mass)
+        whole = together(parts, weights)
+        return self._replaced(which, [whole], masses, np.array([sum(masses[k] for k in which)]), np.ones(1))
+
+    def evened(self, masses: Array) -> tuple[Shapes, Array]:
+        """Neighbours of one density as one: dividing them has shown nothing."""
+        shapes = self
+        while pair := shapes._alike(masses):
+            shapes, masses = shapes.merged(masses, pair)
+        return shapes, masses
+
+    def with_shape(self, shape: Primitive, masses: Array) -> tuple[Shapes, Array]:
+        """One more, empty so far; it may stay so."""
+        return replace(self, parts=(*self.parts, shape), floors=np.append(self.floors, 0.0)), np.append(masses, 0.0)
+
+    def distance(self, target: Array, root: Array) -> float:
+        """How far ten parameters are from all that these shapes can make: least ‖root·(θ − target)‖."""
+        return float(nnls(root @ np.hstack([self.map, self.swept_map]), root @ target)[1])
+
+    def _replaced(
+        self, out: Sequence[int], new: Sequence[Primitive], masses: Array, new_masses: Array, shares: Array
+    ) -> tuple[Shapes, Array]:
+        """New shapes at the end, which share the floor of those that go."""
+        keep = [k for k in range(len(self.parts)) if k not in out]
+        floor = sum(float(self.floors[k]) for k in out)
+        parts = (*(self.parts[k] for k in keep), *new)
+        floors = np.concatenate([self.floors[keep], shares * floor])
+        return replace(self, parts=parts, floors=floors), np.concatenate([masses[keep], new_masses])
+
+    def _concentrated(self, masses: Array) -> Array:
+        """The same body with as many shapes empty as can be (Carathéodory): at most ten carry more than their floor.
+
+        Along a null vector of the carriers' columns nothing changes but the masses; one after the other runs empty.
+        """
+        excess = np.maximum(masses - self.floors, 0.0)
+        size = self.body.size
+        columns = self.map / np.array([1.0] + [size] * 3 + [size**2] * 6)[:, None]
+        while True:
+            used = np.flatnonzero(excess > EMPTY * self.body.parameters[0])
+            _, s, Vt = np.linalg.svd(columns[:, used])
+            if len(used) <= np.sum(s > 1e-12 * s.max(initial=0.0)):
+                return np.asarray(self.floors + excess)
+            direction = Vt[-1] * (1.0 if Vt[-1].max() >= -Vt[-1].min() else -1.0)
+            falling = direction > 1e-12
+            ratios = np.where(falling, excess[used] / np.where(falling, direction, 1.0), np.inf)
+            excess[used] = np.maximum(excess[used] - ratios.min() * direction, 0.0)
+            excess[used[np.argmin(ratios)]] = 0.0
+
+    def _alike(self, masses: Array) -> tuple[int, int] | None:
+        near = TOUCHING * self.body.size
+        density = masses / np.array([p.volume for p in self.parts])
+        for i, j in combinations(range(len(self.parts)), 2):
+            (low, high), (other_low, other_high) = self.parts[i].box, self.parts[j].box
+            touching = np.all(low <= other_high + near) and np.all(other_low <= high + near)
+            some = min(density[i], density[j]) > 0
+            if touching and some and abs(density[i] - density[j]) <= ALIKE * max(density[i], density[j]):
+                return i, j
+        return None
+
+
+def composition(body: Body, scale: Array) -> Composition:
+    """Of the shapes that the description gives the body, divided until any ten parameters are a sum of theirs.
+
+    Those of a thin plate never are: what is as thin as a shape may be is not divided.
+    """
+    shapes = initial(body)
+    masses, unit = shapes.floors, body_root(body.parameters, body.size)
+    while len(shapes.parts) < FINE and not _any(np.linalg.solve(unit, shapes.map)):
+        for k in np.argsort([-part.volume for part in shapes.parts], kind="stable"):
+            if (finer := shapes.divided(masses, int(k))) is not None:
+                shapes, masses = finer
+                break
+        else:
+            break
+    return replace(shapes.composition, complete=_any(np.linalg.solve(unit, shapes.map)))
+
+
+def _any(map: Array) -> bool:
+    """Whether any ten parameters are a sum of these columns (10, k)."""
+    s = np.linalg.svd(map, compute_uv=False)
+    return len(s) == 10 and bool(s[-1] > RANK * s[0])
+
+
+def initial(body: Body, given: Sequence[Primitive] = ()) -> Shapes:
+    """Shapes to begin with: those given, else the description's."""
+    parts = [thickened(part, thickness(body)) for part in given or described(body)]
+    volumes = np.array([part.volume for part in parts])
+    return Shapes(body, tuple(parts), mass_floor(body) * volumes / volumes.sum())

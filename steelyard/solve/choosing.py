@@ -1,0 +1,217 @@
+"""Which shape to divide next: by Xu's criterion, by what reduced costs promise, or by trying.
+
+At the optimum the objective's gradient g says what a kilogram in any place would do: g·u is the reduced cost of a shape
+u. Children of a shape that carries mass have reduced costs of both signs, or zero: moving mass from the dearest to the
+cheapest gains what a parabola along that line says. That is the *promise* of a division. The same for points inside the
+shape is the *hope*: what divisions of divisions may bring, though the next one alone shows nothing. A look-ahead solves
+the problem again with each division, the most promising ones where there are many, and keeps the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args, get_type_hints
+
+import numpy as np
+
+from steelyard.compose.composition import Composition
+from steelyard.compose.described import cells
+from steelyard.compose.division import MOST_PARTS, criterion
+from steelyard.compose.primitives import Cluster, Primitive
+from steelyard.compose.shapes import Shapes
+from steelyard.errors import Finding, UsageError
+from steelyard.information import Information
+from steelyard.solve import nnls
+
+Array = np.ndarray
+Choice = Literal["look-ahead", "criterion", "gradient"]
+Axes = Literal["longest", "all"]
+
+ROUNDING = 1e-9  # of the objective: gains below this are none
+FAITH = 0.05  # of what is hoped for counts like a gain: what pays only after several divisions is begun, too
+BODIES_A_MOVE = 2
+_RANGES = (
+    ("k1", 0.0, np.inf), ("k2", 0.0, np.inf), ("at_once", 0, np.inf), ("parts", 2, MOST_PARTS), ("width", 1, np.inf),
+    ("patience", 1, np.inf), ("most", 0, np.inf),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How shapes are divided, and when that ends."""
+
+    choose: Choice = "look-ahead"
+    k1: float = 1.0  # of (16), with volumes in units of what the body's shapes had to begin with
+    k2: float = 0.0
+    axes: Axes = "longest"
+    at_once: int = 0  # shapes divided in one step; 0: one for every two bodies, and at least one
+    parts: int = 2  # that each is divided into
+    width: int = 16  # a look-ahead tries at most so many divisions
+    prune: bool = True  # sweep empty shapes together
+    merge: bool = False  # neighbours of one density are one
+    add: bool = False  # cells of the body's box may be added
+    tolerance: float = 1e-3  # ε of Algorithm 1, in SI units for each kilogram of the body
+    patience: int = 3  # steps in a row that change less than ε
+    thorough: bool = True  # and not before all that can be hoped for is less than ε of the objective
+    most: int = 200  # steps at most
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(Rule)
+        findings = [
+            Finding(f"division, {name} {value!r}", "is not known", f"Choose from: {', '.join(get_args(hints[name]))}")
+            for name in ("choose", "axes")
+            if (value := getattr(self, name)) not in get_args(hints[name])
+        ]
+        for name, least, most in _RANGES:
+            value = getattr(self, name)
+            if not least <= value <= most:
+                upper = f" to {most:g}" if most < np.inf else " or more"
+                findings.append(Finding(f"division, {name} {value!r}", "is out of range", f"Give {least:g}{upper}"))
+        if not self.k1 + self.k2 > 0:
+            findings.append(Finding("division, k1 and k2", "are both zero", "Give one of them a weight"))
+        if not self.tolerance > 0:
+            what = "is no length of a step"
+            findings.append(Finding(f"division, tolerance {self.tolerance!r}", what, "Give a number above 0"))
+        if findings:
+            raise UsageError(findings)
+
+
+@dataclass(frozen=True)
+class State:
+    """Shapes of all bodies, and the optimum with them."""
+
+    shapes: tuple[Shapes, ...]
+    masses: tuple[Array, ...]  # (k,) of each body's shapes, kg
+    theta: Array  # (n,) ten parameters a body, then the rest
+    objective: float
+
+
+@dataclass(frozen=True)
+class Move:
+    """What can be done to a body: divide one of its shapes, add one, let one grow again that had been empty."""
+
+    body: int
+    shape: Primitive
+    done: Literal["divided", "added", "returned"]
+    weight: float = 0.0  # by (16)
+    parts: int = 2
+    axis: int | None = None
+
+    def applied(self, shapes: Shapes, masses: Array) -> tuple[Shapes, Array] | None:
+        """The body afterwards, as heavy everywhere as before; None where a child would be too thin."""
+        match self.done:
+            case "added":
+                return shapes.with_shape(self.shape, masses)
+            case "returned":
+                return shapes.returned(self.shape, masses)
+        return shapes.divided(masses, shapes.parts.index(self.shape), self.parts, self.axis)
+
+
+def choose(
+    total: Information, state: State, rest: Composition, rule: Rule, volumes: Sequence[float]
+) -> tuple[list[Move], float]:
+    """The best moves, as many as the rule says and one a shape, and what could still be hoped for.
+
+    ``total`` is about ten parameters a body, then those of ``rest``; ``volumes`` are the bodies' units in (16), which
+    decides between equals.
+    """
+    market = _Market(total, state)
+    possible = _moves(state, rule, volumes, market.slopes)
+    trials = {move: after for move in possible if (after := market.after(move)) is not None}
+    moves = list(trials)
+    weights, hopes = np.array([m.weight for m in moves]), np.array([market.hope(m) for m in moves])
+    hope = float(hopes.max(initial=0.0))
+    scores = np.zeros(len(moves))
+    if rule.choose != "criterion":
+        scores = np.maximum([market.promise(m.body, trials[m]) for m in moves], FAITH * hopes)
+    if rule.choose == "look-ahead":
+        half = max(rule.width // 2, 1)
+        tried = sorted({*np.argsort(-scores, kind="stable")[:half], *np.argsort(-weights, kind="stable")[:half]})
+        moves = [moves[k] for k in tried]
+        gains = state.objective - _costs(total, state, rest, [(m.body, trials[m][0]) for m in moves])
+        scores = np.maximum(gains, FAITH * hopes[tried])
+    scores = np.where(scores > ROUNDING * state.objective, scores, 0.0)
+    best: dict[Primitive, Move] = {}
+    for k in sorted(range(len(moves)), key=lambda k: (-scores[k], -moves[k].weight)):
+        best.setdefault(moves[k].shape, moves[k])
+    return list(best.values())[: rule.at_once or max(len(state.shapes) // BODIES_A_MOVE, 1)], hope
+
+
+class _Market:
+    """What mass costs where, at the optimum."""
+
+    def __init__(self, total: Information, state: State):
+        slope = total.R.T @ (total.R @ state.theta - total.z)
+        places = [slice(10 * b, 10 * b + 10) for b in range(len(state.shapes))]
+        self.state = state
+        self.slopes = [slope[at] for at in places]
+        self.grams = [total.R[:, at].T @ total.R[:, at] for at in places]
+
+    def after(self, move: Move) -> tuple[Shapes, Array] | None:
+        return move.applied(self.state.shapes[move.body], self.state.masses[move.body])
+
+    def promise(self, body: int, after: tuple[Shapes, Array]) -> float:
+        """By the new shapes' reduced costs: mass moved from the dearest to the cheapest, or put there anew."""
+        shapes, masses = after
+        old = self.state.shapes[body].parts
+        new = [k for k, part in enumerate(shapes.parts) if part not in old]
+        U = np.column_stack([shapes.parts[k].parameters for k in new])
+        cost, excess = self.slopes[body] @ U, masses[new] - shapes.floors[new]
+        cheap, dear = int(np.argmin(cost)), int(np.argmax(np.where(excess > 0, cost, -np.inf)))
+        return self._fall(body, U[:, [cheap]], U[:, dear], max(float(excess[dear]), 0.0))
+
+    def hope(self, move: Move) -> float:
+        """By points inside a shape that is to be divided, which later children may come near to."""
+        if move.done != "divided":
+            return 0.0
+        shapes, masses = self.state.shapes[move.body], self.state.masses[move.body]
+        k = shapes.parts.index(move.shape)
+        x, y, z = move.shape.points.T
+        U = np.stack([np.ones_like(x), x, y, z, y * y + z * z, -x * y, x * x + z * z, -x * z, -y * z, x * x + y * y])
+        return self._fall(move.body, U, shapes.map[:, k], max(float(masses[k] - shapes.floors[k]), 0.0))
+
+    def _fall(self, body: int, U: Array, source: Array, excess: float) -> float:
+        """How far the objective falls if mass goes to one of U's columns, anew or at most ``excess`` of a source's."""
+        found = 0.0
+        for D, most in ((U, np.inf), (U - source[:, None], excess)):
+            slope, curvature = self.slopes[body] @ D, np.sum(D * (self.grams[body] @ D), axis=0)
+            down = (slope < 0) & (curvature > 0)
+            t = np.minimum(-slope[down] / curvature[down], most)
+            found = max(found, float(np.max(-slope[down] * t - 0.5 * curvature[down] * t * t, initial=0.0)))
+        return found
+
+
+def _moves(state: State, rule: Rule, volumes: Sequence[float], slopes: Sequence[Array]) -> list[Move]:
+    """All divisions; all shapes that could be added or grow again, and would gain by it."""
+    moves = []
+    for b, (shapes, masses) in enumerate(zip(state.shapes, state.masses, strict=True)):
+        for part, mass in zip(shapes.parts, masses, strict=True):
+            weight = criterion(float(mass), part.volume / volumes[b], rule.k1, rule.k2)
+            every = rule.axes == "all" and not isinstance(part, Cluster)
+            axes = (0, 1, 2) if every else (None,)
+            moves += [Move(b, part, "divided", weight, rule.parts, axis) for axis in axes]
+        if rule.choose != "criterion":
+            moves += [Move(b, shapes.swept[k], "returned") for k in np.flatnonzero(slopes[b] @ shapes.swept_map < 0)]
+            new = cells(shapes.body) if rule.add else []
+            moves += [Move(b, cell, "added") for cell in new if slopes[b] @ cell.parameters < 0]
+    return moves
+
+
+def _costs(total: Information, state: State, rest: Composition, trials: Sequence[tuple[int, Shapes]]) -> Array:
+    """(trials,) the optimum with other shapes for one body; only to compare, so nothing is certified."""
+    n = 10 * len(state.shapes)
+    columns = [total.R[:, 10 * b : 10 * b + 10] @ s.map for b, s in enumerate(state.shapes)]
+    columns.append(total.R[:, n:] @ rest.map)
+    lower = [s.floors for s in state.shapes] + [rest.lower if rest.lower.size else np.full(rest.size, -np.inf)]
+    constant = float(total.triangle[-1, -1]) ** 2
+    dust = [total.R[:, 10 * b : 10 * b + 10] @ s.dust for b, s in enumerate(state.shapes)]
+    everywhere = np.sum(dust, axis=0)
+    costs = []
+    for body, shapes in trials:
+        here = [*columns[:body], total.R[:, 10 * body : 10 * body + 10] @ shapes.map, *columns[body + 1 :]]
+        A = np.hstack(here)
+        z = total.z - everywhere + dust[body] - total.R[:, 10 * body : 10 * body + 10] @ shapes.dust
+        x = nnls.least(A, z, np.concatenate([*lower[:body], shapes.floors, *lower[body + 1 :]]))[0]
+        costs.append(0.5 * (float(np.sum((A @ x - z) ** 2)) + constant))
+    return np.array(costs)

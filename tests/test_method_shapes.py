@@ -1,0 +1,147 @@
+"""``identify --method shapes``: from a log to bodies made of shapes, and the proof that goes with them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from steelyard import Options, UsageError, identify, weigh_load
+from steelyard.compose.primitives import cuboid
+from steelyard.load import load_report
+from steelyard.read.shapes import ShapeFile
+from steelyard.robot import LOAD
+from steelyard.solve.choosing import Rule
+from tests.compose.bodies import at
+from tests.floating import floating_log
+from tests.test_load import carrying
+
+FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
+
+
+@pytest.fixture(scope="module")
+def pair(arm):
+    """The same log by shapes and by lmi."""
+    return [
+        identify("demo_arm", [arm.train], Options(method=method, friction="all"), validate=[arm.test]).estimate
+        for method in ("shapes", "lmi")
+    ]
+
+
+def test_bodies_made_of_shapes_are_physical_proved_and_predict_as_well(pair):
+    ours, best = pair
+    assert ours.consistent
+    assert ours.certificate.holds
+    assert ours.trusted
+    (held_out,), (reference,) = ours.validation.values(), best.validation.values()
+    assert held_out.relative < 1.05 * reference.relative
+
+
+def test_dividing_never_made_it_worse_and_came_near_the_best_of_all_bodies(pair):
+    ours, best = pair
+    objectives = [step.objective for step in ours.divisions]
+    assert len(objectives) > 20
+    assert np.all(np.diff(objectives) <= 1e-9 * objectives[0])
+    assert ours.objective < 1.01 * best.objective
+    assert objectives[0] > 1.5 * objectives[-1], "undivided shapes explain much less"
+
+
+def test_the_answer_tells_its_shapes_and_how_they_came_about(pair):
+    content = json.loads(pair[0].to_json())
+    for name, link in content["links"].items():
+        assert sum(shape["mass"] for shape in content["shapes"][name]) == pytest.approx(link["mass"])
+    assert content["divisions"][0] == {**content["divisions"][0], "k": 0, "change": None, "done": []}
+    assert {"k", "objective", "change", "shapes", "done"} == set(content["divisions"][1])
+    assert "divisions" not in json.loads(pair[1].to_json())
+
+
+def test_the_description_that_shapes_cannot_be_is_said(a1_robot):
+    truth = {b.name: b.parameters for b in a1_robot.bodies}
+    log = floating_log(a1_robot, truth, FEET, seconds=2.0, rate=200, wrenches=True)
+    found = identify("a1", [log], Options(method="shapes", divisions=0)).estimate
+    (said,) = [n for n in found.notices if "outside what their shapes can be" in n]
+    assert said.startswith("the prior of 13 of 13 bodies lie outside")
+    assert "standard deviations" in said
+
+
+@pytest.fixture(scope="module")
+def cube(a1_robot):
+    """An A1 with a cube of 1 kg on its trunk, at the paper's noise; where the cube is."""
+    place = np.array([0.11, -0.04, 0.077])
+    load = cuboid([0.04] * 3, at(*place)).parameters
+    truth = {b.name: b.parameters for b in a1_robot.bodies}
+    log = floating_log(a1_robot, carrying(a1_robot, truth, "trunk", load), FEET, seed=4, noise=(3e-4, 0.005, 0.05, 0.2))
+    return log, place
+
+
+AREA = ShapeFile(links={LOAD: (cuboid([0.4, 0.2, 0.04], at(0, 0, 0.077)),)})
+
+
+def test_a_cube_on_a_walking_robot_is_found_by_dividing_the_area_it_may_be_in(cube):
+    log, place = cube
+    result = weigh_load("a1", [log], "trunk", Options(method="shapes", feet=FEET, shapes=AREA))
+    (load,) = result.estimate.loads
+    assert load.consistent
+    assert result.estimate.certificate.holds
+    assert load.mass == pytest.approx(1.0, abs=0.02)
+    assert np.linalg.norm(load.parameters[1:4] / load.mass - place) < 4e-3
+    content = load_report(result)
+    assert [d["k"] for d in content["divisions"]] == list(range(len(content["divisions"])))
+    distances = [np.linalg.norm(np.array(d["com"]) - place) for d in content["divisions"]]
+    assert distances[0] > 0.1, "one shape has its centre of mass where it is"
+    assert distances[-1] < 4e-3
+    (entry,) = content["loads"]
+    assert sum(shape["mass"] for shape in entry["shapes"]) == pytest.approx(load.mass)
+    assert json.dumps(content, allow_nan=False)
+
+
+def test_without_an_area_a_load_is_looked_for_in_a_cube_about_its_link(cube):
+    log, place = cube
+    (load,) = weigh_load("a1", [log], "trunk", Options(method="shapes", feet=FEET)).estimate.loads
+    assert load.consistent
+    assert np.linalg.norm(load.parameters[1:4] / load.mass - place) < 6e-3
+
+
+def test_the_file_says_how_to_divide_and_the_command_line_how_often():
+    file = ShapeFile(rule=Rule(parts=3))
+    assert Options(method="shapes").rule == Rule()
+    assert Options(method="shapes", shapes=file).rule == Rule(parts=3)
+    assert Options(method="shapes", shapes=file, divisions=5).rule == Rule(parts=3, most=5)
+
+
+def test_options_that_do_not_fit_shapes_are_refused_with_every_reason():
+    with pytest.raises(UsageError) as error:
+        Options(method="lmi", shapes=ShapeFile(), divisions=-3)
+    assert [str(f) for f in error.value.findings] == [
+        "--shapes: is for method shapes, not lmi. Drop it, or use --method shapes.",
+        "--divisions: is for method shapes, not lmi. Drop it, or use --method shapes.",
+        "--divisions -3: is less than none. Give 0 or more.",
+    ]
+    with pytest.raises(UsageError, match="method 'shapes': has no entropic regularisation"):
+        Options(method="shapes", regularisation="entropic")
+
+
+def test_a_file_of_shapes_comes_in_by_the_command_line_and_is_remembered(arm, tmp_path, steelyard):
+    file = tmp_path / "shapes.toml"
+    file.write_text(
+        "[division]\nparts = 3\n[bodies]\nforearm_link = [{ cuboid = [0.6, 0.1, 0.1], at = [-0.3, 0, 0] }]\n"
+    )
+    options = ["--method", "shapes", "--shapes", file, "--divisions", "2", "--friction", "all"]
+    done = steelyard("identify", "demo_arm", arm.train, *options, "-o", tmp_path / "out")
+    assert done.code == 0, done.err
+    assert "dividing was stopped after 2 steps" in done.out
+    content = json.loads((tmp_path / "out" / "estimate.json").read_text())
+    assert content["method"] == "shapes"
+    assert len(content["divisions"]) == 3
+    assert str(file) in content["provenance"]["inputs"]
+    again = steelyard("identify", "demo_arm", arm.train, *options, "-o", tmp_path / "out")
+    assert again.code == 0
+
+
+def test_a_link_of_the_file_that_the_robot_does_not_have_is_refused(arm, tmp_path, steelyard):
+    file = tmp_path / "shapes.toml"
+    file.write_text("[bodies]\nforarm = [{ sphere = 0.1 }]\n")
+    done = steelyard("identify", "demo_arm", arm.train, "--method", "shapes", "--shapes", file, "-o", tmp_path / "out")
+    assert done.code == 2
+    assert "link 'forarm'" in done.err
