@@ -16,6 +16,7 @@ import numpy as np
 
 from steelyard import inertia, noise
 from steelyard import prior as priors
+from steelyard.allowed import Evidence
 from steelyard.errors import Finding, UsageError
 from steelyard.estimate import BodyEstimate, Estimate, Scale, SensorEstimate, Total
 from steelyard.gains import Drives, as_torques, find, with_gains
@@ -37,8 +38,8 @@ from steelyard.log import WRENCH, Log
 from steelyard.missing import Missing
 from steelyard.motors import LAWS, PREFIX
 from steelyard.plan import Options, Plan, make_plan
-from steelyard.profile import THIN, Interval, Profile
-from steelyard.ranges import Allowed, Evidence, Ranges, find_ranges
+from steelyard.profile import THIN, intervals_for
+from steelyard.ranges import ranges_for
 from steelyard.read.description import Description, read_description
 from steelyard.read.mapping import ColumnMap, read_mapping
 from steelyard.read.table import read_log
@@ -46,7 +47,7 @@ from steelyard.regressor import BASE_ROWS, Block, Columns, Rows
 from steelyard.report.series import Series
 from steelyard.robot import Robot
 from steelyard.samples import Filter, prepare
-from steelyard.solve.methods import SIGNED, solve
+from steelyard.solve.methods import solve
 from steelyard.validate import Score, pooled, predict
 
 Array = np.ndarray
@@ -149,11 +150,11 @@ def identify(
     pulled = options.method != "least-squares"
     unc = uncertainty(space, seen, meat, prior.K[np.ix_(free, free)], pulled=pulled)
 
-    bounded = _ranges(plan, options, prior, free, Evidence.of(space, seen, meat), theta, progress)
-    if bounded is not None and drives is not None and drives.scale is not None:
-        bounded = bounded.without_scale()
-    notices += _about_ranges(bounded, options)
-    edges = _intervals(plan, options, prior, free, seen, theta, unc)
+    ranges = ranges_for(plan, options, prior, free, Evidence.of(space, seen, meat), theta, progress)
+    if ranges is not None:
+        ranges = ranges.without_scale() if drives is not None and drives.scale is not None else ranges
+        notices += ranges.notices(options.ranges_inside)
+    edges = intervals_for(plan, options, prior, free, seen, theta, unc)
 
     progress("validating")
     gains = drives.named() if drives is not None else {}
@@ -196,7 +197,7 @@ def identify(
         scale=_scale(plan, unc, drives),
         sensors=_sensors(plan, prior, theta, free, unc),
         motors=_motors(plan.columns, theta),
-        ranges=bounded,
+        ranges=ranges,
     )
     return Identification(estimate, plan.robot, plan.columns, theta, info, tuple(drawn for _, drawn in scores))
 
@@ -279,64 +280,6 @@ def _bodies(plan: Plan, prior: priors.Prior, theta: Array, free: Array, unc: Unc
                          at.start in where, body.carrier.name if body.carrier else None)
         )  # fmt: skip
     return tuple(found)
-
-
-def _allowed(plan: Plan, prior: priors.Prior, free: Array, inside: bool = False) -> Allowed:
-    """What the free parameters may be, apart from what the data say; ``inside``: in the boxes of bodies with shapes."""
-    bodies = tuple(plan.robot.body(b) for b in plan.columns.bodies if plan.columns.body(b).start in free)
-    rest, offsets = np.arange(10 * len(plan.columns.bodies), plan.columns.n), len(plan.columns.offsets)
-    positive = np.array([term not in SIGNED for _, term in plan.columns.joint_terms] + [False] * offsets, bool)
-    scale = prior.scale[free]
-    first = np.where(positive, np.maximum(prior.mean[rest], 1e-3 * prior.scale[rest]), prior.mean[rest])
-    own = [b for b in plan.robot.bodies if b.carrier is None]
-    return Allowed(
-        bodies,
-        {10 * len(bodies) + int(k): 0.0 for k in np.flatnonzero(positive)},
-        scale,
-        first,
-        sum(float(b.parameters[0]) for b in own),
-        max(b.size for b in own),
-        frozenset(b.name for b in bodies if inside and plan.robot.has_shape(b)),
-    )
-
-
-def _ranges(
-    plan: Plan, options: Options, prior: priors.Prior, free: Array, data: Evidence, theta: Array, progress: Progress
-) -> Ranges | None:
-    if options.ranges == "none":
-        return None
-    allowed = _allowed(plan, prior, free, options.ranges_inside)
-    names = {b.name for b in allowed.bodies}
-    own = [b.name for b in plan.robot.bodies if b.carrier is None and b.name not in names]
-    held = sum(theta[plan.columns.body(name).start] for name in own)
-    return find_ranges(
-        data, allowed, options.ranges, held=float(held), together=options.ranges_together, progress=progress
-    )
-
-
-def _about_ranges(ranges: Ranges | None, options: Options) -> list[str]:
-    said = []
-    if ranges is not None and options.ranges_inside and (bare := [b for b in ranges.bodies if b not in ranges.inside]):
-        said.append(f"ranges take no box for {', '.join(bare)}: not all of what they are made of has a shape")
-    if ranges is not None and ranges.refuted:
-        misfit = f"misfit {ranges.misfit:.3g}, {ranges.freedom} expected"
-        what = "something is not modelled, and ranges are narrower than they should be"
-        said.append(f"no physical robot explains the data to their noise ({misfit}): {what}")
-    return said
-
-
-def _intervals(
-    plan: Plan, options: Options, prior: priors.Prior, free: Array, seen: Information, theta: Array, unc: Uncertainty
-) -> dict[str, Interval]:
-    """Of bodies at the edge of what can exist, where a prior pulled within the cone."""
-    if options.method in ("least-squares", "linear", "mata") or options.regularisation != "quadratic":
-        return {}
-    K = prior.K[np.ix_(free, free)]
-    total = seen + Information(Information.of(K, K @ prior.mean[free]).triangle, 0, seen.names)
-    allowed = _allowed(plan, prior, free)
-    bodies = [(b, 10 * k) for k, b in enumerate(allowed.bodies)]
-    profile = Profile.of(total, theta[free], prior.scale[free], bodies, dict(allowed.lowest))
-    return {} if profile is None else profile.intervals(unc, total)
 
 
 def _drives(plan: Plan, blocks: Iterable[Block], prior: priors.Prior, options: Options) -> Drives:

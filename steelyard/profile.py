@@ -21,9 +21,12 @@ import numpy as np
 from scipy.stats import chi2
 
 from steelyard import inertia
+from steelyard import prior as priors
+from steelyard.allowed import Allowed
 from steelyard.compose.pseudo_inertia import lmi, mass_floor
 from steelyard.identifiable import Uncertainty
 from steelyard.information import Information
+from steelyard.plan import Options, Plan
 from steelyard.ranges import CONFIDENCE, Range
 from steelyard.robot import Body
 from steelyard.solve.extreme import Extremes
@@ -32,6 +35,7 @@ from steelyard.solve.region import Region
 
 Array = np.ndarray
 
+OUTSIDE = ("least-squares", "linear", "mata")  # methods whose answer need not be in the cone
 THIN = 100.0  # times the margin of consistency: bodies closer to it are at the edge
 
 
@@ -126,3 +130,17 @@ class Profile:
         start = self.best + share * (inner - self.best)
         rows = np.eye(len(self.keep))[others]
         return Extremes(Region(R, z, float(np.sqrt(least + more)), self.scale, start, cones, rows, self.lowest))
+
+
+def intervals_for(
+    plan: Plan, options: Options, prior: priors.Prior, free: Array, seen: Information, theta: Array, unc: Uncertainty
+) -> dict[str, Interval]:
+    """Of bodies at the edge of what can exist, where data and a quadratic prior pulled within the cone."""
+    if options.method in OUTSIDE or options.regularisation != "quadratic":
+        return {}
+    K = prior.K[np.ix_(free, free)]
+    total = seen + Information(Information.of(K, K @ prior.mean[free]).triangle, 0, seen.names)
+    allowed = Allowed.of(plan, prior, free)
+    bodies = [(b, 10 * k) for k, b in enumerate(allowed.bodies)]
+    profile = Profile.of(total, theta[free], prior.scale[free], bodies, dict(allowed.lowest))
+    return {} if profile is None else profile.intervals(unc, total)
