@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from bench.__main__ import PHYSICAL
+from bench.__main__ import PHYSICAL, main
 from bench.consistency import consistency, methods, table
 from bench.coverage import coverage
 from bench.identify import identify
@@ -63,3 +65,11 @@ def test_ranges_hold_the_truth_and_shrink_to_the_interval_where_the_data_decide(
     assert base["decided"] > 50
     assert base["decided, width over interval"][1] == pytest.approx(1.0, abs=0.02)
     assert found["demo_arm"]["masses without upper limit"] == pytest.approx(1 / 3)  # shoulder and upper arm
+
+
+@installed
+@pytest.mark.parametrize("study", ["consistency", "ranges"])
+def test_a_study_is_one_json_object_and_its_gate_holds(study, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["bench", study, "--cases", "a1 base", "--problems", "20", "--json", "--gate"])
+    assert main() == 0
+    assert "a1 base" in json.dumps(json.loads(capsys.readouterr().out))
