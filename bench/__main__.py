@@ -17,7 +17,7 @@ from bench.identify import identify
 from bench.intervals import intervals
 from bench.points import GRIDS, figure, points
 from bench.problems import CASES
-from bench.ranges import ranges
+from bench.ranges import USUAL, ranges
 from bench.solvers import kept as solvers_kept
 from bench.solvers import solvers
 
@@ -37,7 +37,7 @@ def main() -> int:
         "--problems", type=int, help="noisy problems a case (consistency, intervals: 1000, ranges: 200)"
     )
     parser.add_argument("--quick", action="store_true", help="few problems (consistency, intervals, ranges)")
-    parser.add_argument("--cases", default="", help="some of the cases, with commas (consistency)")
+    parser.add_argument("--cases", default="", help="some of the cases, with commas (consistency, ranges)")
     parser.add_argument("--methods", default="", help="some of the methods, with commas (consistency)")
     parser.add_argument("--robots", default=",".join(GRIDS), help="names, with commas (points)")
     parser.add_argument("--figure", type=Path, default=None, help="SVG to write (points)")
@@ -65,7 +65,8 @@ def main() -> int:
         result = intervals(options.problems or (100 if options.quick else 1000))
         kept = all(share >= 0.93 for case in result.values() for share in case["profile"].values())
     elif options.name == "ranges":
-        result = ranges(options.problems or (5 if options.quick else 200))
+        asked = tuple(c for c in options.cases.split(",") if c)
+        result = ranges(options.problems or (5 if options.quick else 200), asked or USUAL)
         kept = all(share >= 0.95 for case in result.values() for share in case["held"].values())
     else:
         result, kept = identify(options.repeats), True

@@ -97,7 +97,7 @@ def identify(
     notices += found.notices
 
     bounded = limits.ranges(plan, options, found, progress)
-    notices += limits.about(bounded, options)
+    notices += bounded.notices(options.ranges_inside) if bounded else []
     edges = limits.intervals(plan, options, found)
 
     progress("validating")

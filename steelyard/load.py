@@ -81,6 +81,7 @@ def load_report(result: Identification) -> dict[str, Any]:
         "fixed": {b.name: b.parameters.tolist() for b in estimate.bodies if not b.free},
         "certificate": content["certificate"],
         "scale": content["scale"],
+        **({"ranges": content["ranges"].get(LOAD)} if estimate.ranges else {}),
         "gains": {j: terms["gain"] for j, terms in estimate.joints.items() if terms["gain"] is not None},
         "verdict": content["verdict"],
         "provenance": content["provenance"],

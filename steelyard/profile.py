@@ -32,6 +32,7 @@ from steelyard.solve.region import Region
 
 Array = np.ndarray
 
+OUTSIDE = ("least-squares", "linear", "mata")  # methods whose answer need not be in the cone
 THIN = 100.0  # times the margin of consistency: bodies closer to it are at the edge
 
 

@@ -13,24 +13,18 @@ as many as there are base parameters where all are to hold together. No prior en
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from scipy.stats import chi2
 
-from steelyard import geometry, inertia
-from steelyard.compose.pseudo_inertia import SOLVER_MARGIN, lmi, mass_floor
-from steelyard.identifiable import Subspace
-from steelyard.information import Information
+from steelyard.allowed import Allowed, Evidence, make_region
+from steelyard.compose.pseudo_inertia import mass_floor
 from steelyard.robot import Body
-from steelyard.solve import conic
 from steelyard.solve.extreme import Bound, Extremes
-from steelyard.solve.problem import Cone, Problem
-from steelyard.solve.region import Reach, Region
 
 Array = np.ndarray
 Which = Literal["none", "masses", "com", "all"]
@@ -38,9 +32,6 @@ Range = tuple[float | None, float | None]  # None: no limit on that side
 
 CONFIDENCE = 0.95
 DIAGONAL = (0, 2, 5)  # of xx xy yy xz yz zz
-FAR = 100.0  # times the whole described robot: nothing heavier or larger is considered; an end set by that is none
-LEAST_NOISE = 0.2  # of white noise: short logs cannot show that noise cancels better than this (``noise.Noise.factor``)
-TIE = 1e-3  # weight of the description among consistent θ that fit alike: it picks one of them and no more
 
 
 @dataclass(frozen=True)
@@ -84,6 +75,17 @@ class Ranges:
             bodies[name] = BodyRange((0.0, None), body.com, six, None if body.trace is None else (0.0, None))
         return replace(self, bodies=bodies, total=(0.0, None))
 
+    def notices(self, inside: bool) -> list[str]:
+        """What to be warned of; ``inside``: boxes were asked for."""
+        said = []
+        if inside and (bare := [name for name in self.bodies if name not in self.inside]):
+            said.append(f"ranges take no box for {', '.join(bare)}: not all of what they are made of has a shape")
+        if self.refuted:
+            misfit = f"misfit {self.misfit:.3g}, {self.freedom} expected"
+            what = "something is not modelled, and ranges are narrower than they should be"
+            said.append(f"no physical robot explains the data to their noise ({misfit}): {what}")
+        return said
+
     def as_json(self) -> dict[str, Any]:
         """Body → quantity → [least, greatest], None where there is no limit."""
         return {name: body.as_json() for name, body in self.bodies.items()}
@@ -114,105 +116,6 @@ def _digits(value: float, width: float) -> str:
         return "0"
     decimals = 1 - math.floor(math.log10(min(abs(value), max(width, 1e-6 * abs(value)) / 2)))
     return f"{value:.{max(decimals, 0)}f}"
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What the data say, each direction scaled to unit variance: D(θ) = ‖Rθ − z‖²."""
-
-    R: Array  # (r, n)
-    z: Array  # (r,)
-
-    @classmethod
-    def of(cls, space: Subspace, info: Information, meat: Array) -> Evidence:
-        """From the information A = RᵀR and the long-run covariance B = ``meat`` of its right-hand side."""
-        half = space.scale[:, None] * (space.V / space.values)
-        w, Q = np.linalg.eigh(half.T @ (0.5 * (meat + meat.T)) @ half)
-        root = (Q / np.sqrt(np.maximum(w, LEAST_NOISE))).T
-        return cls(root @ (space.values[:, None] * space.V.T / space.scale), root @ (info.R @ half).T @ info.z)
-
-    def misfit(self, theta: Array) -> float:
-        """D."""
-        return float(np.sum((self.R @ theta - self.z) ** 2))
-
-
-@dataclass(frozen=True)
-class Allowed:
-    """What a θ must be besides: ten entries a body from the first on, then numbers that may have a lowest value."""
-
-    bodies: tuple[Body, ...]
-    lowest: Mapping[int, float]  # index → value
-    scale: Array  # (n,) natural sizes
-    others: Array  # (n − 10·bodies,) a guess at the other entries, above their lowest values
-    mass: float  # kg, of the whole described robot
-    length: float  # m, of its largest body
-    inside: frozenset[str] = frozenset()  # bodies whose mass lies in their box
-
-    @property
-    def guess(self) -> Array:
-        """(n,) strictly allowed: what is described, or spread evenly over the box where it must lie inside."""
-        parts = [
-            geometry.box_inertia(b.parameters[0], b.box) if b.name in self.inside else b.parameters for b in self.bodies
-        ]
-        return np.concatenate([*parts, self.others])
-
-    @property
-    def boxes(self) -> tuple[Cone, ...]:
-        """Linear inequalities as cones of order one."""
-        found = []
-        for k, body in enumerate(self.bodies):
-            unit = self.scale[10 * k : 10 * k + 10]
-            rows = box_rows(body.box) if body.name in self.inside else ()
-            found += [Cone(10 * k, (row / np.linalg.norm(row * unit))[:, None, None]) for row in rows]
-        return tuple(found)
-
-    def cones(self, margin: float) -> tuple[Cone, ...]:
-        """A matrix inequality a body."""
-        return tuple(Cone(10 * k, lmi(b, margin)) for k, b in enumerate(self.bodies))
-
-
-def box_rows(box: geometry.Box) -> Iterator[Array]:
-    """Rows (10,) with rowᵀθ ≥ 0 for any mass distribution in a box: ∫ pq ρ dx with p, q ≥ 0 the distances of two faces.
-
-    With them the centre of mass is in the box, and the density is realisable in the ellipsoid around it.
-    """
-    faces = [(np.append(axis, -low), np.append(-axis, high)) for axis, low, high in zip(np.eye(3), *box, strict=True)]
-    pairs = [*faces, *(pair for f, g in itertools.combinations(faces, 2) for pair in itertools.product(f, g))]
-    for p, q in pairs:
-        yield np.einsum("kij,i,j->k", inertia.PSEUDO_BASIS, p, q)
-
-
-def make_region(data: Evidence, allowed: Allowed, quantile: float) -> tuple[Region, float]:
-    """All allowed θ with D within ``quantile`` of the least there is; and that least D."""
-    scale, guess, boxes = allowed.scale, allowed.guess, allowed.boxes
-    K = TIE * np.diag(1 / scale)
-    posed = Information.of(np.vstack([data.R, K]), np.concatenate([data.z, K @ guess]))
-    cones = (*allowed.cones(SOLVER_MARGIN), *boxes)
-    best = _inside(conic.solve(Problem(posed, scale, guess, cones, dict(allowed.lowest))).theta, guess, cones, allowed)
-    least = data.misfit(best)  # of a θ that is allowed: if another fits better still, ranges are a little wide
-    share = 1.0  # of the guess, which lies well inside: as much as the data leave room for
-    while data.misfit(best + share * (guess - best)) > least + 0.5 * quantile:
-        share *= 0.7
-    rows = np.zeros((len(allowed.lowest) + len(boxes), len(guess)))
-    rows[np.arange(len(allowed.lowest)), list(allowed.lowest)] = 1.0
-    for row, cone in zip(rows[len(allowed.lowest) :], boxes, strict=True):
-        row[cone.at : cone.at + 10] = cone.F[:, 0, 0]
-    levels = np.append(list(allowed.lowest.values()), np.zeros(len(boxes)))
-    bodies = range(0, 10 * len(allowed.bodies), 10)
-    others = {i: FAR * float(scale[i]) for i in range(10 * len(allowed.bodies), len(guess))}
-    reach = Reach(tuple(bodies), FAR * allowed.mass, allowed.length, others)
-    start, radius = best + share * (guess - best), float(np.sqrt(least + quantile))
-    return Region(data.R, data.z, radius, scale, start, allowed.cones(inertia.MARGIN), rows, levels, reach), least
-
-
-def _inside(theta: Array, guess: Array, cones: Sequence[Cone], allowed: Allowed) -> Array:
-    """θ, moved towards the guess until it is allowed to the last digit."""
-    for share in (0.0, *np.logspace(-10, -1, 10)):
-        moved = theta + share * (guess - theta)
-        above = all(moved[i] >= low for i, low in allowed.lowest.items())
-        if above and all(np.linalg.eigvalsh(c.value(moved))[0] >= 0 for c in cones):
-            return np.asarray(moved)
-    return guess
 
 
 def find_ranges(
@@ -255,12 +158,15 @@ def _body(ends: Extremes, allowed: Allowed, body: Body, unit: Array, which: Whic
 
 def _range(ends: Extremes, c: Array, size: float, low: float) -> Range:
     """Both ends of cᵀθ, which is never below ``low``; ``size``: its natural size."""
-    least, greatest = ends.least(c), ends.greatest(c)
-    below = low if least.proved <= low else None if least.far > size else least.proved
-    return (below, _top(greatest, size))
+    least, greatest = ends.greatest(-c), ends.greatest(c)
+    below = _top(least, size)
+    if below is None or -below <= low:
+        return (low if np.isfinite(low) else None, _top(greatest, size))
+    return (-below, _top(greatest, size))
 
 
 def _top(bound: Bound, size: float) -> float | None:
+    """The bound; None where the reach pays for more of it than the quantity's natural size."""
     return None if bound.far > size or not np.isfinite(bound.proved) else bound.proved
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from xml.etree import ElementTree
 
 import pytest
 
+from bench.__main__ import PHYSICAL, main
 from bench.consistency import consistency, methods, table
 from bench.coverage import coverage
 from bench.identify import identify
@@ -57,13 +59,22 @@ def test_a_promise_is_kept_only_if_ours_is_right_and_every_rival_is_slower_by_wh
 
 @installed
 @pytest.mark.parametrize(("case", "problems"), [("a1 base", 10), ("ur10", 5), ("panda", 5), ("talos", 1)])
-def test_lmi_returns_robots_that_can_exist_where_least_squares_does_not(case, problems):
+def test_methods_that_promise_robots_that_can_exist_return_them_where_others_do_not(case, problems):
     found = consistency(problems, [case])["cases"][case]
     assert set(found) == set(methods())
-    assert found["lmi"] | {"milliseconds": 0} == {"consistent": 1.0, "bodies": 1.0, "failed": 0, "milliseconds": 0}
+    for method in PHYSICAL:
+        assert method not in found or (found[method]["consistent"], found[method]["failed"]) == (1.0, 0)
     if case != "a1 base":  # a single body with all its parameters excited may come out physical by luck
         assert found["least-squares"]["consistent"] == 0.0
         assert found["mata"]["bodies"] < 1.0
+
+
+@installed
+@pytest.mark.parametrize("case", ["talos", "g1", "simple_humanoid"])
+def test_every_body_of_a_humanoid_can_exist(case):
+    found = consistency(1, [case], ["lmi", "least-squares"])["cases"][case]
+    assert found["lmi"]["consistent"] == 1.0
+    assert found["least-squares"]["consistent"] == 0.0
 
 
 @installed
@@ -116,3 +127,11 @@ def test_a_prior_keeps_single_parameters_that_least_squares_loses_however_the_pa
     assert proposed[0] < 0.5 * found["C, the description"][0]
     assert all(every < 0.2 * found["B, least squares"][1] for name, (_, every) in found.items() if name[0] != "B")
     assert proposed[1] < found["A, (28) with variances as weights"][1]
+
+
+@installed
+@pytest.mark.parametrize("study", ["consistency", "ranges"])
+def test_a_study_is_one_json_object_and_its_gate_holds(study, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["bench", study, "--cases", "a1 base", "--problems", "20", "--json", "--gate"])
+    assert main() == 0
+    assert "a1 base" in json.dumps(json.loads(capsys.readouterr().out))

@@ -159,8 +159,9 @@ def test_load_json_holds_what_the_contract_says(steelyard, arm, pair, tmp_path):
     for path, log in zip(paths, pair, strict=True):
         write_log(path, log)
     run = steelyard(
-        "load", "demo_arm", paths[1], "--empty", paths[0], "--on", ON, "--friction", "all", "-o", tmp_path / "out"
-    )
+        "load", "demo_arm", paths[1], "--empty", paths[0], "--on", ON, "--friction", "all", "--ranges", "masses",
+        "-o", tmp_path / "out",
+    )  # fmt: skip
     assert run.code == 0
     assert f"load on {ON}" in run.out
     assert f"the load on {ON} weighs 2.4" in run.out
@@ -170,6 +171,8 @@ def test_load_json_holds_what_the_contract_says(steelyard, arm, pair, tmp_path):
     assert load["link"] == ON
     assert load["shapes"] == content["divisions"] == []
     assert content["fixed"] == {}
+    low, high = content["ranges"]["mass"]
+    assert low < BLOCK[0] < high < low + 0.5
     mass, com, I = inertia.unpack(np.array(load["parameters"]))
     assert load["mass"] == mass
     np.testing.assert_allclose(load["com"], com)

@@ -118,7 +118,7 @@ def test_options_that_do_not_fit_shapes_are_refused_with_every_reason():
         "--divisions: is for method shapes, not lmi. Drop it, or use --method shapes.",
         "--divisions -3: is less than none. Give 0 or more.",
     ]
-    with pytest.raises(UsageError, match="method 'shapes': has no entropic regularisation"):
+    with pytest.raises(UsageError, match="entropic': is for method lmi, not shapes"):
         Options(method="shapes", regularisation="entropic")
 
 

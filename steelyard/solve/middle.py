@@ -48,7 +48,7 @@ def middle(region: Region) -> Middle:
     M, slack, _, _ = barrier.state(v)
     _, C = barrier.derivatives(v)
     r = len(region.R)
-    return Middle(np.linalg.inv(np.linalg.cholesky(M)), slack, np.asarray(np.linalg.qr(C[:-r, r:], mode="r")))
+    return Middle(np.linalg.inv(np.linalg.cholesky(M)), slack, np.asarray(np.linalg.qr(C[: len(C) - r, r:], mode="r")))
 
 
 def back(T: Array, b: Array) -> Array:

@@ -18,7 +18,7 @@ from steelyard.report.series import Series
 from steelyard.report.words import figure, meaning, measure, percent
 
 EXAMPLE = runpy.run_path(str(Path(__file__).with_name("conftest.py")))
-BODIES, HOSTILE, JOINTS = (EXAMPLE[name] for name in ("BODIES", "HOSTILE", "JOINTS"))
+BODIES, HOSTILE, JOINTS, MASSES = (EXAMPLE[name] for name in ("BODIES", "HOSTILE", "JOINTS", "MASSES"))
 VOID = {"meta", "link", "br", "img", "input", "hr", "rect", "circle", "path"}
 
 
@@ -313,3 +313,34 @@ def test_numbers_are_written_to_the_digit_that_counts():
         "1.235×10⁶",
     ]
     assert meaning({}) == "—"
+
+
+def with_ranges(estimate):
+    ranges = {
+        name: {"mass": [0.5 * m, 2 * m], "com": [[-0.1, 0.1]] * 3} for name, m in zip(BODIES, MASSES, strict=True)
+    }
+    ranges[BODIES[0]] = {"mass": [0.0, None], "com": [[None, None]] * 3}
+    about = {"total": [20.0, None], "confidence": 0.95, "together": False, "inside": [BODIES[1]]}
+    return estimate | {"ranges": ranges, "ranges_about": about}
+
+
+def test_ranges_are_drawn_and_told_where_they_were_asked_for(estimate, series):
+    page = Page(render(with_ranges(estimate), series))
+    keys = [attrs["id"] for tag, attrs in page.elements if tag == "section"]
+    assert keys.index("ranges") == keys.index("parameters") - 1
+    for words in ("at 95 % confidence each", "The whole robot: at least 20.0 kg", "1.94 to 7.74", "x −100 to 100"):
+        assert words in page.words
+    plot = page.figures["ranges-mass"]
+    closed, open_ended, lines, described, estimates, true = plot["data"]
+    assert [x for x in closed["x"] if x is not None] == [0.5, 2.0] * 5
+    assert open_ended["x"][0] == 0.0
+    assert open_ended["x"][1] == plot["layout"]["xaxis"]["range"][1]
+    assert described["x"] == [1.0] * 6
+    assert len(estimates["x"]) == len(true["x"]) == 6
+    assert lines["y"][:2] == [0.0, 0.0]
+    assert all("<img" not in text for text in (*plot["layout"]["yaxis"]["ticktext"], *estimates["text"]))
+
+
+def test_a_body_at_the_edge_is_shown_with_both_ends_of_its_interval(estimate, series):
+    estimate["links"][BODIES[1]]["interval"] = {"mass": [11.0, 15.5], "com": [[0, 1]] * 3}
+    assert "(11.0 to 15.5)" in Page(render(estimate, series)).words
