@@ -21,11 +21,11 @@ INSIDE = -1e-13  # an answer this little outside is taken at once: a body of the
 
 
 def backends_for(problem: Problem) -> tuple[Backend, ...]:
-    """Which to try. For cones the most exact first, not the quickest."""
+    """Which to try, the quickest first of those that can."""
     if problem.entropies or len(problem.linear):
         return conic.solve, newton.solve
     if problem.cones:
-        return conic.solve, interior.solve, newton.solve
+        return interior.solve, conic.solve, newton.solve
     return nnls.solve, interior.solve, conic.solve, newton.solve
 
 

@@ -9,7 +9,7 @@ Newton's method on it, symmetrised after Helmberg, Kojima and Monteiro, leaves o
     (RᵀR + B) Δθ = M*(ν S⁻¹ − C) − ∇f,    Bₖₗ = tr(Fₖ Z Fₗ S⁻¹),
 
 where B has one block a body. Each iteration predicts with ν = 0 and corrects (C) for what that leaves (Mehrotra). θ
-starts strictly inside and stays there.
+starts strictly inside and stays there. ``face.py`` has the last steps.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from steelyard.solve.face import settled
 from steelyard.solve.problem import Problem, Solution
 
 Array = np.ndarray
@@ -53,7 +54,7 @@ class _Cones:
 
 
 def solve(problem: Problem, tolerance: float = 1e-9) -> Solution:
-    """Follow the central path until the gap is below ``tolerance`` × objective."""
+    """Follow the central path until the gap is below ``tolerance`` × objective, then settle on the face it leads to."""
     if problem.entropies or len(problem.linear):
         raise ValueError("has entropies or rows")
     length = np.linalg.norm(problem.information.R, axis=0)
@@ -105,7 +106,7 @@ def solve(problem: Problem, tolerance: float = 1e-9) -> Solution:
         if not f.which:
             bounds = m.ravel() * length[f.index.ravel()]
     bound_duals = {i: float(m) for i, m in zip(problem.lower, bounds, strict=True)}
-    return Solution(x / length, tuple(duals), bound_duals, "interior", status)
+    return settled(problem, Solution(x / length, tuple(duals), bound_duals, "interior", status))
 
 
 def _families(problem: Problem, unit: Array) -> list[_Cones]:

@@ -1,0 +1,146 @@
+"""Where an interior-point method ends, Newton's method goes on: on the face of the cones that its answer lies on.
+
+Near the optimum every eigenvalue λ of S = M(θ) has a counterpart ζ in its multiplier Z with λζ = ν. Those with
+small λ/ζ are taken to be zero, and Z to vanish elsewhere: with U their eigenvectors, Z = U Y Uᵀ and
+
+    ∇f(θ) = M*(U Y Uᵀ),    Uᵀ M(θ) U = 0
+
+is solved for θ and Y by Newton's method, the turning of U included (2 tr(FₖZFₗS⁺)). What no constraint holds, and data
+hardly see, is then where the prior has it, to the last digits; a barrier leaves it where the objective as a whole shows
+no difference. Whether zero was the right guess is seen afterwards: S and Y must still be positive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard.solve.problem import Problem, Solution
+
+Array = np.ndarray
+
+STEPS = 3
+OUTSIDE = 1e-9  # of a cone's natural size, or of the objective: what rounding and a turning face may leave
+
+
+@dataclass(frozen=True)
+class _Face:
+    """One cone, or one bound: S = Σ xₖFₖ − shift, of which the least ``count`` eigenvalues are to be zero."""
+
+    here: slice
+    F: Array  # (k, p, p)
+    shift: Array  # (p, p)
+    count: int
+
+    def slack(self, x: Array) -> Array:
+        return np.asarray(np.tensordot(x[self.here], self.F, axes=1) - self.shift)
+
+
+def settled(problem: Problem, solution: Solution) -> Solution:
+    """The same answer, settled on its face; itself where that fails. For cones and bounds on a quadratic objective."""
+    R, z, unit = problem.information.R, problem.information.z, problem.scale
+    length = np.linalg.norm(R, axis=0)
+    if not np.all(length > 0):
+        return solution
+    x = solution.theta * length
+    cones, duals = list[tuple[int, Array, Array]](), list(solution.duals)
+    cones += [(cone.at, cone.F, np.zeros(cone.F.shape[1:])) for cone in problem.cones]
+    for i, low in problem.lower.items():
+        cones.append((i, np.full((1, 1, 1), 1 / unit[i]), np.full((1, 1), low / unit[i])))
+        duals.append(np.full((1, 1), solution.bound_duals[i] * unit[i]))
+    worth = 0.5 * float(np.sum((R @ solution.theta - z) ** 2)) + 1e-12 * float(z @ z) + 1e-300
+    for faces in _guesses(cones, duals, x, length, worth):
+        found = _settled(R / length, z, x, faces, duals, worth)
+        if found is not None:
+            x, duals = found
+            count = len(problem.cones)
+            bounds = {i: float(Z[0, 0] / unit[i]) for i, Z in zip(problem.lower, duals[count:], strict=True)}
+            return replace(solution, theta=x / length, duals=tuple(duals[:count]), bound_duals=bounds)
+    return solution
+
+
+def _guesses(
+    cones: list[tuple[int, Array, Array]], duals: list[Array], x: Array, length: Array, worth: float
+) -> Iterator[list[_Face]]:
+    """Which eigenvalues are zero: by λ/ζ, below the widest gap there is, or below what is natural; or none."""
+    ratios, scaled = list[Array](), list[tuple[slice, Array, Array]]()
+    for (at, F, shift), Z in zip(cones, duals, strict=True):
+        here = slice(at, at + len(F))
+        F = F / length[here][:, None, None]
+        w, V = np.linalg.eigh(np.tensordot(x[here], F, axes=1) - shift)
+        zeta = np.einsum("ip,ij,jp->p", V, Z, V)
+        ratios.append(np.maximum(w, 1e-300) / np.maximum(zeta, 1e-300))
+        scaled.append((here, F, shift))
+    every = np.sort(np.log(np.concatenate(ratios))) if ratios else np.zeros(0)
+    splits = [1 / worth, 0.0]
+    if len(every) > 1:
+        k = int(np.argmax(np.diff(every)))
+        splits.insert(0, float(np.exp((every[k] + every[k + 1]) / 2)))
+    tried = list[list[int]]()
+    for split in splits:
+        counts = [int(np.sum(r < split)) for r in ratios]
+        if counts not in tried:
+            tried.append(counts)
+            yield [_Face(*parts, count) for parts, count in zip(scaled, counts, strict=True)]
+
+
+def _settled(
+    A: Array, z: Array, x: Array, faces: list[_Face], duals: list[Array], worth: float
+) -> tuple[Array, list[Array]] | None:
+    """x and multipliers on these faces; None where they turn out to be wrong."""
+    for _ in range(STEPS):
+        moved = _newton(A, z, x, faces, duals)
+        if moved is None:
+            return None
+        x, duals = moved
+    for face, Z in zip(faces, duals, strict=True):
+        if np.linalg.eigvalsh(face.slack(x))[0] < -OUTSIDE or np.linalg.eigvalsh(Z)[0] < -OUTSIDE * worth:
+            return None
+    return x, [_positive(Z) for Z in duals]
+
+
+def _newton(A: Array, z: Array, x: Array, faces: list[_Face], duals: list[Array]) -> tuple[Array, list[Array]] | None:
+    """One step for x and all Z; None where the face leaves nothing to stand on."""
+    n = len(x)
+    K, right = A.T @ A, -(A.T @ (A @ x - z))
+    rows, missing, bases = [np.zeros((0, n))], [np.zeros(0)], []
+    for face, Z in zip(faces, duals, strict=True):
+        S = face.slack(x)
+        w, V = np.linalg.eigh(S)
+        U, rest = V[:, : face.count], V[:, face.count :]
+        i, j = np.triu_indices(face.count)
+        twice = np.where(i == j, 1.0, 2.0)
+        bases.append((U, i, j))
+        if not face.count:
+            continue
+        Z = U @ (U.T @ Z @ U) @ U.T
+        right[face.here] += np.einsum("kij,ij->k", face.F, Z)
+        curved = face.F @ Z @ face.F[:, None] @ ((rest / w[face.count :]) @ rest.T)
+        K[face.here, face.here] += 2 * np.trace(curved, axis1=2, axis2=3).T
+        block = np.zeros((len(i), n))
+        block[:, face.here] = ((U.T @ face.F @ U)[:, i, j] * twice).T
+        rows.append(block)
+        missing.append(-(U.T @ S @ U)[i, j] * twice)
+    C = np.vstack(rows)
+    system = np.block([[K, -C.T], [C, np.zeros((len(C), len(C)))]])
+    try:
+        step = np.linalg.solve(system, np.concatenate([right, *missing]))
+    except np.linalg.LinAlgError:
+        return None
+    if not np.isfinite(step).all():
+        return None
+    found, at = [], n
+    for (U, i, j), Z in zip(bases, duals, strict=True):
+        Y = U.T @ Z @ U
+        Y[i, j] += step[at : at + len(i)]
+        Y[j, i] = Y[i, j]
+        found.append(np.asarray(U @ Y @ U.T))
+        at += len(i)
+    return x + step[:n], found
+
+
+def _positive(M: Array) -> Array:
+    w, V = np.linalg.eigh(M)
+    return np.asarray((V * np.maximum(w, 0)) @ V.T)
