@@ -39,6 +39,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="few problems (consistency, intervals, ranges)")
     parser.add_argument("--cases", default="", help="some of the cases, with commas (consistency, ranges)")
     parser.add_argument("--methods", default="", help="some of the methods, with commas (consistency)")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at once (consistency)")
     parser.add_argument("--robots", default=",".join(GRIDS), help="names, with commas (points)")
     parser.add_argument("--figure", type=Path, default=None, help="SVG to write (points)")
     options = parser.parse_args()
@@ -56,7 +57,7 @@ def main() -> int:
     elif options.name == "consistency":
         cases = [c for c in CASES if not options.cases or c in options.cases.split(",")]
         only = [m for m in options.methods.split(",") if m]
-        result = consistency(options.problems or (10 if options.quick else 1000), cases, only)
+        result = consistency(options.problems or (10 if options.quick else 1000), cases, only, options.jobs)
         promised = [e[m] for e in result["cases"].values() for m in PHYSICAL if m in e]
         kept = all(e["consistent"] == 1.0 for e in promised)
         if not options.json:

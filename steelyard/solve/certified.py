@@ -22,9 +22,9 @@ INSIDE = -1e-13  # an answer this little outside is taken at once: a body of the
 
 def backends_for(problem: Problem) -> tuple[Backend, ...]:
     """Which to try, the quickest first of those that can."""
-    if problem.entropies or len(problem.linear):
+    if problem.entropies or np.any(problem.linear.equal):
         return conic.solve, newton.solve
-    if problem.cones:
+    if problem.cones or len(problem.linear):
         return interior.solve, conic.solve, newton.solve
     return nnls.solve, interior.solve, conic.solve, newton.solve
 

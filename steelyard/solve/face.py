@@ -27,7 +27,7 @@ OUTSIDE = 1e-9  # of a cone's natural size, or of the objective: what rounding a
 
 @dataclass(frozen=True)
 class _Face:
-    """One cone, or one bound: S = Σ xₖFₖ − shift, of which the least ``count`` eigenvalues are to be zero."""
+    """One cone, bound or row: S = Σ xₖFₖ − shift, of which the least ``count`` eigenvalues are to be zero."""
 
     here: slice
     F: Array  # (k, p, p)
@@ -39,8 +39,11 @@ class _Face:
 
 
 def settled(problem: Problem, solution: Solution) -> Solution:
-    """The same answer, settled on its face; itself where that fails. For cones and bounds on a quadratic objective."""
-    R, z, unit = problem.information.R, problem.information.z, problem.scale
+    """The same answer, settled on its face; itself where that fails.
+
+    For quadratic objectives, without equalities.
+    """
+    R, z, unit, rows = problem.information.R, problem.information.z, problem.scale, problem.linear
     length = np.linalg.norm(R, axis=0)
     if not np.all(length > 0):
         return solution
@@ -50,14 +53,23 @@ def settled(problem: Problem, solution: Solution) -> Solution:
     for i, low in problem.lower.items():
         cones.append((i, np.full((1, 1, 1), 1 / unit[i]), np.full((1, 1), low / unit[i])))
         duals.append(np.full((1, 1), solution.bound_duals[i] * unit[i]))
+    for row, level, dual in zip(rows.A, rows.b, solution.linear_duals, strict=True):
+        size = float(np.abs(row) @ unit) or 1.0
+        cones.append((0, row[:, None, None] / size, np.full((1, 1), level / size)))
+        duals.append(np.full((1, 1), dual * size))
     worth = 0.5 * float(np.sum((R @ solution.theta - z) ** 2)) + 1e-12 * float(z @ z) + 1e-300
     for faces in _guesses(cones, duals, x, length, worth):
         found = _settled(R / length, z, x, faces, duals, worth)
         if found is not None:
             x, duals = found
-            count = len(problem.cones)
-            bounds = {i: float(Z[0, 0] / unit[i]) for i, Z in zip(problem.lower, duals[count:], strict=True)}
-            return replace(solution, theta=x / length, duals=tuple(duals[:count]), bound_duals=bounds)
+            first, last = len(problem.cones), len(duals) - len(rows)
+            bounds = {i: float(Z[0, 0] / unit[i]) for i, Z in zip(problem.lower, duals[first:last], strict=True)}
+            linear = np.array([float(Z[0, 0]) for Z in duals[last:]])
+            if len(rows):
+                linear = linear / (np.abs(rows.A) @ unit)
+            return replace(
+                solution, theta=x / length, duals=tuple(duals[:first]), bound_duals=bounds, linear_duals=linear
+            )
     return solution
 
 
@@ -90,19 +102,25 @@ def _settled(
     A: Array, z: Array, x: Array, faces: list[_Face], duals: list[Array], worth: float
 ) -> tuple[Array, list[Array]] | None:
     """x and multipliers on these faces; None where they turn out to be wrong."""
+    touched = [k for k, face in enumerate(faces) if face.count]
+    active, theirs = [faces[k] for k in touched], [duals[k] for k in touched]
     for _ in range(STEPS):
-        moved = _newton(A, z, x, faces, duals)
+        moved = _newton(A, z, x, active, theirs)
         if moved is None:
             return None
-        x, duals = moved
-    for face, Z in zip(faces, duals, strict=True):
-        if np.linalg.eigvalsh(face.slack(x))[0] < -OUTSIDE or np.linalg.eigvalsh(Z)[0] < -OUTSIDE * worth:
-            return None
-    return x, [_positive(Z) for Z in duals]
+        x, theirs = moved
+    if any(np.linalg.eigvalsh(Z)[0] < -OUTSIDE * worth for Z in theirs):
+        return None
+    if any(np.linalg.eigvalsh(face.slack(x))[0] < -OUTSIDE for face in faces):
+        return None
+    found = [np.zeros_like(Z) for Z in duals]
+    for k, Z in zip(touched, theirs, strict=True):
+        found[k] = _positive(Z)
+    return x, found
 
 
 def _newton(A: Array, z: Array, x: Array, faces: list[_Face], duals: list[Array]) -> tuple[Array, list[Array]] | None:
-    """One step for x and all Z; None where the face leaves nothing to stand on."""
+    """One step for x and all Z of faces that are touched; None where they leave nothing to stand on."""
     n = len(x)
     K, right = A.T @ A, -(A.T @ (A @ x - z))
     rows, missing, bases = [np.zeros((0, n))], [np.zeros(0)], []
@@ -113,12 +131,11 @@ def _newton(A: Array, z: Array, x: Array, faces: list[_Face], duals: list[Array]
         i, j = np.triu_indices(face.count)
         twice = np.where(i == j, 1.0, 2.0)
         bases.append((U, i, j))
-        if not face.count:
-            continue
         Z = U @ (U.T @ Z @ U) @ U.T
         right[face.here] += np.einsum("kij,ij->k", face.F, Z)
-        curved = face.F @ Z @ face.F[:, None] @ ((rest / w[face.count :]) @ rest.T)
-        K[face.here, face.here] += 2 * np.trace(curved, axis1=2, axis2=3).T
+        if rest.size:
+            curved = face.F @ Z @ face.F[:, None] @ ((rest / w[face.count :]) @ rest.T)
+            K[face.here, face.here] += 2 * np.trace(curved, axis1=2, axis2=3).T
         block = np.zeros((len(i), n))
         block[:, face.here] = ((U.T @ face.F @ U)[:, i, j] * twice).T
         rows.append(block)

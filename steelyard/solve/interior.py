@@ -46,17 +46,38 @@ class _Cones:
         """(n,) ⟨Fₖ, Z⟩ where they belong."""
         return np.bincount(self.index.ravel(), np.einsum("bkij,bij->bk", self.F, Z).ravel(), n)
 
-    def curvature(self, Z: Array, inverse: Array) -> Array:
-        """(b, k, k) tr(Fₖ Z Fₗ S⁻¹)."""
+    def curve(self, K: Array, Z: Array, inverse: Array) -> None:
+        """Add tr(Fₖ Z Fₗ S⁻¹) to K (n, n)."""
         b, k = self.index.shape
         turned = Z[:, None] @ self.F @ inverse[:, None]
-        return np.asarray(self.F.reshape(b, k, -1) @ np.swapaxes(turned.reshape(b, k, -1), 1, 2))
+        blocks = self.F.reshape(b, k, -1) @ np.swapaxes(turned.reshape(b, k, -1), 1, 2)
+        np.add.at(K, (self.index[:, :, None], self.index[:, None, :]), blocks)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A x − b ≥ 0, each row a cone of order one."""
+
+    A: Array  # (r, n) in units of the scaled unknowns
+    shift: Array  # (r, 1, 1)
+
+    def linear(self, x: Array) -> Array:
+        """(r, 1, 1) A x."""
+        return np.asarray((self.A @ x)[:, None, None])
+
+    def adjoint(self, Z: Array, n: int) -> Array:
+        """(n,) AᵀZ."""
+        return np.asarray(Z[:, 0, 0] @ self.A)
+
+    def curve(self, K: Array, Z: Array, inverse: Array) -> None:
+        """Add Aᵀ(Z/S)A to K (n, n)."""
+        K += self.A.T @ ((Z * inverse)[:, 0] * self.A)
 
 
 def solve(problem: Problem, tolerance: float = 1e-9) -> Solution:
     """Follow the central path until the gap is below ``tolerance`` × objective, then settle on the face it leads to."""
-    if problem.entropies or len(problem.linear):
-        raise ValueError("has entropies or rows")
+    if problem.entropies or np.any(problem.linear.equal):
+        raise ValueError("has entropies or equalities")
     length = np.linalg.norm(problem.information.R, axis=0)
     length = np.where(length > 0, length, 1 / problem.scale)  # what no row sees is held by its cone alone
     A, z, n = problem.information.R / length, problem.information.z, problem.information.n
@@ -64,6 +85,8 @@ def solve(problem: Problem, tolerance: float = 1e-9) -> Solution:
     x = _interior(problem) * length
     H, order = A.T @ A, sum(f.shift.shape[0] * f.shift.shape[1] for f in families)
     S = [f.linear(x) - f.shift for f in families]
+    if any(np.any(s[:, 0, 0] <= 0) for s in S):
+        raise ArithmeticError("the start is not strictly inside")
     first = float(np.sum((A @ x - z) ** 2)) / 2
     floor = 1e-6 * max(first, 0.5 * float(z @ z)) + 1e-300
     Z = [max(first, floor) / max(order, 1) * np.linalg.inv(s) for s in S]
@@ -82,7 +105,7 @@ def solve(problem: Problem, tolerance: float = 1e-9) -> Solution:
         inverse = [np.swapaxes(L, 1, 2) @ L for L in root_S]
         K = H.copy()
         for f, m, i in zip(families, Z, inverse, strict=True):
-            np.add.at(K, (f.index[:, :, None], f.index[:, None, :]), f.curvature(m, i))
+            f.curve(K, m, i)
         factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
         target = [np.zeros_like(s) for s in S]  # ν S⁻¹ − C
         for predicting in (True, False):
@@ -99,22 +122,25 @@ def solve(problem: Problem, tolerance: float = 1e-9) -> Solution:
         x = x + step * dx
         S = [f.linear(x) - f.shift for f in families]
         Z = [m + step * d for m, d in zip(Z, dZ, strict=True)]
-    duals, bounds = [np.zeros(0)] * len(problem.cones), np.zeros(0)
+    duals, bounds, rows = [np.zeros(0)] * len(problem.cones), np.zeros(0), np.zeros(0)
     for f, m in zip(families, Z, strict=True):
+        if isinstance(f, _Rows):
+            rows = m.ravel() / _size(problem)
+            continue
         for k, which in enumerate(f.which):
             duals[which] = m[k]
         if not f.which:
             bounds = m.ravel() * length[f.index.ravel()]
     bound_duals = {i: float(m) for i, m in zip(problem.lower, bounds, strict=True)}
-    return settled(problem, Solution(x / length, tuple(duals), bound_duals, "interior", status))
+    return settled(problem, Solution(x / length, tuple(duals), bound_duals, "interior", status, rows))
 
 
-def _families(problem: Problem, unit: Array) -> list[_Cones]:
-    """Cones by shape, and the bounds, for unknowns in these units."""
+def _families(problem: Problem, unit: Array) -> list[_Cones | _Rows]:
+    """Cones by shape, the bounds, and the rows, for unknowns in these units."""
     shapes: dict[tuple[int, ...], list[int]] = {}
     for which, cone in enumerate(problem.cones):
         shapes.setdefault(cone.F.shape, []).append(which)
-    families = []
+    families = list[_Cones | _Rows]()
     for (k, p, _), alike in shapes.items():
         index = np.array([problem.cones[i].at for i in alike])[:, None] + np.arange(k)
         F = np.stack([problem.cones[i].F for i in alike]) * unit[index][:, :, None, None]
@@ -124,7 +150,15 @@ def _families(problem: Problem, unit: Array) -> list[_Cones]:
         bound = np.array(list(problem.lower.values())) / unit[index]
         ones = np.ones((len(index), 1, 1, 1))
         families.append(_Cones((), index[:, None], ones, bound[:, None, None]))
+    if len(problem.linear):
+        size = _size(problem)
+        families.append(_Rows(problem.linear.A * unit / size[:, None], (problem.linear.b / size)[:, None, None]))
     return families
+
+
+def _size(problem: Problem) -> Array:
+    """(r,) natural sizes of the rows."""
+    return np.asarray(np.maximum(np.abs(problem.linear.A) @ problem.scale, 1e-300))
 
 
 def _interior(problem: Problem) -> Array:
