@@ -195,9 +195,16 @@ def split(total: Array, parts: list[Array]) -> list[Array]:
     unit = 1 / np.sqrt(np.maximum(np.diag(before), 1e-300))  # metres and kilograms on one footing
     if min(np.linalg.eigvalsh(J * np.outer(unit, unit))[0] for J in (before, after)) > 1e-13:
         T = inverse_mean(before, after)
-        shares = [from_pseudo(T @ pseudo(p) @ T.T) for p in physical]
+        shares = [from_pseudo(_moved(T, pseudo(p))) for p in physical]
     shares[heaviest] = shares[heaviest] + (np.asarray(total) - np.sum(shares, axis=0))  # rounding, or all of it
     return shares
+
+
+def _moved(T: Array, J: Array) -> Array:
+    """T J Tᵀ, as a square: it stays positive where a large J becomes a small one, too."""
+    w, V = np.linalg.eigh(J)
+    root = T @ (V * np.sqrt(np.maximum(w, 0)))
+    return np.asarray(root @ root.T)
 
 
 def _semidefinite(parameters: Array) -> Array:
