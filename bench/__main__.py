@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import sys
 from datetime import date
@@ -11,6 +12,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from bench.arms import arms
+from bench.arms import table as arms_table
 from bench.consistency import consistency, table
 from bench.coverage import coverage
 from bench.identify import identify
@@ -22,7 +25,7 @@ from bench.solvers import kept as solvers_kept
 from bench.solvers import solvers
 
 PHYSICAL = ("lmi", "points", "shapes", "nonlinear")  # methods that promise bodies that can exist
-STUDIES = ("consistency", "coverage", "identify", "intervals", "points", "ranges", "solvers")
+STUDIES = ("arms", "consistency", "coverage", "identify", "intervals", "points", "ranges", "solvers")
 
 
 def main() -> int:
@@ -38,7 +41,11 @@ def main() -> int:
     )
     parser.add_argument("--quick", action="store_true", help="few problems (consistency, intervals, ranges)")
     parser.add_argument("--cases", default="", help="some of the cases, with commas (consistency, ranges)")
-    parser.add_argument("--methods", default="", help="some of the methods, with commas (consistency)")
+    parser.add_argument(
+        "--methods", default="", help="some of the methods, with commas (consistency), with semicolons (arms)"
+    )
+    data = os.environ.get("STEELYARD_DATA")
+    parser.add_argument("--data", type=Path, default=Path(data) if data else None, help="measured data (arms)")
     parser.add_argument("--jobs", type=int, default=1, help="processes at once (consistency)")
     parser.add_argument("--robots", default=",".join(GRIDS), help="names, with commas (points)")
     parser.add_argument("--figure", type=Path, default=None, help="SVG to write (points)")
@@ -69,6 +76,13 @@ def main() -> int:
         asked = tuple(c for c in options.cases.split(",") if c)
         result = ranges(options.problems or (5 if options.quick else 200), asked or USUAL)
         kept = all(share >= 0.95 for case in result.values() for share in case["held"].values())
+    elif options.name == "arms":
+        if options.data is None:
+            parser.error("arms needs --data FOLDER (or STEELYARD_DATA), which holds the folders ur10e and tx40")
+        result = arms(options.data, tuple(m for m in options.methods.split(";") if m))
+        kept = all(e["consistent"] == e["bodies"] for ways in result.values() for w, e in ways.items() if w in PHYSICAL)
+        if not options.json:
+            print(arms_table(result))
     else:
         result, kept = identify(options.repeats), True
     print(json.dumps(result, indent=None if options.json else 1))

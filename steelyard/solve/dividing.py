@@ -88,12 +88,12 @@ class Refined:
         said = []
         count, farthest, name = _outside(self.first, mean, root)
         if count:
-            what = "lies" if count == 1 else "lie"
-            text = f"the prior of {count} of {len(self.first)} bodies {what} outside what their shapes can be"
+            whose, what = ("the prior", "lies") if count == 1 else ("the priors", "lie")
+            text = f"{whose} of {count} of {len(self.first)} bodies {what} outside what their shapes can be"
             text += f" (farthest: {name}, {farthest:.2g} standard deviations)"
             if len(self.steps) > 1:
                 left, off, _ = _outside(self.state.shapes, mean, root)
-                text += f"; after {len(self.steps) - 1} divisions that of {left}" + (f" ({off:.2g})" if left else "")
+                text += f"; after {len(self.steps) - 1} divisions {left}" + (f" ({off:.2g})" if left else "")
                 text += "; --shapes FILE gives them others" if off > FAR else ""
             said.append(text)
         if self.stopped == "limit" and len(self.steps) > 1:

@@ -32,6 +32,32 @@ def test_linear_is_at_most_mata_and_mata_at_most_lmi_with_a_prior_or_none(seed, 
         assert all(consistent(found[2].theta, bodies))
 
 
+@settings(max_examples=10)
+@given(seeds, st.floats(0.0, 10.0), st.integers(1, 80))
+def test_lmi_is_at_most_points_and_shapes_and_finer_ones_cost_less(seed, noise, rows):
+    """Masses at points and shapes of masses are bodies that can exist; 5 points an edge include 3, divisions add."""
+    rng = np.random.default_rng(seed)
+    bodies = described(rng, 2)
+    data = measured(rng, bodies, rows, noise)
+    for prior in [priors.of_bodies(bodies), *[no_prior(bodies)] * (rows >= 20)]:
+        floor = 1e-6 * data.cost(np.zeros(data.n))
+
+        def cost(method, prior=prior, **more):
+            found = solve_bodies(data, bodies, prior, Options(method=method, point_ridge=0.0, **more))
+            assert found.certificate.holds
+            assert all(consistent(found.theta, bodies))
+            return objective(data, prior, found.theta), found.certificate.gap
+
+        least, _ = cost("lmi")
+        for coarse, fine in [
+            (cost("points"), cost("points", points=5)),
+            (cost("shapes", divisions=0), cost("shapes", divisions=4)),
+        ]:
+            for value, gap in (coarse, fine):
+                assert least <= value + (gap + 1e-12) * (value + floor)
+            assert fine[0] <= coarse[0] + (fine[1] + 1e-12) * (coarse[0] + floor)
+
+
 def test_each_inequality_is_strict_somewhere():
     rng = np.random.default_rng(1)
     bodies = described(rng, 3)
