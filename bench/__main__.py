@@ -41,9 +41,7 @@ def main() -> int:
     )
     parser.add_argument("--quick", action="store_true", help="few problems (consistency, intervals, ranges)")
     parser.add_argument("--cases", default="", help="some of the cases, with commas (consistency, ranges)")
-    parser.add_argument(
-        "--methods", default="", help="some of the methods, with commas (consistency), with semicolons (arms)"
-    )
+    parser.add_argument("--methods", default="", help="some of the methods, with commas (consistency)")
     data = os.environ.get("STEELYARD_DATA")
     parser.add_argument("--data", type=Path, default=Path(data) if data else None, help="measured data (arms)")
     parser.add_argument("--jobs", type=int, default=1, help="processes at once (consistency)")
@@ -79,7 +77,7 @@ def main() -> int:
     elif options.name == "arms":
         if options.data is None:
             parser.error("arms needs --data FOLDER (or STEELYARD_DATA), which holds the folders ur10e and tx40")
-        result = arms(options.data, tuple(m for m in options.methods.split(";") if m))
+        result = arms(options.data)
         kept = all(e["consistent"] == e["bodies"] for ways in result.values() for w, e in ways.items() if w in PHYSICAL)
         if not options.json:
             print(arms_table(result))
