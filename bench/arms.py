@@ -46,10 +46,9 @@ BODY = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 TERMS = {"Ia": "armature", "fv": "viscous", "fs": "coulomb", "off": "offset"}
 
 
-def arms(data: Path, only: tuple[str, ...] = ()) -> dict[str, Any]:
+def arms(data: Path) -> dict[str, Any]:
     """What each way makes of each arm; ``data`` holds the folders ``ur10e`` and ``tx40``."""
-    ways = {name: more for name, more in WAYS.items() if not only or name in only}
-    return {"ur10e": _ur10e(data / "ur10e", ways), "tx40": _tx40(data / "tx40", ways)}
+    return {"ur10e": _ur10e(data / "ur10e"), "tx40": _tx40(data / "tx40")}
 
 
 def table(found: Mapping[str, Any]) -> str:
@@ -68,7 +67,7 @@ def table(found: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _ur10e(folder: Path, ways: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def _ur10e(folder: Path) -> dict[str, Any]:
     train, test = (_read(folder / file, "mapping.md") for file in UR10E)
     description, options = read_description(folder / "ur10e.urdf"), Options(friction="all")
     other = identify(description, [test], replace(options, method="least-squares"))
@@ -77,10 +76,10 @@ def _ur10e(folder: Path, ways: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     def distance(estimate: Estimate, theta: np.ndarray) -> float:
         return float(np.linalg.norm(R @ (theta - other.theta)) / np.linalg.norm(R @ other.theta))
 
-    return _each(description, train, [test], options, ways, distance)
+    return _each(description, train, [test], options, distance)
 
 
-def _tx40(folder: Path, ways: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def _tx40(folder: Path) -> dict[str, Any]:
     log = _read(folder / "pos_read_data.csv.gz", "how-to-tx40.md")
     published = list(csv.reader((folder / "TX40_bp_5.csv").read_text(encoding="utf-8").splitlines()))
     options = Options(friction="all", repair_prior=True, hold_out=0.5, filter=Filter(cutoff=20.0, kinematics=100.0))
@@ -89,15 +88,13 @@ def _tx40(folder: Path, ways: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
         off = []
         for expression, value, percent, *_ in published:
             parts = re.findall(r"([+-]?) ?(?:([\d.]+)\*)?([A-Za-z]+)(\d)", expression)
-            ours = sum(
-                float(f"{sign}{factor or 1}") * _tx40_value(estimate, kind, k) for sign, factor, kind, k in parts
-            )
+            ours = sum(float(f"{sign}{times or 1}") * _tx40_value(estimate, kind, k) for sign, times, kind, k in parts)
             if float(percent) < 10.0:
                 off.append(abs(ours / float(value) - 1))
         return float(np.median(off))
 
     description = read_description(folder / "tx40_mdh_modified.urdf")
-    return _each(description, log, [], options, ways, distance)
+    return _each(description, log, [], options, distance)
 
 
 def _tx40_value(estimate: Estimate, kind: str, k: str) -> float:
@@ -112,11 +109,11 @@ def _tx40_value(estimate: Estimate, kind: str, k: str) -> float:
 
 
 def _each(
-    description: Description, train: Log, test: list[Log], options: Options, ways: Mapping[str, dict[str, Any]],
+    description: Description, train: Log, test: list[Log], options: Options,
     distance: Callable[[Estimate, np.ndarray], float],
 ) -> dict[str, Any]:  # fmt: skip
     found = {}
-    for way, more in ways.items():
+    for way, more in WAYS.items():
         method: Method = way.split(",")[0]  # type: ignore[assignment]
         start = time.perf_counter()
         result = identify(description, [train], replace(options, method=method, **more), validate=test)

@@ -322,7 +322,7 @@ def test_a_belief_outside_of_what_shapes_can_be_is_said_with_its_distance_and_sh
     (said, stopped) = found.notices(aside, root)
     first = found.first[0].distance(aside, root)
     assert f"the prior of 1 of 1 bodies lies outside what their shapes can be (farthest: b, {first:.2g} " in said
-    assert "; after 12 divisions that of " in said
+    assert "; after 12 divisions " in said
     assert found.state.shapes[0].distance(aside, root) < 0.1 * first
     assert stopped == "dividing was stopped after 12 steps, while it still changed something"
     assert "--shapes" not in said
