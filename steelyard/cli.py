@@ -111,6 +111,10 @@ def identify(
     point_ridge: Annotated[
         float, typer.Option(metavar="X", help="Method points: pull of each single mass, 0 for none.")
     ] = 1e-3,
+    shapes: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Method shapes: TOML with shapes of links to begin with.")
+    ] = None,
+    divisions: Annotated[int | None, typer.Option(metavar="N", help="Method shapes: divide at most so often.")] = None,
     friction: Annotated[FrictionKind, typer.Option(help="Joint terms identified along with the links.")] = "none",
     feet: Annotated[
         list[str] | None, typer.Option(metavar="F,…", help="Frames that may touch; also F:point:RADIUS, F:surface.")
@@ -137,10 +141,6 @@ def identify(
     ranges: RangesOption = "none",
     ranges_inside: InsideOption = False,
     ranges_together: TogetherOption = False,
-    shapes: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="TOML with shapes of links to begin with (method shapes).")
-    ] = None,
-    divisions: Annotated[int | None, typer.Option(metavar="N", help="Divide at most so often (method shapes).")] = None,
     mapping: MappingOption = None,
     topic: TopicOption = None,
     as_json: JsonOption = False,
