@@ -28,7 +28,7 @@ from steelyard.solve.problem import Entropy, Linear, Problem, Solution
 Array = np.ndarray
 
 SIGNED = ("offset", "gain")  # joint terms that may be negative
-MOST = 2500  # unknowns of all bodies
+MOST = 5000  # unknowns of all bodies
 
 
 class Answer(NamedTuple):

@@ -24,6 +24,7 @@ from steelyard.information import Information
 from steelyard.prior import body_root
 from steelyard.robot import Body, Robot
 from steelyard.simulate.truth import perturbed
+from steelyard.solve import methods
 from steelyard.solve.problem import Cone
 from steelyard.validate import base_error
 from tests.compose.battery import fitted, loose, made, noisy
@@ -384,6 +385,7 @@ def test_a_load_is_not_made_of_points_since_nobody_knows_where_it_is():
         Options(method="points", load="tool0")
 
 
-def test_more_masses_than_can_be_weighed_are_refused(arm):
-    with pytest.raises(UsageError, match=r"points: come to 4380 masses, more than 2500"):
+def test_more_masses_than_can_be_weighed_are_refused(arm, monkeypatch):
+    monkeypatch.setattr(methods, "MOST", 4000)
+    with pytest.raises(UsageError, match=r"points: come to 4380 masses, more than 4000"):
         identify("demo_arm", [arm.train], Options(method="points", points=9))
