@@ -31,6 +31,7 @@ def ranges(report: Report) -> Section | None:
         "together": about.get("together") is True,
         "inside": [str(name) for name in _list(about.get("inside"))],
         "has_com": any(row["com"] for row in rows),
+        "has_truth": any(name in report.part("truth") for name in bodies),
         "has_inertia": any(row["trace"] for row in rows),
         "height": 60 + 34 * len(rows),
     }
