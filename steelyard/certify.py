@@ -34,6 +34,9 @@ class Certificate:
     kkt: float  # largest stationarity residual, relative to the gradient's parts
     gap: float  # bound on how far the objective is from the optimum, relative to the objective
     least_eigenvalue: float  # of all scaled cones, bounds and rows: ≥ 0 is feasible
+    solver: str = ""  # whose answer it is
+    unknowns: int = 0
+    seconds: float = 0.0  # that the whole method took
 
     @property
     def holds(self) -> bool:

@@ -253,6 +253,7 @@ class Estimate:
 
     def as_json(self) -> dict[str, Any]:
         """The content of ``estimate.json``: schema 1, absent values None, never NaN."""
+        proof = self.certificate
         return {
             "schema": SCHEMA,
             "robot": self.robot,
@@ -271,9 +272,9 @@ class Estimate:
             },
             "fit": {"rows": self.rows, "objective": self.objective, **_without(self.fit.as_json(), "correlation")},
             "validation": {path: s.as_json() for path, s in self.validation.items()},
-            "certificate": {"kkt": self.certificate.kkt, "gap": self.certificate.gap},
+            "certificate": {"kkt": proof.kkt, "gap": proof.gap},
             "information": "information.npz",
-            "provenance": dict(self.provenance),
+            "provenance": {**self.provenance, "solver": {"name": proof.solver, "unknowns": proof.unknowns}},
             "verdict": {"sentence": self.sentence(), "trusted": self.trusted},
             "total": self.total.as_json() if self.total else None,
             "prior": {b.name: {"parameters": b.prior.tolist(), "std": b.prior_std.tolist()} for b in self.bodies},

@@ -50,7 +50,9 @@ def print_bodies(result: Identification, truth: bool = False) -> None:
         print(
             f"held out {path}: relative error {_percent(score.relative)} (filtered {_percent(score.relative_filtered)})"
         )
-    print(f"certificate: kkt {estimate.certificate.kkt:.1e}, gap {estimate.certificate.gap:.1e}")
+    proof = estimate.certificate
+    how = f"{proof.unknowns} unknowns, {proof.solver}, {1e3 * proof.seconds:.0f} ms"
+    print(f"certificate: kkt {proof.kkt:.1e}, gap {proof.gap:.1e} ({how})")
 
 
 def print_ranges(estimate: Estimate) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -41,10 +42,10 @@ def certified(
         except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
             tried.append(f"{backend.__module__.split('.')[-1]}: {error}")
             continue
-        proof = certify(problem, solution)
+        proof = _proof(problem, solution)
         if proof.holds and proof.least_eigenvalue >= INSIDE:
             return solution, proof
-        judged = [(solution, proof), *((s, certify(problem, s)) for s in polished(problem, solution))]
+        judged = [(solution, proof), *((s, _proof(problem, s)) for s in polished(problem, solution))]
         for answer in judged:
             if answer[1].holds and answer[1].least_eigenvalue >= INSIDE:
                 return answer
@@ -63,6 +64,10 @@ def certified(
     if any("Infeasible" in said for said in tried):
         fix = "What is asked for contradicts itself: drop --hard-mass, --symmetric, or free more --links"
     raise SolveError(Finding(where, "no backend's answer passes its certificate: " + "; ".join(tried), fix))
+
+
+def _proof(problem: Problem, solution: Solution) -> Certificate:
+    return replace(certify(problem, solution), solver=solution.backend, unknowns=len(solution.theta))
 
 
 def least_squares(information: Information, reference: Array, basis: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -43,6 +44,12 @@ class Answer(NamedTuple):
 
 def solve(plan: Plan, info: Information, prior: priors.Prior, options: Options, save: Path | None = None) -> Answer:
     """θ of a robot, and its certificate; bodies that are not asked for stay as described."""
+    start = time.perf_counter()
+    found = _solve(plan, info, prior, options, save)
+    return found._replace(certificate=replace(found.certificate, seconds=time.perf_counter() - start))
+
+
+def _solve(plan: Plan, info: Information, prior: priors.Prior, options: Options, save: Path | None) -> Answer:
     columns, robot = plan.columns, plan.robot
     chosen = {robot.body(link).name for link in options.links} or set(columns.bodies)
     held = [b for b in columns.bodies if b not in chosen]
@@ -171,4 +178,4 @@ def _certify_least_squares(data: Information, reference: Array, theta: Array, ba
     """The same proof for the problem in the coordinates y of θ = reference + basis·y."""
     y = np.linalg.lstsq(basis, theta - reference, rcond=None)[0]
     posed = Problem(Information.of(data.R @ basis, data.z - data.R @ reference), np.ones(len(y)), np.zeros(len(y)))
-    return certify(posed, Solution(y, (), {}, "least-squares", "solved"))
+    return replace(certify(posed, Solution(y, (), {}, "", "solved")), solver="least-squares", unknowns=len(y))
