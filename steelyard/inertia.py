@@ -65,12 +65,23 @@ def pseudo(parameters: ArrayLike) -> Array:
 
 
 def from_pseudo(J: Array) -> Array:
-    """Ten parameters of a (4, 4) pseudo-inertia."""
-    S = J[:3, :3]
-    return np.concatenate([[J[3, 3]], 0.5 * (J[:3, 3] + J[3, :3]), six(np.trace(S) * np.eye(3) - S)])
+    """Ten parameters of a (4, 4) pseudo-inertia, or of each of (…, 4, 4)."""
+    return np.asarray(np.reshape(J, (*np.shape(J)[:-2], 16)) @ _FROM_PSEUDO)
 
 
 PSEUDO_BASIS = np.stack([pseudo(e) for e in np.eye(10)])  # (10, 4, 4): J = Σ pₖ basis[k]
+
+
+def _from_pseudo() -> Array:
+    """(16, 10) the entries of J to ten parameters: m, h, and of S = J[:3, :3] the inertia tr(S) 1 − S."""
+    M = np.zeros((16, 10))
+    for k, J in enumerate(np.eye(16).reshape(16, 4, 4)):
+        S = 0.5 * (J[:3, :3] + J[:3, :3].T)
+        M[k] = np.concatenate([[J[3, 3]], 0.5 * (J[:3, 3] + J[3, :3]), six(np.trace(S) * np.eye(3) - S)])
+    return M
+
+
+_FROM_PSEUDO = _from_pseudo()
 
 
 def pseudo_gradient(slope: ArrayLike) -> Array:

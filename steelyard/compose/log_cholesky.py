@@ -63,11 +63,11 @@ class Chart:
     def parameters(self, xi: Array) -> Array:
         """(10,) ten parameters of ξ."""
         m, V, t, _ = self._parts(xi)
-        return inertia.transform(inertia.from_pseudo(m * self._shape(V, t)), self._turn)
+        return inertia.from_pseudo(self._turn @ (m * self._shape(V, t)) @ self._turn.T)
 
     def jacobian(self, xi: Array) -> Array:
         """(10, 10) ∂parameters/∂ξ."""
-        return np.stack([inertia.from_pseudo(X) for X in self._turn @ self._derivatives(xi) @ self._turn.T], axis=1)
+        return inertia.from_pseudo(self._turn @ self._derivatives(xi) @ self._turn.T).T
 
     def barrier(self, xi: Array) -> float:
         """Φ = log det M + log(m − m₁), but for a constant."""
