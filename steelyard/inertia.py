@@ -205,11 +205,11 @@ def split(total: Array, parts: list[Array]) -> list[Array]:
     shares = [np.array(p, float) for p in parts]
     unit = 1 / np.sqrt(np.maximum(np.diag(before), 1e-300))  # metres and kilograms on one footing
     if min(np.linalg.eigvalsh(J * np.outer(unit, unit))[0] for J in (before, after)) > 1e-13:
-        moved = [pseudo(p) for p in physical]
-        for _ in range(2):  # what rounding leaves of T, the second T takes: it is next to one
-            T = inverse_mean(np.sum(moved, axis=0), after)
-            moved = [_moved(T, J) for J in moved]
-        shares = [from_pseudo(J) for J in moved]
+        T = inverse_mean(before, after)
+        moved = [_moved(T, pseudo(p)) for p in physical]
+        D = 1 / np.sqrt(np.diag(after))  # what rounding leaves, a second T takes: next to one, and in good units
+        T = inverse_mean(np.sum(moved, axis=0) * np.outer(D, D), after * np.outer(D, D)) * np.outer(1 / D, D)
+        shares = [from_pseudo(_moved(T, J)) for J in moved]
     shares[heaviest] = shares[heaviest] + (np.asarray(total) - np.sum(shares, axis=0))  # rounding, or all of it
     return shares
 

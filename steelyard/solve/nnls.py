@@ -45,7 +45,7 @@ def least(R: Array, z: Array, lower: Array, start: Array | None = None) -> tuple
     free = np.flatnonzero(~bounded)
     (x, _), _ = nnls.solve(np.ascontiguousarray(A.T @ A), A.T @ z, free, len(free))
     x, w, status = refine(A, z, x, bounded)
-    return origin + x / length, np.where(np.isfinite(length), -w * length, 0.0), status
+    return origin + x / length, -w * np.where(np.isfinite(length), length, 0.0), status
 
 
 def refine(A: Array, z: Array, start: Array, bounded: Array) -> tuple[Array, Array, str]:
