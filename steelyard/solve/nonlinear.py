@@ -121,7 +121,7 @@ class _Ground:
     """f − μΦ over ξ, its slope and a positive Hessian."""
 
     def __init__(self, problem: Problem, charts: Sequence[Chart]):
-        self.problem, self.charts = problem, charts
+        self.problem, self.charts, self.chart = problem, charts, Chart.together(charts)
         self.n, self.first = len(problem.scale), 10 * len(charts)
         self.low = np.array([problem.lower.get(i, -np.inf) for i in range(self.first, self.n)])
         self.bounded = np.isfinite(self.low)
@@ -131,43 +131,40 @@ class _Ground:
         self.logs = np.append(body, self.bounded)
 
     def coordinates(self, theta: Array) -> Array:
-        """ξ of θ, moved off the bounds."""
+        """ξ of θ in the charts to begin with, moved off the bounds."""
         rest = theta[self.first :] / self.unit
         above = np.maximum((theta[self.first :] - self.low)[self.bounded] / self.unit[self.bounded], 1e-6)
         rest[self.bounded] = np.log(above)
-        return np.concatenate([*(c.coordinates(theta[10 * k : 10 * k + 10]) for k, c in enumerate(self.charts)), rest])
+        each = zip(self.charts, self._bodies(theta), strict=True)
+        return np.concatenate([*(c.coordinates(p) for c, p in each), rest])
 
     def ahead(self, xi: Array, step: Array, change: Array) -> Iterator[Array]:
         """Where a step leads: along ξ, and along the straight line that it begins as in θ."""
         long = float(np.max(np.abs(step[self.logs]), initial=0.0))
         yield xi + min(1.0, LONGEST / max(long, 1e-300)) * step
-        ways = [c.straight(xi[10 * k : 10 * k + 10], change[10 * k : 10 * k + 10]) for k, c in enumerate(self.charts)]
+        far, Y = self.chart.straight(self._bodies(xi), self._bodies(change))
         rest = step[self.first :].copy()
-        down = max([1 / far for far, _ in ways] + [float(np.max(-rest[self.bounded], initial=0.0))])
+        down = max(1 / far, float(np.max(-rest[self.bounded], initial=0.0)))
         length = min(1.0, NEARLY / max(down, 1e-300))
         rest = np.where(self.bounded, np.log1p(np.where(self.bounded, length * rest, 0.0)), length * rest)
-        bodies = [
-            c.moved(xi[10 * k : 10 * k + 10], change[10 * k : 10 * k + 10], Y, length)
-            for k, (c, (_, Y)) in enumerate(zip(self.charts, ways, strict=True))
-        ]
-        yield np.concatenate([*bodies, xi[self.first :] + rest])
+        bodies = self.chart.moved(self._bodies(xi), self._bodies(change), Y, length)
+        yield np.concatenate([bodies.ravel(), xi[self.first :] + rest])
 
     def turn(self, xi: Array) -> Array:
         """Charts along the axes that the bodies have at ξ; ξ there."""
-        turned = [c.turned(xi[10 * k : 10 * k + 10]) for k, c in enumerate(self.charts)]
-        self.charts = [c for c, _ in turned]
-        return np.concatenate([*(x for _, x in turned), xi[self.first :]])
+        self.chart, turned = self.chart.turned(self._bodies(xi))
+        return np.concatenate([turned.ravel(), xi[self.first :]])
 
     def theta(self, xi: Array) -> Array:
         """(n,)."""
         rest = self.unit * xi[self.first :]
         rest[self.bounded] = (self.low + self.unit * np.exp(np.minimum(xi[self.first :], 300)))[self.bounded]
-        return np.concatenate([*(c.parameters(xi[10 * k : 10 * k + 10]) for k, c in enumerate(self.charts)), rest])
+        return np.concatenate([self.chart.parameters(self._bodies(xi)).ravel(), rest])
 
     def value(self, xi: Array, mu: float) -> float:
         """f − μΦ."""
         x = self.problem.information.R @ (self.theta(xi) - self.problem.centre)
-        phi = sum(c.barrier(xi[10 * k : 10 * k + 10]) for k, c in enumerate(self.charts))
+        phi = self.chart.barrier(self._bodies(xi))
         value = 0.5 * float(x @ x) - mu * (phi + float(np.sum(xi[self.first :][self.bounded])))
         return value if np.isfinite(value) else np.inf
 
@@ -175,10 +172,10 @@ class _Ground:
         """A (r, n) and b (r,) with f − μΦ ≈ ½‖A δ + b‖² + a constant for a step δ, and ∂θ/∂ξ (n, n)."""
         theta = self.theta(xi)
         T, B, e = np.zeros((self.n, self.n)), np.zeros((self.n, self.n)), np.zeros(self.n)
-        for k, chart in enumerate(self.charts):
-            at = slice(10 * k, 10 * k + 10)
-            T[at, at] = chart.jacobian(xi[at])
-            B[at, at], e[at] = chart.barrier_model(xi[at])
+        bodies, (barrier, slope) = self._bodies(xi), self.chart.barrier_model(self._bodies(xi))
+        at = np.arange(self.first).reshape(-1, 10)
+        block = at[:, :, None], at[:, None, :]
+        T[block], B[block], e[at] = self.chart.jacobian(bodies), barrier, slope
         index = np.arange(self.first, self.n)
         T[index, index] = np.where(self.bounded, theta[self.first :] - np.where(self.bounded, self.low, 0.0), self.unit)
         B[index, index] = e[self.first :] = self.bounded
@@ -187,11 +184,12 @@ class _Ground:
 
     def duals(self, xi: Array, mu: float) -> tuple[tuple[Array, ...], dict[int, float]]:
         """Multipliers on the central path, from ξ: there a thin body is known to the last digit, in θ it is not."""
-        cones, bounds = [], {}
-        for k, chart in enumerate(self.charts):
-            inverse, above = chart.inverse(xi[10 * k : 10 * k + 10])
-            cones.append(mu * inverse)
-            bounds[10 * k] = mu / above
+        inverse, above = self.chart.inverse(self._bodies(xi))
+        bounds = {10 * k: float(mu / m) for k, m in enumerate(above)}
         for i in np.flatnonzero(self.bounded):
             bounds[self.first + int(i)] = mu / float(self.unit[i] * np.exp(xi[self.first + i]))
-        return tuple(cones), bounds
+        return tuple(mu * inverse), bounds
+
+    def _bodies(self, x: Array) -> Array:
+        """(bodies, 10) of what belongs to bodies."""
+        return x[: self.first].reshape(-1, 10)
