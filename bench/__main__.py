@@ -18,6 +18,9 @@ from bench.consistency import consistency, table
 from bench.coverage import coverage
 from bench.identify import identify
 from bench.intervals import intervals
+from bench.kernels import kept as kernels_kept
+from bench.kernels import kernels
+from bench.kernels import table as kernels_table
 from bench.points import GRIDS, figure, points
 from bench.problems import CASES
 from bench.ranges import USUAL, ranges
@@ -25,7 +28,7 @@ from bench.solvers import kept as solvers_kept
 from bench.solvers import solvers
 
 PHYSICAL = ("lmi", "points", "shapes", "nonlinear")  # methods that promise bodies that can exist
-STUDIES = ("arms", "consistency", "coverage", "identify", "intervals", "points", "ranges", "solvers")
+STUDIES = ("arms", "consistency", "coverage", "identify", "intervals", "kernels", "points", "ranges", "solvers")
 
 
 def main() -> int:
@@ -35,7 +38,7 @@ def main() -> int:
     parser.add_argument("--gate", action="store_true", help="exit 1 where a promise is not kept")
     parser.add_argument("--seeds", type=int, default=None, help="noise draws (coverage: 500, points: 5)")
     parser.add_argument("--seconds", type=float, default=20.0, help="length of the log (coverage)")
-    parser.add_argument("--repeats", type=int, default=7, help="interleaved repeats (identify, solvers)")
+    parser.add_argument("--repeats", type=int, default=7, help="interleaved repeats (identify, kernels, solvers)")
     parser.add_argument(
         "--problems", type=int, help="noisy problems a case (consistency, intervals: 1000, ranges: 200)"
     )
@@ -59,6 +62,11 @@ def main() -> int:
     elif options.name == "solvers":
         result = solvers(options.repeats)
         kept = solvers_kept(result)
+    elif options.name == "kernels":
+        result = kernels(options.repeats)
+        kept = kernels_kept(result)
+        if not options.json:
+            print(kernels_table(result))
     elif options.name == "consistency":
         cases = [c for c in CASES if not options.cases or c in options.cases.split(",")]
         only = [m for m in options.methods.split(",") if m]

@@ -9,6 +9,10 @@ same in any freely falling frame, so neither position nor velocity of the base i
 Force–torque sensors inside the robot add their own rows to each kind, one a measured component (``sensor.py``).
 
 Both sides pass the same symmetric low-pass and are then decimated to four times its cut-off.
+
+Long logs (``COMPILED_FROM``) get their rows from compiled kernels (``kernels/``), short ones and robots that the
+kernels do not cover from Pinocchio: the same numbers to rounding. Loading the kernels takes about a second, as long as
+Pinocchio takes for such a log; which way is gone depends on the robot and the number of samples alone.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ import numpy as np
 from steelyard import inertia
 from steelyard.contact import Foot, FreeRows, jacobian
 from steelyard.errors import Finding, UsageError
+from steelyard.kernels.tree import Tree
 from steelyard.missing import Missing
 from steelyard.motors import PREFIX, Motor
 from steelyard.robot import Robot
@@ -39,6 +44,7 @@ FRICTION = {
     "all": ("viscous", "coulomb", "armature", "offset"),
 }
 COULOMB_SPEED = 0.004  # rad/s or m/s: dry friction is v / (|v| + this), half of it there
+COMPILED_FROM = 150_000  # samples times degrees of freedom
 CHUNK_BYTES = 48e6  # of rows in memory at a time
 
 
@@ -110,22 +116,27 @@ class Rows:
         self.robot, self.segments, self.columns = robot, list(segments), columns
         self.equations, self.feet, self.filter = equations, tuple(feet), filter
         self._ratios = {motor.joint: motor.vector(robot.joints) for motor in columns.motors}
+        samples = sum(len(s.time) for s in self.segments)
+        self.tree = Tree.of(robot) if samples * robot.model.nv >= COMPILED_FROM else None
         lead = 6 if robot.floating else 0
         everything = BASE_ROWS[:lead] + robot.joints + robot.readings
         self.free = free
+        self._take: slice | list[int]
         match equations:
             case "joint":
-                self._take = list(range(lead, len(everything)))
+                self._take = slice(lead, len(everything))
             case "base":
                 self._take = [*range(lead), *range(lead + len(robot.joints), len(everything))]
+                if not robot.readings:
+                    self._take, self.tree = slice(lead), self.tree and self.tree.base_alone()
             case "full" | "contact-free":
-                self._take = list(range(len(everything)))
-        self.names = tuple(everything[i] for i in self._take)
+                self._take = slice(len(everything))
+        self.names = tuple(np.array(everything)[self._take].tolist())
         if self.feet:
             self.free = free or FreeRows.choose(self._some_jacobians(), 0 if equations == "joint" else lead)
-            self.names = tuple(self.names[i] for i in self.free.coordinates)
+            taken, self.names = self.names, tuple(self.names[i] for i in self.free.coordinates)
             if not self.names:
-                raise UsageError(_nothing_left(self.feet, self.free.rank, len(self._take)))
+                raise UsageError(_nothing_left(self.feet, self.free.rank, len(taken)))
 
     def __iter__(self) -> Iterator[Block]:
         for segment in self.segments:
@@ -174,9 +185,9 @@ class Rows:
 
     def _raw(self, segment: Segment, before: Array | None) -> tuple[Array, Array, dict[int, Array]]:
         """Unfiltered rows at every sample of a segment, and the bases of those that are turned (``FreeRows.basis``)."""
-        dynamics = Dynamics(self.robot, segment)
+        dynamics = Dynamics.of(self.robot, segment, self.tree)
         Y = np.zeros((len(segment.time), dynamics.nv, self.columns.n))
-        Y[:, :, : 10 * len(self.columns.bodies)] = dynamics.regressor(self.columns.bodies)
+        dynamics.fill(Y, self.columns.bodies)
         for body in self.robot.bodies:
             if body.carrier is not None:  # a load, in its carrier's axes
                 at = self.columns.body(body.name)
@@ -195,7 +206,7 @@ class Rows:
         target = dynamics.applied()
         if self.free is None:
             return Y[:, self._take], target[:, self._take], {}
-        N, turned = self.free.basis(dynamics.contact_jacobian(self.feet)[:, :, self._take], before)
+        N, turned = dynamics.free_basis(self.free, self.feet, self._take, before)
         Y, target = N @ Y[:, self._take], np.einsum("tkn,tn->tk", N, target[:, self._take])
         return Y, target, dict(enumerate(N[turned:], turned))
 
@@ -204,7 +215,8 @@ class Rows:
         found = []
         for segment in self.segments:
             step = max(1, len(segment.time) * len(self.segments) // most)
-            found.append(Dynamics(self.robot, segment.part(slice(None, None, step))).contact_jacobian(self.feet))
+            part = segment.part(slice(None, None, step))
+            found.append(Dynamics(self.robot, part).contact_jacobian(self.feet))
         return np.concatenate(found)[:, :, self._take]
 
 
@@ -257,6 +269,25 @@ class Dynamics:
             self.model.gravity.linear = np.zeros(3)
         self.data = self.model.createData()
 
+    @staticmethod
+    def of(robot: Robot, segment: Segment, tree: Tree | None) -> Dynamics:
+        """By compiled kernels where there is a tree for them."""
+        if tree is None:
+            return Dynamics(robot, segment)
+        from steelyard.kernels.dynamics import CompiledDynamics
+
+        return CompiledDynamics(robot, segment, tree)
+
+    def fill(self, Y: Array, bodies: Sequence[str]) -> None:
+        """Write the regressor of these bodies to the first columns of Y (T, nv, n), which are zero."""
+        Y[:, :, : 10 * len(bodies)] = self.regressor(bodies)
+
+    def free_basis(
+        self, free: FreeRows, feet: Sequence[Foot | Missing], take: slice | list[int], before: Array | None
+    ) -> tuple[Array, int]:
+        """``FreeRows.basis`` of the equations that are taken."""
+        return free.basis(self.contact_jacobian(feet)[:, :, take], before)
+
     def regressor(self, bodies: Sequence[str]) -> Array:
         """(T, nv, 10·bodies) regressor of the inertial parameters."""
         import pinocchio as pin
@@ -280,19 +311,22 @@ class Dynamics:
         for plate in self.segment.plates.values():  # on the base's equations alone
             for t in range(T):
                 target[t, :6] += pin.SE3(plate.pose[t]).act(pin.Force(plate.wrench[t])).vector
-        if not self.segment.wrench:
-            return target
+        return target + self.pushed() if self.segment.wrench else target
+
+    def pushed(self) -> Array:
+        """(T, nv) generalised forces of the measured wrenches."""
+        import pinocchio as pin
+
+        out = np.zeros((len(self.segment.time), self.model.nv))
         frames = {name: self.robot.frame(name) for name in self.segment.wrench}
-        for t in range(T):
+        for t in range(len(out)):
             pin.computeJointJacobians(self.model, self.data, self.states[0][t])
-            force = np.zeros(self.model.nv)
             for name, frame in frames.items():
                 at = self.data.oMi[frame.joint] * pin.SE3(frame.placement)
                 wrench = at.act(pin.Force(self.segment.wrench[name][t])).vector  # about the origin, base axes
                 J = pin.getJointJacobian(self.model, self.data, frame.joint, pin.ReferenceFrame.WORLD)
-                force += J.T @ wrench
-            target[t] += force if self.robot.coupling is None else self.robot.coupling.T @ force
-        return target
+                out[t] += J.T @ wrench
+        return out if self.robot.coupling is None else np.asarray(out @ self.robot.coupling)
 
     def contact_jacobian(self, feet: Sequence[Foot | Missing]) -> Array:
         """(T, Σ forces, nv) Jacobian of the unknown forces."""

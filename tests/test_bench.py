@@ -11,6 +11,10 @@ from bench.__main__ import PHYSICAL, main
 from bench.consistency import consistency, methods, table
 from bench.coverage import coverage
 from bench.identify import identify
+from bench.kernels import PROMISED as KERNELS
+from bench.kernels import kept as kernels_kept
+from bench.kernels import kernels
+from bench.kernels import table as kernels_table
 from bench.points import figure, points
 from bench.problems import CASES
 from bench.ranges import ranges
@@ -43,6 +47,37 @@ def test_solvers_are_compared_on_the_same_windows_with_their_correctness_beside_
         assert case["scipy"]["right"]
         assert case["ours_certified"]["gap"] < 1e-6
         assert case["ratio"]["scipy"] == case["scipy"]["min"] / case["ours"]["min"]
+
+
+@installed
+def test_kernels_are_timed_against_loops_that_make_the_same_rows():
+    result = kernels(repeats=1, robots=("a1", "ur10"), everyone=False)
+    for name, rows in (("a1", 18), ("ur10", 6)):
+        case = result[name]
+        assert case["rows"] == rows
+        assert set(case["agreement"]) >= {"pinocchio", "figaroh"}
+        assert max(case["agreement"].values()) < 1e-10
+        assert case["ratio"]["pinocchio"] == case["pinocchio"]["min"] / case["ours"]["min"]
+    assert kernels_table(result).count("\n| ") == 2
+    assert result["packed"]["panels._row"]["packed"] > 0
+
+
+def test_kernels_keep_their_promise_only_if_fast_right_and_packed(capsys):
+    case = {"ratio": dict.fromkeys(KERNELS, 100.0), "agreement": dict.fromkeys(KERNELS, 1e-15)}
+    good = dict.fromkeys(("a1", "g1", "talos"), case) | {
+        "index": {"agreement": 0.0},
+        "packed": {"x": {"packed": 1}},
+    }
+    assert kernels_kept(good)
+    for broken in (
+        {"g1": {"ratio": case["ratio"] | {"idyntree": 59.0}, "agreement": case["agreement"]}},
+        {"a1": {"ratio": case["ratio"], "agreement": case["agreement"] | {"pinocchio": 1e-9}}},
+        {"talos": {"ratio": {"pinocchio": 20.0}, "agreement": {"pinocchio": 0.0}}},
+        {"index": {"agreement": 1e-9}},
+        {"packed": {"x": {"packed": 0}}},
+    ):
+        assert not kernels_kept(good | broken)
+    assert "no packed vector instructions" in capsys.readouterr().err
 
 
 def test_a_promise_is_kept_only_if_ours_is_right_and_every_rival_is_slower_by_what_was_promised(capsys):

@@ -1,0 +1,202 @@
+"""A robot as flat arrays: what the compiled loops know of it, and how samples are laid out for them.
+
+A node (1 … N) is a joint of the robot's Pinocchio model together with the body it moves; node 0 is the base frame.
+Nodes are depth first, so the bodies that a joint carries are one run of them. A *row* is a generalised force: a motion
+vector fixed to a node, Sᵀ(wrench on all that the node carries). Joints of one degree of freedom have one row each, a
+sensor in a weld one for each component it measures; the six of a floating base are apart (``panels.py``).
+
+Covered are trees of revolute, continuous, prismatic and welded joints on a fixed base or a free-flyer; ``Tree.of``
+gives None for anything else. This module loads no numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from steelyard.robot import Robot
+from steelyard.samples import Segment
+
+Array = np.ndarray
+
+LANES = 16  # samples that are worked on at once; fewer, or a number that is no power of two, did not vectorise
+WELD, REVOLUTE, PRISMATIC = 0, 1, 2
+BASE = 12  # values of the base that open a state
+HEADER, PER_NODE, PER_ROW = 4, 5, 3  # integers
+NODE_REALS, ROW_REALS = 33, 6
+POSE_REALS = 21
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Structure and geometry of a robot; all that a kernel needs beside samples."""
+
+    integers: Array  # N, moving, rows, floating; a node: parent, kind, joint, first row, rows; a row as in ``table``
+    reals: Array  # a node: R, R[s]×, R[s]×², Rs, p of its placement and axis s; a row: motion (6,) in the node's frame
+    rows: tuple[str, ...]  # name of each row: joints of the model, then sensors' readings
+    nodes: Mapping[str, int]  # body → node; a load has its carrier's
+    joints: Mapping[int, int]  # joint of the model → node
+    gravity: Array  # (3,) m/s², of the model: what a fixed base feels is its opposite
+    upright: Array  # (3,) up, for a base that does not turn
+    independent: Array  # where each moving joint, and each row after those, belongs among the joints and readings
+    factors: Array  # how often: a follower's row counts for its leader
+    offsets: Array  # (moving joints,) rad or m, of followers
+
+    @classmethod
+    def of(cls, robot: Robot) -> Tree | None:
+        """The tree of a robot; None where it has a joint that no kernel covers."""
+        model, cuts = robot.model, {s.joint for s in robot.sensors}
+        order = _depth_first([int(p) for p in model.parents])  # of the model's joints
+        node = {joint: k for k, joint in enumerate(order)}
+        N, lead = model.njoints - 1, 6 if robot.floating else 0
+        nodes, reals = np.zeros((N, PER_NODE), np.int64), np.zeros((N, NODE_REALS))
+        rows: list[tuple[str, int, Array]] = []  # name, joint, motion in the joint's frame
+        for joint in range(1, N + 1):  # rows in the order of the model's velocities
+            still = joint in cuts or (robot.floating and joint == 1)
+            kind, axis = (WELD, np.zeros(3)) if still else _joint(model.joints[joint])
+            if kind is None:
+                return None
+            R, p = model.jointPlacements[joint].rotation, model.jointPlacements[joint].translation
+            parts = [R, R @ _skew(axis), R @ _skew(axis) @ _skew(axis), R @ axis, p]
+            reals[node[joint] - 1] = np.concatenate([x.ravel() for x in parts])
+            nodes[node[joint] - 1] = node[int(model.parents[joint])], kind, len(rows), len(rows), not still
+            if not still:
+                motion = np.concatenate([axis, np.zeros(3)] if kind == PRISMATIC else [np.zeros(3), axis])
+                rows.append((str(model.names[joint]), joint, motion))
+        moving = len(rows)
+        for joint in sorted(cuts):  # a weld may hold several sensors
+            inside = [sensor for sensor in robot.sensors if sensor.joint == joint]
+            mine = [(name, joint, g) for x in inside for name, g in zip(x.rows, x.motion.T, strict=True)]
+            nodes[node[joint] - 1, 3:] = len(rows), len(mine)
+            rows += mine
+        readings = [len(robot.joints) + robot.readings.index(name) for name, *_ in rows[moving:]]
+        S = np.eye(model.nv) if robot.coupling is None else robot.coupling
+        S = S[[model.joints[joint].idx_v for _, joint, _ in rows[:moving]], lead : lead + len(robot.joints)]
+        if np.any(np.count_nonzero(S, axis=1) != 1):  # follows its leader zero times
+            return None
+        counts = np.array([len(model.subtrees[joint]) for _, joint, _ in rows], int)
+        table = np.array([[node[joint] for _, joint, _ in rows], counts, np.cumsum(counts) - counts], np.int64).T
+        return cls(
+            np.concatenate([np.array([N, moving, len(rows), robot.floating], np.int64), nodes.ravel(), table.ravel()]),
+            np.concatenate([reals.ravel(), *[motion for *_, motion in rows]]),
+            tuple(name for name, *_ in rows),
+            {body.name: node[body.joint] for body in robot.bodies},
+            node,
+            np.array(model.gravity.linear),
+            -robot.gravity / max(float(np.linalg.norm(robot.gravity)), 1e-12),
+            np.concatenate([np.nonzero(S)[1], readings]).astype(int),
+            np.concatenate([S.sum(axis=1), np.ones(len(rows) - moving)]),
+            np.asarray(robot.mimic_offset, float),
+        )
+
+    def base_alone(self) -> Tree:
+        """The same without rows: a base panel and nothing else."""
+        N = self.bodies
+        integers = self.integers[: HEADER + PER_NODE * N].copy()
+        integers[2] = 0
+        integers[HEADER:].reshape(N, PER_NODE)[:, 3:] = 0
+        return replace(
+            self, integers=integers, reals=self.reals[: NODE_REALS * N], rows=(),
+            independent=self.independent[: self.moving], factors=self.factors[: self.moving],
+        )  # fmt: skip
+
+    @property
+    def bodies(self) -> int:
+        """N, also of those without parameters."""
+        return int(self.integers[0])
+
+    @property
+    def moving(self) -> int:
+        """Joints of the model that move, followers included: the first rows are theirs."""
+        return int(self.integers[1])
+
+    @property
+    def floating(self) -> bool:
+        """Whether there is a base panel."""
+        return bool(self.integers[3])
+
+    @property
+    def coupled(self) -> bool:
+        """Whether rows are not the equations themselves, since some joint follows another."""
+        return len(set(self.independent)) < len(self.independent)
+
+    @cached_property
+    def table(self) -> Array:
+        """(rows, 3) node of each row, how many bodies it carries, how many are carried by the rows before it."""
+        return self.integers[HEADER + PER_NODE * self.bodies :].reshape(-1, PER_ROW)
+
+    @cached_property
+    def ancestors(self) -> Array:
+        """(rows, N) whether a row carries a body."""
+        k = np.arange(1, self.bodies + 1)
+        node, count = self.table[:, :1], self.table[:, 1:2]
+        return np.asarray((k >= node) & (k < node + count))
+
+    @property
+    def width(self) -> int:
+        """Values a sample has: 12 of the base, and q, v, a of every moving joint."""
+        return BASE + 3 * self.moving
+
+    def states(self, segment: Segment, batch: int = LANES) -> Array:
+        """(tiles, width·16) samples for the kernels, tiles of 16 lanes, filled up with zeros to whole batches.
+
+        Values, one after another: proper acceleration, angular velocity and angular acceleration of the base, up, then
+        q, v, a of each moving joint. Zeros make rows of zeros, so nothing has to be cut off again.
+        """
+        T = len(segment.time)
+        full = np.zeros((-(-T // batch) * batch, self.width))
+        if self.floating:
+            assert segment.acc is not None and segment.gyro is not None and segment.alpha is not None
+            full[:T, :9] = np.hstack([segment.acc, segment.gyro, segment.alpha])
+        else:
+            full[:T, :3] = -self.gravity
+        full[:T, 9:BASE] = self.upright if segment.up is None else segment.up
+        index, factor = self.independent[: self.moving], self.factors[: self.moving]
+        full[:T, BASE::3] = segment.q[:, index] * factor + self.offsets
+        full[:T, BASE + 1 :: 3] = segment.v[:, index] * factor
+        full[:T, BASE + 2 :: 3] = segment.a[:, index] * factor
+        out = aligned(full.size).reshape(-1, self.width, LANES)
+        out[:] = full.reshape(-1, LANES, self.width).transpose(0, 2, 1)
+        return out.reshape(len(out), -1)
+
+
+def room(tree: Tree) -> int:
+    """Numbers that a kernel needs to keep a tile's poses and motion vectors."""
+    return LANES * (POSE_REALS * (tree.bodies + 1) + ROW_REALS * len(tree.rows))
+
+
+def aligned(length: int) -> Array:
+    """Zeros that begin on a cache line: a packed value that lies across two costs twice."""
+    raw = np.zeros(length + 8)
+    skip = -(raw.ctypes.data // 8) % 8
+    return raw[skip : skip + length]
+
+
+def _depth_first(parents: list[int]) -> list[int]:
+    """Joints so that those below one follow it."""
+    children: dict[int, list[int]] = {}
+    for joint in range(1, len(parents)):
+        children.setdefault(parents[joint], []).append(joint)
+    order, stack = list[int](), [0]
+    while stack:
+        order.append(stack.pop())
+        stack += reversed(children.get(order[-1], []))
+    return order
+
+
+def _joint(joint: Any) -> tuple[int | None, Array]:
+    """Kind and axis of a joint of one degree of freedom; None for any other."""
+    for kind, prefix in ((REVOLUTE, "JointModelR"), (PRISMATIC, "JointModelP")):
+        if joint.shortname() in {prefix + x for x in ("X", "Y", "Z", "evoluteUnaligned", "rismaticUnaligned")}:
+            data = joint.createData()
+            joint.calc(data, np.zeros(1))
+            return kind, np.asarray(data.S[3:] if kind == REVOLUTE else data.S[:3], float)
+    return None, np.zeros(3)
+
+
+def _skew(x: Array) -> Array:
+    return np.array([[0, -x[2], x[1]], [x[2], 0, -x[0]], [-x[1], x[0], 0]])

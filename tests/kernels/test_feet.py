@@ -1,0 +1,99 @@
+"""Eliminating point feet leg by leg keeps what the projection of the whole keeps."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from steelyard.contact import REGULAR, FreeRows, foot
+from steelyard.kernels.feet import PointFeet
+from steelyard.kernels.panels import Panels
+from steelyard.kernels.tree import LANES, Tree
+from steelyard.regressor import Columns, Dynamics, Rows
+from tests.motions import installed, load, smooth
+
+FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
+BASE = FreeRows(12, tuple(range(6)))
+
+
+def prepared(samples=64):
+    robot = load("a1")
+    standing = [{"calf": -1.4, "thigh": 0.7}.get(joint.split("_")[1], 0.0) for joint in robot.joints]
+    part = smooth(robot, 0, samples=samples, around=np.array(standing), amplitude=0.15)
+    feet = [foot(robot, f) for f in FEET]
+    tree = Tree.of(robot)
+    return robot, part, feet, PointFeet.of(tree, feet)
+
+
+@installed
+def test_contact_free_panels_have_the_gram_of_the_projected_rows():
+    robot, part, feet, points = prepared()
+    panels, states = Panels(points.tree, 32), points.tree.states(part, 32)
+    eliminated = points.eliminate(states)
+    assert not points.singular(eliminated).any()
+    target = points.target(eliminated, np.zeros((64, 6)), part.tau + 1.0)
+    G, c = np.zeros((130, 130)), np.zeros(130)
+    for first in range(0, len(states), 2):
+        panels.fill(states, first)
+        points.project(panels, eliminated, first)
+        G += panels.base @ panels.base.T
+        c += panels.base @ panels.columns(target[first * LANES : (first + 2) * LANES])
+    order = sorted(robot.bodies, key=lambda b: points.tree.nodes[b.name])
+    part = replace(part, tau=part.tau + 1.0)
+    (block,) = Rows(robot, [part], Columns(tuple(b.name for b in order)), "contact-free", feet)
+    np.testing.assert_allclose(G, np.einsum("tci,tcj->ij", block.Y, block.Y), rtol=0, atol=1e-12 * np.abs(G).max())
+    expected = np.einsum("tci,tc->i", block.Y, block.target)
+    np.testing.assert_allclose(c, expected, rtol=0, atol=1e-12 * np.abs(c).max())
+
+
+@installed
+def test_the_basis_is_that_of_the_whole_jacobian():
+    robot, part, feet, points = prepared()
+    N, turned = points.basis(points.eliminate(points.tree.states(part)), 64)
+    expected, whole = BASE.basis(Dynamics(robot, part).contact_jacobian(feet))
+    assert turned == whole == 64
+    np.testing.assert_allclose(N, expected, rtol=0, atol=1e-12)
+
+
+@installed
+def test_a_straight_knee_is_left_out_of_panels_and_named():
+    robot, part, feet, points = prepared(samples=300)
+    q = part.q.copy()
+    q[:, robot.joints.index("FR_calf_joint")] = -0.4 + 0.8 * np.sin(np.pi * part.time)
+    q[:, robot.joints.index("FR_thigh_joint")] = 0.3
+    q[7, robot.joints.index("FR_calf_joint")] = 0.0  # exactly straight
+    part = replace(part, q=q)
+    states = points.tree.states(part)
+    eliminated = points.eliminate(states)
+    singular = points.singular(eliminated)[:300]
+    assert singular[7]
+    assert 5 < singular.sum() < 250
+    panels = Panels(points.tree, 16)
+    for first in range(len(states)):
+        panels.fill(states, first)
+        points.project(panels, eliminated, first)
+        lanes = panels.base.reshape(-1, 6, LANES)
+        assert np.isfinite(lanes).all()
+        for lane in range(min(LANES, 300 - LANES * first)):
+            assert lanes[:, :, lane].any() != singular[LANES * first + lane]
+    J = Dynamics(robot, part).contact_jacobian(feet)
+    B = np.linalg.svd(J)[2][:, 12:, :6]
+    least = np.linalg.svd(B)[1].min(axis=1)
+    assert np.all(singular[least <= REGULAR]), "what contact.py calls singular is"
+    assert not singular[least > 6**0.25 * REGULAR].any(), "and little else"
+
+
+@installed
+@pytest.mark.parametrize(
+    ("name", "feet"),
+    [
+        ("a1", ("FR_foot:surface", "FL_foot")),
+        ("a1", ("FR_foot", "FR_calf:point")),
+        ("a1", ("FR_thigh:point",)),
+        ("talos", ("left_sole_link:point",)),
+        ("panda", ("panda_hand:point",)),
+    ],
+)
+def test_feet_of_another_kind_are_not_eliminated_leg_by_leg(name, feet):
+    robot = load(name)
+    assert PointFeet.of(Tree.of(robot), [foot(robot, f) for f in feet]) is None
