@@ -23,7 +23,7 @@ import numpy as np
 
 from bench.peers import installed
 from steelyard.errors import DescriptionError
-from steelyard.kernels import forces, lanes, legs, panels, warm_up
+from steelyard.kernels import forces, lanes, legs, panels, sixes, warm_up
 from steelyard.kernels.tree import LANES, Tree
 from steelyard.read import index
 from steelyard.regressor import Dynamics
@@ -38,8 +38,8 @@ SAMPLES, BATCH = 256, 64
 PROMISED = {"pinocchio": 12.0, "figaroh": 50.0, "idyntree": 60.0}
 AGREE = 1e-10
 LOOPS = (
-    lanes._sincos, lanes._move, lanes._motion, panels.first_moments, panels.second_moments, panels._row,
-    forces._wrench, legs._leg, legs._normal, legs._whiten, legs._subtract, legs._weigh,
+    lanes._sincos, lanes._move, lanes._motion, panels.first_moments, panels.second_moments, panels.row,
+    forces._wrench, legs._leg, legs._normal, sixes.lower, legs._push, legs._weigh,
 )  # fmt: skip
 
 

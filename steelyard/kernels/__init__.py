@@ -20,6 +20,6 @@ def warm_up() -> None:
     forces.generalised(leg, states, np.zeros((4, 10)))
     forces.Places(leg, states, 1)
     foot = feet.PointFeet(leg, np.concatenate([leg.integers, [4, 0, 1, 2]]), np.concatenate([reals, np.zeros(4)]))
-    foot.project(batch, foot.eliminate(states))
+    foot.fill(batch, states, foot.eliminate(states))
     dense.spread(leg.integers, batch.buffer, np.array([4, 0, 1, 2]), leg.factors, np.zeros((1, 9, 10)))
     nnls.warm_up()

@@ -23,7 +23,8 @@ STAMP = tuple((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(P
 
 def _compile(function: F, fast: set[str]) -> F:
     made: Any = njit(cache=True, nogil=True, fastmath=fast, error_model="numpy")(function)
-    made._cache._cache_file._source_stamp = STAMP
+    if hasattr(made, "_cache"):  # with NUMBA_DISABLE_JIT it is the function itself
+        made._cache._cache_file._source_stamp = STAMP
     return cast(F, made)
 
 

@@ -5,8 +5,9 @@ X = [g_k; x × g_k]. So base rows − X·(leg rows) are free of contact forces, 
 
     W (1  −X),    Wᵀ W = (1 + X Xᵀ)⁻¹
 
-are orthonormal: with the symmetric W = (1 + XXᵀ)^-½ they are ``contact.FreeRows.basis`` itself, and with any other W
-they have the same Gram. Kernels use the inverse of the Cholesky factor, lower triangular: six square roots a sample.
+are orthonormal: with the symmetric W = (1 + XXᵀ)^-½ they are ``contact.FreeRows.basis`` itself, and may be filtered in
+time with the same result. Any other W has the same Gram, so the inverse of the Cholesky factor (``symmetric=False``)
+does where nothing is filtered afterwards, and saves the root.
 
 A straight knee makes J_leg singular. Samples with ‖1 + XXᵀ‖ > 1 / ``contact.REGULAR``² (Frobenius) get W = 0, and
 ``singular`` names them; ``basis`` takes the general way there, aligned in time, exactly as ``contact.py`` has it.
@@ -21,8 +22,7 @@ import numpy as np
 
 from steelyard.contact import Foot, FreeRows
 from steelyard.kernels.forces import unpacked
-from steelyard.kernels.lanes import JOINT
-from steelyard.kernels.legs import MOST, PER_FOOT, L, eliminate, project
+from steelyard.kernels.legs import MOST, PER_FOOT, SCRATCH, L, eliminate, fill_free
 from steelyard.kernels.panels import Panels
 from steelyard.kernels.tree import Tree, aligned, room
 from steelyard.missing import Missing
@@ -37,9 +37,10 @@ class PointFeet:
     tree: Tree
     integers: Array  # the tree's, then of each foot: its node and the rows of its leg
     reals: Array  # the tree's, then of each foot: centre (3,) in the node's frame and radius, m
+    symmetric: bool = True  # W, or else lower triangular
 
     @classmethod
-    def of(cls, tree: Tree, feet: Sequence[Foot | Missing]) -> PointFeet | None:
+    def of(cls, tree: Tree, feet: Sequence[Foot | Missing], symmetric: bool = True) -> PointFeet | None:
         """None where some foot is no point, or its leg has not three joints of its own."""
         if not tree.floating or tree.coupled or len(tree.rows) > tree.moving or not feet:
             return None
@@ -54,7 +55,7 @@ class PointFeet:
             used += legs
             whole += [node, *legs]
             numbers += [*f.centre, f.radius]
-        return cls(tree, np.concatenate([tree.integers, whole]), np.concatenate([tree.reals, numbers]))
+        return cls(tree, np.concatenate([tree.integers, whole]), np.concatenate([tree.reals, numbers]), symmetric)
 
     @property
     def legs(self) -> Array:
@@ -62,28 +63,30 @@ class PointFeet:
         return self.integers[len(self.tree.integers) :].reshape(-1, PER_FOOT)[:, 1:].ravel()
 
     def eliminate(self, states: Array) -> Array:
-        """(tiles, (18·feet + 22)·16) what ``project`` and ``singular`` need."""
-        out = aligned(len(states) * (6 * len(self.legs) + 22) * L).reshape(len(states), -1)
-        eliminate(self.integers, self.reals, states, aligned(33 * L + JOINT + room(self.tree)), out)
+        """(tiles, (18·feet + 37)·16) what ``fill``, ``target`` and ``singular`` need."""
+        out = aligned(len(states) * (6 * len(self.legs) + 37) * L).reshape(len(states), -1)
+        eliminate(self.integers, self.reals, states, self.symmetric, aligned(SCRATCH + room(self.tree)), out)
         return out
 
     def singular(self, eliminated: Array) -> Array:
         """(samples,) whether a leg was too nearly straight, and the sample left out."""
         return np.asarray(~(unpacked(eliminated)[:, -1] <= MOST))
 
-    def project(self, panels: Panels, eliminated: Array, first: int = 0) -> None:
-        """Make the base panel one of contact-free rows; those of the legs are used up, all others stay valid."""
-        project(self.integers, eliminated, first, panels.batch, panels.buffer)
+    def fill(self, panels: Panels, states: Array, eliminated: Array, first: int = 0) -> None:
+        """Fill panels with contact-free rows in place of the base's; rows of the legs are not free, all others are."""
+        tiles = slice(first, first + panels.batch // L)
+        fill_free(self.integers, self.reals, states[tiles], eliminated[tiles], panels.work, panels.buffer)
         panels.projected = True
 
     def target(self, eliminated: Array, base: Array, torque: Array) -> Array:
         """(T, 6) contact-free targets from wrenches on the base (T, 6) and torques of the tree's rows (T, rows)."""
-        values, n = unpacked(eliminated)[: len(base)], len(self.legs)
-        X = values[:, : 6 * n].reshape(len(base), n, 6)
-        W = np.zeros((len(base), 6, 6))
-        W[:, *np.tril_indices(6)] = values[:, 6 * n : 6 * n + 21]
-        rest = base - np.einsum("tkc,tk->tc", X, torque[:, self.legs])
-        return np.asarray(np.einsum("tij,tj->ti", W, rest))
+        X, W = self.parts(eliminated, len(base))
+        return np.asarray(np.einsum("tij,tj->ti", W, base - np.einsum("tck,tk->tc", X, torque[:, self.legs])))
+
+    def parts(self, eliminated: Array, samples: int) -> tuple[Array, Array]:
+        """(T, 6, 3·feet) X and (T, 6, 6) W, sample by sample."""
+        values, n = unpacked(eliminated)[:samples], 6 * len(self.legs)
+        return values[:, :n].reshape(samples, -1, 6).transpose(0, 2, 1), values[:, n:-1].reshape(samples, 6, 6)
 
     def fits(self, free: FreeRows) -> bool:
         """Whether these coordinates are those that the elimination leaves."""
@@ -95,15 +98,17 @@ class PointFeet:
         """(T, n − rank, n) rows N as ``FreeRows.basis`` gives them, up to the first singular sample, and its index."""
         n, legs = 6 + len(self.tree.rows), 6 + self.legs
         left = [k for k in range(n) if k not in legs]
-        X = unpacked(eliminated)[:samples, : 6 * len(legs)].reshape(samples, -1, 6).transpose(0, 2, 1)
-        good = np.isfinite(X).all(axis=(1, 2))
-        X = np.where(good[:, None, None], X, 0.0)
-        w, V = np.linalg.eigh(np.eye(6) + X @ X.transpose(0, 2, 1))
-        singular = np.flatnonzero(~good | (w[:, -1] >= MOST))
-        T = int(singular[0]) if singular.size else samples
-        W = (V[:T] / np.sqrt(w[:T, None, :])) @ V[:T].transpose(0, 2, 1)
+        assert self.symmetric
+        X, W = self.parts(eliminated, samples)
+        T = samples
+        for t in np.flatnonzero(self.singular(eliminated)[:samples]):  # W is zero there, on the safe side
+            w, V = np.linalg.eigh(np.eye(6) + X[t] @ X[t].T)
+            if not w[-1] < MOST:
+                T = int(t)
+                break
+            W[t] = (V / np.sqrt(w)) @ V.T
         N = np.zeros((T, len(left), n))
         N[:, np.arange(6, len(left)), left[6:]] = 1.0
-        N[:, :6, :6] = W
-        N[:, :6, legs] = -W @ X[:T]
+        N[:, :6, :6] = W[:T]
+        N[:, :6, legs] = -W[:T] @ X[:T]
         return N, T

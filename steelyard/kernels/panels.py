@@ -111,7 +111,7 @@ def second_moments(x: Array, A: Array) -> None:
 
 
 @compiled
-def _row(S: Array, A: Array, out: Array) -> None:
+def row(S: Array, A: Array, out: Array) -> None:
     """SᵀA, ten values a lane."""
     for l in range(L):
         a, b, c, d, e, f = S[l], S[L + l], S[2 * L + l], S[3 * L + l], S[4 * L + l], S[5 * L + l]
@@ -137,7 +137,7 @@ def _row(S: Array, A: Array, out: Array) -> None:
 
 
 @compiled
-def _put_row(line: Array, out: Array, to: int, step: int) -> None:
+def put_row(line: Array, out: Array, to: int, step: int) -> None:
     """Ten times 16 lanes, ``step`` apart."""
     for k in range(10):
         copy_lanes(line, k * L, out, to + k * step)
@@ -183,8 +183,8 @@ def fill(integers: Array, reals: Array, states: Array, first: int, work: Array, 
                 node = HEADER + PER_NODE * (k - 1)
                 for j in range(integers[node + 3], integers[node + 3] + integers[node + 4]):
                     before = integers[HEADER + PER_NODE * N + PER_ROW * j + 2]
-                    _row(motions[6 * L * j : 6 * L * (j + 1)], A, line)
-                    _put_row(line, joints, 10 * (before + i - k) * B + tile * L, B)
+                    row(motions[6 * L * j : 6 * L * (j + 1)], A, line)
+                    put_row(line, joints, 10 * (before + i - k) * B + tile * L, B)
                 k = integers[node]
 
 
@@ -204,7 +204,7 @@ class Panels:
         ends = np.cumsum([60 * N * batch, *(10 * batch * carried)])
         self.joint = tuple(self.buffer[a:b].reshape(-1, batch) for a, b in pairwise(ends))
         self.projected = False  # what is filled in next finds forces where second moments have none
-        self._work = aligned(SCRATCH + room(tree))
+        self.work = aligned(SCRATCH + BLOCK + room(tree))
 
     def at(self, row: int) -> slice:
         """Which parameters, of all 10·N, a row's panel has."""
@@ -216,7 +216,7 @@ class Panels:
         if self.projected:
             self.base.reshape(-1, 10, self.batch // LANES, 6, LANES)[:, 4:, :, :3] = 0.0
             self.projected = False
-        fill(self.tree.integers, self.tree.reals, states, first, self._work, self.buffer)
+        fill(self.tree.integers, self.tree.reals, states, first, self.work, self.buffer)
 
     def columns(self, values: Array) -> Array:
         """(6·B,) values (B, 6) of the base's equations in the order of the base panel's columns."""

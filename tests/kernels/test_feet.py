@@ -16,26 +16,26 @@ FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
 BASE = FreeRows(12, tuple(range(6)))
 
 
-def prepared(samples=64):
+def prepared(samples=64, symmetric=True):
     robot = load("a1")
     standing = [{"calf": -1.4, "thigh": 0.7}.get(joint.split("_")[1], 0.0) for joint in robot.joints]
     part = smooth(robot, 0, samples=samples, around=np.array(standing), amplitude=0.15)
     feet = [foot(robot, f) for f in FEET]
     tree = Tree.of(robot)
-    return robot, part, feet, PointFeet.of(tree, feet)
+    return robot, part, feet, PointFeet.of(tree, feet, symmetric)
 
 
 @installed
-def test_contact_free_panels_have_the_gram_of_the_projected_rows():
-    robot, part, feet, points = prepared()
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_contact_free_panels_have_the_gram_of_the_projected_rows(symmetric):
+    robot, part, feet, points = prepared(symmetric=symmetric)
     panels, states = Panels(points.tree, 32), points.tree.states(part, 32)
     eliminated = points.eliminate(states)
     assert not points.singular(eliminated).any()
     target = points.target(eliminated, np.zeros((64, 6)), part.tau + 1.0)
     G, c = np.zeros((130, 130)), np.zeros(130)
     for first in range(0, len(states), 2):
-        panels.fill(states, first)
-        points.project(panels, eliminated, first)
+        points.fill(panels, states, eliminated, first)
         G += panels.base @ panels.base.T
         c += panels.base @ panels.columns(target[first * LANES : (first + 2) * LANES])
     order = sorted(robot.bodies, key=lambda b: points.tree.nodes[b.name])
@@ -44,6 +44,21 @@ def test_contact_free_panels_have_the_gram_of_the_projected_rows():
     np.testing.assert_allclose(G, np.einsum("tci,tcj->ij", block.Y, block.Y), rtol=0, atol=1e-12 * np.abs(G).max())
     expected = np.einsum("tci,tc->i", block.Y, block.target)
     np.testing.assert_allclose(c, expected, rtol=0, atol=1e-12 * np.abs(c).max())
+
+
+@installed
+def test_contact_free_panels_are_the_projected_rows_themselves():
+    robot, part, feet, points = prepared(samples=16)
+    panels, states = Panels(points.tree, 16), points.tree.states(part)
+    points.fill(panels, states, points.eliminate(states))
+    order = sorted(robot.bodies, key=lambda b: points.tree.nodes[b.name])
+    (block,) = Rows(robot, [part], Columns(tuple(b.name for b in order)), "contact-free", feet)
+    found = panels.base.reshape(-1, 6, 16).transpose(2, 1, 0)
+    np.testing.assert_allclose(found, block.Y, rtol=0, atol=1e-12 * np.abs(found).max())
+    panels.fill(states)
+    fresh = Panels(points.tree, 16)
+    fresh.fill(states)
+    np.testing.assert_array_equal(panels.buffer, fresh.buffer)
 
 
 @installed
@@ -70,8 +85,7 @@ def test_a_straight_knee_is_left_out_of_panels_and_named():
     assert 5 < singular.sum() < 250
     panels = Panels(points.tree, 16)
     for first in range(len(states)):
-        panels.fill(states, first)
-        points.project(panels, eliminated, first)
+        points.fill(panels, states, eliminated, first)
         lanes = panels.base.reshape(-1, 6, LANES)
         assert np.isfinite(lanes).all()
         for lane in range(min(LANES, 300 - LANES * first)):

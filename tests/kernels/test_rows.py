@@ -151,6 +151,14 @@ def test_a_robot_with_a_joint_that_kernels_do_not_cover_keeps_to_pinocchio(monke
     assert Tree.of(replace(robot, model=model)) is None
 
 
+def test_the_number_of_samples_alone_decides_whether_rows_are_compiled():
+    robot, rng = load("demo_arm"), np.random.default_rng(9)
+    columns = Columns(tuple(b.name for b in robot.bodies))
+    half = segment(robot, rng, samples=12_500)
+    assert Rows(robot, [half], columns, "joint").tree is None
+    assert Rows(robot, [half, half], columns, "joint").tree is not None
+
+
 def test_short_logs_load_no_numba():
     import subprocess
     import sys
