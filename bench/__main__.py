@@ -21,6 +21,8 @@ from bench.intervals import intervals
 from bench.kernels import kept as kernels_kept
 from bench.kernels import kernels
 from bench.kernels import table as kernels_table
+from bench.online import kept as online_kept
+from bench.online import online
 from bench.points import GRIDS, figure, points
 from bench.problems import CASES
 from bench.ranges import USUAL, ranges
@@ -28,7 +30,9 @@ from bench.solvers import kept as solvers_kept
 from bench.solvers import solvers
 
 PHYSICAL = ("lmi", "points", "shapes", "nonlinear")  # methods that promise bodies that can exist
-STUDIES = ("arms", "consistency", "coverage", "identify", "intervals", "kernels", "points", "ranges", "solvers")
+STUDIES = (
+    "arms", "consistency", "coverage", "identify", "intervals", "kernels", "online", "points", "ranges", "solvers",
+)  # fmt: skip
 
 
 def main() -> int:
@@ -38,11 +42,11 @@ def main() -> int:
     parser.add_argument("--gate", action="store_true", help="exit 1 where a promise is not kept")
     parser.add_argument("--seeds", type=int, default=None, help="noise draws (coverage: 500, points: 5)")
     parser.add_argument("--seconds", type=float, default=20.0, help="length of the log (coverage)")
-    parser.add_argument("--repeats", type=int, default=7, help="interleaved repeats (identify, kernels, solvers)")
+    parser.add_argument("--repeats", type=int, default=7, help="interleaved (identify, kernels, online, solvers)")
     parser.add_argument(
         "--problems", type=int, help="noisy problems a case (consistency, intervals: 1000, ranges: 200)"
     )
-    parser.add_argument("--quick", action="store_true", help="few problems (consistency, intervals, ranges)")
+    parser.add_argument("--quick", action="store_true", help="few problems (consistency, intervals, online, ranges)")
     parser.add_argument("--cases", default="", help="some of the cases, with commas (consistency, ranges)")
     parser.add_argument("--methods", default="", help="some of the methods, with commas (consistency)")
     data = os.environ.get("STEELYARD_DATA")
@@ -62,6 +66,9 @@ def main() -> int:
     elif options.name == "solvers":
         result = solvers(options.repeats)
         kept = solvers_kept(result)
+    elif options.name == "online":
+        result = online(options.repeats, 1000 if options.quick else 100_000)
+        kept = online_kept(result)
     elif options.name == "kernels":
         result = kernels(options.repeats)
         kept = kernels_kept(result)

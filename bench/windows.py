@@ -34,6 +34,13 @@ NOISE = (3e-4, 0.005, 0.05, 0.2)  # q rad, gyro rad/s, acc m/s², tau N·m
 
 def a1_windows(count: int, seed: int = 0) -> tuple[list[Problem], list[Problem]]:
     """Problems of 11 cuboids and of 54 points, one of each a window."""
+    box, windows = a1_information(count, seed)
+    shapes, points = cuboids(box, 11), grid(box, (6, 3, 3))
+    return [nonnegative(w, shapes) for w in windows], [nonnegative(w, points) for w in windows]
+
+
+def a1_information(count: int, seed: int = 0) -> tuple[Box, list[Information]]:
+    """The box of an A1's base, and what each of some windows says about its ten parameters."""
     robot = Robot.load("a1")
     truth = perturbed(robot, np.random.default_rng(seed))
     log = floating_log(robot, truth, A1_FEET, seed=seed, seconds=3.0, noise=NOISE)
@@ -49,13 +56,10 @@ def a1_windows(count: int, seed: int = 0) -> tuple[list[Problem], list[Problem]]
     legs = np.r_[0 : at.start, at.stop : columns.n]
     target = (target - Y[:, :, legs] @ theta[legs]) / sigma
     Y = Y[:, :, at] / sigma[:, None]
-    box = robot.bodies[0].box
-    made: tuple[list[Problem], list[Problem]] = ([], [])
-    for k in np.linspace(0, len(Y) - WINDOW, count).astype(int):
-        window = Information.of(Y[k : k + WINDOW].reshape(-1, 10), target[k : k + WINDOW].ravel())
-        for problems, P in zip(made, (cuboids(box, 11), grid(box, (6, 3, 3))), strict=True):
-            problems.append(nonnegative(window, P))
-    return made
+    starts = np.linspace(0, len(Y) - WINDOW, count).astype(int)
+    return robot.bodies[0].box, [
+        Information.of(Y[k : k + WINDOW].reshape(-1, 10), target[k : k + WINDOW].ravel()) for k in starts
+    ]
 
 
 def talos_points(seed: int = 0) -> Problem:

@@ -14,23 +14,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from steelyard.errors import DescriptionError, Finding, LogError, SolveError, SteelyardError, UsageError
+    from steelyard.errors import Finding, LogError, SteelyardError, UsageError
     from steelyard.estimate import Estimate
     from steelyard.identification import Identification, identify
     from steelyard.information import Information
     from steelyard.load import weigh_load
     from steelyard.log import Log
+    from steelyard.online import LoadEstimator, OnlineIdentifier
     from steelyard.plan import Options
     from steelyard.robot import Robot
     from steelyard.samples import Filter
 
 _ROOMS = {
-    "errors": ("DescriptionError", "Finding", "LogError", "SolveError", "SteelyardError", "UsageError"),
+    "errors": ("Finding", "LogError", "SteelyardError", "UsageError"),
     "estimate": ("Estimate",),
     "identification": ("Identification", "identify"),
     "information": ("Information",),
     "load": ("weigh_load",),
     "log": ("Log",),
+    "online": ("LoadEstimator", "OnlineIdentifier"),
     "plan": ("Options",),
     "robot": ("Robot",),
     "samples": ("Filter",),
@@ -38,8 +40,8 @@ _ROOMS = {
 _WHERE = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
-    "DescriptionError", "Estimate", "Filter", "Finding", "Identification", "Information", "Log", "LogError", "Options",
-    "Robot", "SolveError", "SteelyardError", "UsageError", "identify", "weigh_load",
+    "Estimate", "Filter", "Finding", "Identification", "Information", "LoadEstimator", "Log", "LogError",
+    "OnlineIdentifier", "Options", "Robot", "SteelyardError", "UsageError", "identify", "weigh_load",
 ]  # fmt: skip
 
 

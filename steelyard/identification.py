@@ -34,6 +34,11 @@ from steelyard.validate import Score, pooled, predict
 
 Array = np.ndarray
 
+FILTERS = {
+    False: "symmetric Hamming low-pass of three periods, zero phase",
+    True: "kinematics and forces: causal Butterworth low-pass of third order; rows: symmetric Hamming low-pass",
+}
+
 
 @dataclass(frozen=True)
 class Identification:
@@ -230,7 +235,7 @@ def _provenance(
         "versions": versions,
         "command": command,
         "seed": None,
-        "filter": {**vars(filter), "kind": "symmetric Hamming low-pass of three periods, zero phase"},
+        "filter": {**vars(filter), "kind": FILTERS[filter.causal]},
         "options": {"prior": options.prior, "friction": options.friction, "robust": options.robust,
                     "regularisation": options.regularisation, "hold_out": options.hold_out,
                     "realisable": options.realisable, "total_mass": options.total_mass,

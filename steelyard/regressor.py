@@ -158,11 +158,14 @@ class Rows:
         """Seconds to either side of a row whose samples it sees."""
         return max(len(self.taps(segment)) // 2 / segment.rate for segment in self.segments)
 
+    def stride(self, rate: float) -> int:
+        """Samples from one row to the next."""
+        if self.filter is None or self.filter.cutoff is None or self.filter.cutoff >= 0.5 * rate:
+            return 1
+        return max(1, round(rate / (4 * self.filter.cutoff)))
+
     def _blocks(self, segment: Segment) -> Iterator[Block]:
-        taps, step = self.taps(segment), 1
-        if self.filter is not None and len(taps) > 1:
-            assert self.filter.cutoff is not None
-            step = max(1, round(segment.rate / (4 * self.filter.cutoff)))
+        taps, step = self.taps(segment), self.stride(segment.rate)
         half, T = len(taps) // 2, len(segment.time)
         centres = np.arange(half, T - half, step)
         width = (6 + self.robot.model.nv) * (self.columns.n + 10 * self.robot.model.njoints)
@@ -173,7 +176,7 @@ class Rows:
         for k in range(0, len(centres), chunk):
             mine = centres[k : k + chunk]
             start = int(mine[0]) - half
-            Y, target, turned = self._raw(segment.part(slice(start, int(mine[-1]) + half + 1)), before)
+            Y, target, turned = self.raw(segment.part(slice(start, int(mine[-1]) + half + 1)), before)
             before = turned.get(int(mine[-1]) + step - half - start - 1)
             if len(taps) > 1:
                 window = np.zeros((len(mine), len(Y)))
@@ -183,7 +186,7 @@ class Rows:
                 target = window @ target
             yield Block(segment.time[mine], Y, target, first=k == 0)
 
-    def _raw(self, segment: Segment, before: Array | None) -> tuple[Array, Array, dict[int, Array]]:
+    def raw(self, segment: Segment, before: Array | None) -> tuple[Array, Array, dict[int, Array]]:
         """Unfiltered rows at every sample of a segment, and the bases of those that are turned (``FreeRows.basis``)."""
         dynamics = Dynamics.of(self.robot, segment, self.tree)
         Y = np.zeros((len(segment.time), dynamics.nv, self.columns.n))

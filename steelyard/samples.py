@@ -3,7 +3,8 @@
 The log is split at gaps (nothing is ever differentiated across one) and resampled to one rate. Kinematics pass a
 symmetric low-pass (zero phase, finite support), velocities and accelerations are derivatives of that filtered
 signal, and the samples at either end that the filter cannot fill are dropped: there are no edge transients.
-Torques and forces stay raw here; rows filter both sides of the equations alike (``regressor.py``).
+Torques and forces stay raw here; rows filter both sides of the equations alike (``regressor.py``). A causal filter
+(``causal.py``) takes all channels together instead, forces included, and needs no sample after the present one.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 from scipy.signal import firwin
 
+from steelyard.causal import Inputs, Lowpass
 from steelyard.clock import NEAR_STAMPS, gaps, log_rate, merged, motion_band
 from steelyard.errors import Finding, LogError
 from steelyard.log import QUATERNION, WRENCH, Log
@@ -38,12 +40,14 @@ class Filter:
     kinematics: float | None = None  # positions and inertial sensors; default max(rate/10, 4·motion), at most 0.4·rate
     rate: float | None = None  # resample to this many samples a second; default the log's own
     delay: float = 0.0  # s by which torques and forces come after the motion they belong to
+    causal: bool = False  # kinematics and forces pass a filter that never looks ahead, as they do online
 
     def at(self, rate: float, motion: float = 0.0) -> Filter:
         """The same with every default filled in for a log of this rate whose motion reaches up to ``motion`` Hz."""
         rate = self.rate or rate
         cutoff = self.cutoff or min(10.0, rate / 10)
-        return Filter(cutoff, self.kinematics or min(max(rate / 10, 4 * motion), 0.4 * rate), rate, self.delay)
+        kinematics = self.kinematics or min(max(rate / 10, 4 * motion), 0.4 * rate)
+        return Filter(cutoff, kinematics, rate, self.delay, self.causal)
 
     def for_logs(self, logs: Sequence[Log]) -> Filter:
         """The same with every default filled in for these logs, taken together."""
@@ -147,6 +151,8 @@ def prepare(robot: Robot, log: Log, filter: Filter, *, torques: bool) -> tuple[l
 
 def _needed(filter: Filter) -> int:
     assert filter.rate is not None and filter.cutoff is not None and filter.kinematics is not None
+    if filter.causal:
+        return Lowpass(filter.rate, filter.kinematics).settling + len(lowpass(filter.rate, filter.cutoff))
     both = len(lowpass(filter.rate, filter.cutoff)) + len(sharpened(lowpass(filter.rate, filter.kinematics)))
     return both + 2 * EDGE + 8
 
@@ -161,6 +167,8 @@ def _segment(robot: Robot, log: Log, filter: Filter, torques: bool) -> Segment |
         return None
     grid = start + np.arange(count) / rate
     even = filter.delay == 0 and len(log) == count and np.max(np.abs(log.time - grid)) < 1e-3 / rate
+    if filter.causal:
+        return _causal(robot, log, filter, grid, None if even else moved, torques)
     taps = sharpened(lowpass(rate, filter.kinematics))
     half = len(taps) // 2
     inner = slice(half + EDGE, count - half - EDGE)
@@ -234,6 +242,32 @@ def _segment(robot: Robot, log: Log, filter: Filter, torques: bool) -> Segment |
         sensor,
         log.loaded,
     )
+
+
+def _causal(robot: Robot, log: Log, filter: Filter, grid: Array, moved: Array | None, torques: bool) -> Segment:
+    """The same by a causal filter, on an even grid; ``moved``: stamps of the motion where they are not that grid."""
+    assert filter.rate is not None and filter.kinematics is not None
+    low = Lowpass(filter.rate, filter.kinematics)
+    inputs = inputs_of(robot, log, torques=torques)
+    table = inputs.table(log)
+    inputs.oriented(table, None)
+    if moved is not None:
+        forces = [name.startswith(("tau.", "current.", "wrench.", "sensor.")) for name in inputs.columns]
+        parts = [make_interp_spline(stamps, table, k=3)(grid) for stamps in (moved, log.time)]
+        table = np.where(forces, parts[1], parts[0])
+        inputs.oriented(table, None)
+    filtered = low.run(low.at_rest(table[0]), table)
+    fields = inputs.motion(filtered, np.zeros(3), filter.rate)
+    whole = Segment(time=grid - low.delay, rate=filter.rate, loaded=log.loaded, **fields)
+    return whole.part(slice(low.settling, None))
+
+
+def inputs_of(robot: Robot, log: Log, *, torques: bool) -> Inputs:
+    """What a causal filter needs of such a log."""
+    mount, turned = np.eye(4), np.eye(3)
+    if robot.floating:
+        mount, turned = imu_mount(robot, log), imu_mount(robot, log, "quaternion_frame")[:3, :3]
+    return Inputs.of(robot, log, mount, turned, torques=torques)
 
 
 def _base_pose(robot: Robot, log: Log, smooth) -> Array:  # type: ignore[no-untyped-def]

@@ -129,3 +129,15 @@ def test_the_files_of_a_real_humanoid_become_logs(measured, tmp_path):
     walking, sinusoid = (read_log(tmp_path / f"{name}.parquet") for name in ("walking", "com-sinusoid"))
     assert walking.names("wrench") == sinusoid.names("wrench") == ["l_sole", "r_sole"]
     assert len(walking.names("q")) == 26
+
+
+def test_a_quadruped_notices_what_is_put_on_its_back_and_weighs_it():
+    printed = run("online")
+    late, mass = re.search(r"rows are ([\d.]+) ms late", printed), re.search(r"base ([\d.]+) ± ([\d.]+) kg", printed)
+    assert float(late[1]) < 10
+    assert float(mass[1]) == pytest.approx(6.001, abs=2 * float(mass[2]))
+    assert 3.0 < float(re.search(r"noticed at ([\d.]+) s", printed)[1]) < 3.1
+    load = re.search(r"it weighs ([\d.]+) kg, lies at \[ *(-?\d+) +(-?\d+) +(-?\d+)\] mm \(identified\)", printed)
+    assert float(load[1]) == pytest.approx(1.0, abs=0.03)
+    assert [int(load[k]) for k in (2, 3, 4)] == pytest.approx([50, -30, 80], abs=6)
+    assert "\n".join(printed.splitlines()) in (ROOT / "docs" / "online.md").read_text(encoding="utf-8")

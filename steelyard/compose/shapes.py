@@ -175,12 +175,18 @@ class Shapes:
 
 
 def composition(body: Body, scale: Array) -> Composition:
-    """Of the shapes that the description gives the body, divided until any ten parameters are a sum of theirs.
+    """Of the shapes that the description gives the body, divided until any ten parameters are a sum of theirs."""
+    shapes = complete(body)
+    return replace(shapes.composition, complete=_any(np.linalg.solve(_unit(body), shapes.map)))
+
+
+def complete(body: Body, given: Sequence[Primitive] = ()) -> Shapes:
+    """Shapes to begin with, the largest divided until any ten parameters are a sum of theirs.
 
     Those of a thin plate never are: what is as thin as a shape may be is not divided.
     """
-    shapes = initial(body)
-    masses, unit = shapes.floors, body_root(body.parameters, body.size)
+    shapes = initial(body, given)
+    masses, unit = shapes.floors, _unit(body)
     while len(shapes.parts) < FINE and not _any(np.linalg.solve(unit, shapes.map)):
         for k in np.argsort([-part.volume for part in shapes.parts], kind="stable"):
             if (finer := shapes.divided(masses, int(k))) is not None:
@@ -188,7 +194,11 @@ def composition(body: Body, scale: Array) -> Composition:
                 break
         else:
             break
-    return replace(shapes.composition, complete=_any(np.linalg.solve(unit, shapes.map)))
+    return shapes
+
+
+def _unit(body: Body) -> Array:
+    return body_root(body.parameters, body.size)
 
 
 def _any(map: Array) -> bool:

@@ -82,9 +82,18 @@ def active_set(G: Array, c: Array, start: Array, free: int, out: Array) -> int:
     passive set; negative where the answer is not stationary to within ``STATIONARY`` and must not be believed.
     """
     n = len(c)
-    L, work = np.empty((n, n)), np.empty((4, n))
+    return active_set_in(G, c, start, free, out, np.empty((n + 4, n)), np.empty((2, n), np.int64))
+
+
+@compiled
+def active_set_in(G: Array, c: Array, start: Array, free: int, out: Array, room: Array, marks: Array) -> int:
+    """The same in given ``room`` (n + 4, n) and ``marks`` (2, n): nothing is allocated.
+
+    Afterwards the first entries of marks[0] are the passive set: all x that may be positive.
+    """
+    n = len(c)
+    L, work = room[:n], room[n:]
     y, x, s, unit = work[0], work[1], work[2], work[3]  # x and s by position, unit by index
-    marks = np.empty((2, n), np.int64)
     order, barred = marks[0], marks[1]  # the first k of order are passive; barred: epoch in which j must not enter
     w = out[1]
     largest = 0.0

@@ -1,0 +1,7 @@
+"""Identification inside the control loop: ``OnlineIdentifier`` and ``LoadEstimator``."""
+
+from steelyard.online.engine import Change, OnlineEstimate
+from steelyard.online.identifier import OnlineIdentifier
+from steelyard.online.load import LoadEstimate, LoadEstimator
+
+__all__ = ["Change", "LoadEstimate", "LoadEstimator", "OnlineEstimate", "OnlineIdentifier"]

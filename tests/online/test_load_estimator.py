@@ -1,0 +1,59 @@
+"""A load on a quadruped's back, weighed while it moves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from steelyard import Options, UsageError
+from steelyard.online import LoadEstimator
+from tests.online.conftest import CUBE, FEET, table
+
+AREA = (-0.12, 0.12, -0.09, 0.09, 0.05, 0.15)
+OPTIONS = Options(method="shapes", feet=FEET)
+
+
+@pytest.fixture(scope="module")
+def weighed(dog):
+    load = LoadEstimator("a1", dog.empty, "trunk", AREA, OPTIONS, known=dog.truth)
+    values = table(dog.carrying, load.inputs)
+    load.push_window(dog.carrying.time[:2000], values[:2000])
+    return load
+
+
+def test_a_cube_is_found_by_division_of_one_cuboid_over_an_area(weighed):
+    found = weighed.load()
+    assert found.mass == pytest.approx(1.0, abs=0.03)
+    assert found.com == pytest.approx(CUBE[1:4], abs=0.006)
+    assert found.body.verdict.mass == "identified"
+    assert found.body.consistent
+    assert np.linalg.eigvalsh(found.inertia)[0] > 0
+    assert weighed.certificate.holds
+    first, *_, last = found.divisions
+    assert (first.k, first.shapes) == (0, 1)
+    assert last.objective <= first.objective
+    assert not found.changes
+
+
+def test_dividing_brings_the_load_nearer_to_where_it_is(weighed):
+    steps = weighed.load().divisions
+    first, last = (np.array(s.body("(load)")["com"]) for s in (steps[0], steps[-1]))
+    assert np.linalg.norm(last - CUBE[1:4]) < 0.5 * np.linalg.norm(first - CUBE[1:4])
+
+
+def test_a_saved_load_estimator_goes_on_to_the_last_bit(dog, tmp_path):
+    values = None
+    made = [LoadEstimator("a1", dog.empty, "trunk", AREA, OPTIONS, known=dog.truth) for _ in range(2)]
+    values = table(dog.carrying, made[0].inputs)
+    made[0].push_window(dog.carrying.time[:333], values[:333])
+    made[0].save(tmp_path / "load.npz")
+    made[1].restore(tmp_path / "load.npz")
+    for one in made:
+        one.push_window(dog.carrying.time[333:700], values[333:700])
+    assert made[0].load().mass == made[1].load().mass
+
+
+def test_an_area_that_is_no_cuboid_is_refused(dog):
+    for area in ((0, 1, 0, 1), (0.1, 0.0, 0, 1, 0, 1), (0, np.nan, 0, 1, 0, 1)):
+        with pytest.raises(UsageError, match="is no cuboid"):
+            LoadEstimator("a1", dog.empty, "trunk", area, OPTIONS)
