@@ -28,10 +28,14 @@ from bench.problems import CASES
 from bench.ranges import USUAL, ranges
 from bench.solvers import kept as solvers_kept
 from bench.solvers import solvers
+from bench.stream import bench_stream
+from bench.stream import figure as stream_figure
+from bench.stream import kept as stream_kept
 
 PHYSICAL = ("lmi", "points", "shapes", "nonlinear")  # methods that promise bodies that can exist
 STUDIES = (
     "arms", "consistency", "coverage", "identify", "intervals", "kernels", "online", "points", "ranges", "solvers",
+    "stream",
 )  # fmt: skip
 
 
@@ -42,7 +46,9 @@ def main() -> int:
     parser.add_argument("--gate", action="store_true", help="exit 1 where a promise is not kept")
     parser.add_argument("--seeds", type=int, default=None, help="noise draws (coverage: 500, points: 5)")
     parser.add_argument("--seconds", type=float, default=20.0, help="length of the log (coverage)")
-    parser.add_argument("--repeats", type=int, default=7, help="interleaved (identify, kernels, online, solvers)")
+    parser.add_argument(
+        "--repeats", type=int, default=7, help="interleaved repeats (identify, kernels, online, solvers, stream)"
+    )
     parser.add_argument(
         "--problems", type=int, help="noisy problems a case (consistency, intervals: 1000, ranges: 200)"
     )
@@ -53,7 +59,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, default=Path(data) if data else None, help="measured data (arms)")
     parser.add_argument("--jobs", type=int, default=1, help="processes at once (consistency)")
     parser.add_argument("--robots", default=",".join(GRIDS), help="names, with commas (points)")
-    parser.add_argument("--figure", type=Path, default=None, help="SVG to write (points)")
+    parser.add_argument("--figure", type=Path, default=None, help="SVG to write (points, stream)")
     options = parser.parse_args()
     result: dict[str, Any]
     if options.name == "points":
@@ -74,6 +80,11 @@ def main() -> int:
         kept = kernels_kept(result)
         if not options.json:
             print(kernels_table(result))
+    elif options.name == "stream":
+        result = bench_stream(options.repeats)
+        kept = stream_kept(result)
+        if options.figure is not None:
+            options.figure.write_text(stream_figure(result, _caption("stream")), encoding="utf-8")
     elif options.name == "consistency":
         cases = [c for c in CASES if not options.cases or c in options.cases.split(",")]
         only = [m for m in options.methods.split(",") if m]

@@ -29,6 +29,7 @@ class Panel:
 
     title: str
     lines: Sequence[Line]
+    x_title: str = ""  # where panels differ in it
 
 
 def chart(panels: Sequence[Panel], x_title: str, caption: str) -> str:
@@ -40,7 +41,7 @@ def chart(panels: Sequence[Panel], x_title: str, caption: str) -> str:
         '<rect width="100%" height="100%" fill="white"/>',
     ]
     for k, panel in enumerate(panels):
-        parts.append(f'<g transform="translate({k * WIDTH} 0)">{_panel(panel, x_title)}</g>')
+        parts.append(f'<g transform="translate({k * WIDTH} 0)">{_panel(panel, panel.x_title or x_title)}</g>')
     parts.append(f'<text x="12" y="{HEIGHT + 14}" fill="#555">{escape(caption)}</text></svg>')
     return "\n".join(parts) + "\n"
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from steelyard.terminal import print_bodies, print_end, print_table, shown_progress
+from steelyard.terminal import print_bodies, print_end, print_table, shown_bar, shown_progress
 
 if TYPE_CHECKING:
     from steelyard.log import Log
@@ -237,6 +237,46 @@ def load(
         print_bodies(result)
         print_end(result, files)
     raise typer.Exit(result.estimate.exit_code)
+
+
+@app.command()
+def gather(
+    robot: RobotArgument,
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG…", help="Logs of any length: .parquet, .csv, .csv.gz.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="Information to write, .npz.")],
+    base: Annotated[BaseKind, typer.Option(help="Whether the base moves.")] = "auto",
+    equations: Annotated[EquationKind, typer.Option(help="Which rows to use.")] = "auto",
+    friction: Annotated[FrictionKind, typer.Option(help="Joint terms that rows have columns of.")] = "none",
+    lock: Annotated[list[str] | None, typer.Option(metavar="J=Q", help="Hold a joint at a value (rad or m).")] = None,
+    cutoff: Annotated[float | None, typer.Option(metavar="HZ", help="Low-pass of both sides of the equations.")] = None,
+    kinematics_cutoff: Annotated[float | None, typer.Option(metavar="HZ", help="Low-pass of the motion.")] = None,
+    delay: Annotated[float, typer.Option(metavar="S", help="Seconds by which torques come after the motion.")] = 0.0,
+    threads: Annotated[int, typer.Option(min=1, help="Threads that share the samples.")] = 1,
+    as_json: JsonOption = False,
+) -> None:
+    """Keep what logs larger than memory say about a robot: reads them in pieces, writes their information."""
+    from steelyard.errors import Finding, UsageError
+    from steelyard.plan import Options
+    from steelyard.samples import Filter
+    from steelyard.stream import stream_log
+    from steelyard.write.files import Staging
+
+    if out.suffix != ".npz" or out.resolve() in [log.resolve() for log in logs]:
+        raise UsageError(Finding(f"-o {out}", "is no place for information", "Name a new file that ends in .npz"))
+    filter = Filter(_positive("--cutoff", cutoff), _positive("--kinematics-cutoff", kinematics_cutoff), delay=delay)
+    options = Options(base=base, equations=equations, friction=friction, lock=_locks(lock), filter=filter)
+    with shown_bar("reading") as progress:
+        found = stream_log(robot, logs, options, threads=threads, progress=progress)
+    weights = found.weights()
+    information = found.channels.information(weights)
+    with Staging(out.parent) as staging:
+        information.save(staging.path(out.name))
+    sigma = {name: 1 / float(w) for name, w in zip(found.channels.names, weights, strict=True)}
+    if as_json:
+        print(json.dumps({"rows": information.rows, "seconds": found.seconds, "noise": sigma, "file": str(out)}))
+        return
+    print_table(["equation", "noise, N·m or N"], [[name, f"{s:.3g}"] for name, s in sigma.items()])
+    print(f"{information.rows} rows of {found.seconds:.1f} s about {information.n} parameters: {out}")
 
 
 @app.command()

@@ -76,13 +76,15 @@ def fit(
     if any(term == "gain" for _, term in plan.columns.joint_terms):
         progress("finding drive gains")
         drives = _drives(plan, measured, prior, options)
+    channels = None if drives is not None or options.robust else training.channels()
     for attempt in range(GAIN_ROUNDS):
         if drives is not None:
             blocks, prior = drives.rows(measured), drives.belief(pinned=attempt == 0)
         progress("weighing rows")
         model, info = noise.estimate(
-            blocks, names, prior.information + before, full=training.projected, robust=options.robust
-        )
+            blocks, names, prior.information + before, full=training.projected, robust=options.robust,
+            weighed=None if channels is None else channels.information,
+        )  # fmt: skip
         info = info + before
         progress("solving")
         theta, proof, free, said, refined = solve(plan, info, prior, options, save)

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from steelyard.errors import Finding, UsageError
 from steelyard.log import Log
 from steelyard.regressor import Block, Rows
+
+if TYPE_CHECKING:
+    from steelyard.stream import Channels
 
 Array = np.ndarray
 
@@ -84,6 +89,17 @@ class Training:
     def projected(self) -> bool:
         """Whether unknown forces are projected out of the rows, so that their noise is shared."""
         return any(rows.free is not None for rows, _ in self.parts)
+
+    def channels(self) -> Channels | None:
+        """The same rows streamed; None where they are not compiled anyway."""
+        if any(rows.tree is None or rows.free is not None for rows, _ in self.parts):
+            return None
+        from steelyard.stream import stream
+
+        clear = [None if hold is None else partial(hold.clear, reach=rows.reach) for rows, hold in self.parts]
+        streams = [stream(rows, kept=kept) for (rows, _), kept in zip(self.parts, clear, strict=True)]
+        found = [channels for channels in streams if channels is not None]
+        return sum(found[1:], found[0])
 
     def __iter__(self) -> Iterator[Block]:
         for rows, hold in self.parts:

@@ -85,6 +85,11 @@ class Log:
         columns = {name: values[part] for name, values in self.columns.items()}
         return replace(self, time=self.time[part], columns=columns)
 
+    def then(self, other: Log) -> Log:
+        """These rows and those that follow them, of the same columns."""
+        columns = {name: np.concatenate([values, other.columns[name]]) for name, values in self.columns.items()}
+        return replace(self, time=np.concatenate([self.time, other.time]), columns=columns)
+
 
 def is_column(name: str) -> bool:
     """Whether the log contract has a column of this name."""

@@ -29,6 +29,10 @@ class Plate:
         """Some of the samples."""
         return Plate(self.pose[keep], self.wrench[keep])
 
+    def then(self, other: Plate) -> Plate:
+        """These samples and those that follow them."""
+        return Plate(np.concatenate([self.pose, other.pose]), np.concatenate([self.wrench, other.wrench]))
+
 
 def plate_pose(log: Log, name: str) -> Array:
     """(4, 4) pose of a force plate in the world."""

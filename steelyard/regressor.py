@@ -199,7 +199,7 @@ class Rows:
         for k, (joint, term) in enumerate(self.columns.joint_terms, 10 * len(self.columns.bodies)):
             if term.startswith(PREFIX):
                 r = self._ratios[joint]
-                force = _law(term.removeprefix(PREFIX), segment.v @ r, segment.a @ r)
+                force = law(term.removeprefix(PREFIX), segment.v @ r, segment.a @ r)
                 Y[:, lead : lead + len(r), k] = np.outer(force, r)
             else:
                 j = self.robot.joints.index(joint)
@@ -239,10 +239,10 @@ def _joint_column(segment: Segment, joint: str, j: int, term: str) -> Array:
             return np.ones(len(segment.time))
         case "gain":
             return -segment.current[joint]
-    return _law(term, segment.v[:, j], segment.a[:, j])
+    return law(term, segment.v[:, j], segment.a[:, j])
 
 
-def _law(term: str, v: Array, a: Array) -> Array:
+def law(term: str, v: Array, a: Array) -> Array:
     """Force of a unit of friction or inertia at speed v and acceleration a."""
     match term:
         case "viscous":

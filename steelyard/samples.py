@@ -88,6 +88,15 @@ class Segment:
         changed["sensor"] = {s: w[keep] for s, w in self.sensor.items()}
         return replace(self, **changed)
 
+    def then(self, other: Segment) -> Segment:
+        """These samples and those that follow them."""
+        mine, its = vars(self), vars(other)
+        changed: dict[str, Any] = {k: np.concatenate([x, its[k]]) for k, x in mine.items() if isinstance(x, np.ndarray)}
+        for name in ("current", "wrench", "sensor"):
+            changed[name] = {k: np.concatenate([x, its[name][k]]) for k, x in mine[name].items()}
+        changed["plates"] = {name: plate.then(other.plates[name]) for name, plate in self.plates.items()}
+        return replace(self, **changed)
+
 
 def lowpass(rate: float, cutoff: float) -> Array:
     """Symmetric taps of a zero-phase low-pass, sum one; a single tap where nothing is to be cut off."""
@@ -142,14 +151,15 @@ def prepare(robot: Robot, log: Log, filter: Filter, *, torques: bool) -> tuple[l
         raise LogError(
             Finding(
                 log.source,
-                f"has no piece longer than the filter ({_needed(filter) / filter.rate:.2g} s)",
+                f"has no piece longer than the filter ({needed(filter) / filter.rate:.2g} s)",
                 "Record longer without gaps, or raise --cutoff",
             )
         )
     return segments, notices
 
 
-def _needed(filter: Filter) -> int:
+def needed(filter: Filter) -> int:
+    """Samples that a piece must have to make a row."""
     assert filter.rate is not None and filter.cutoff is not None and filter.kinematics is not None
     if filter.causal:
         return Lowpass(filter.rate, filter.kinematics).settling + len(lowpass(filter.rate, filter.cutoff))
@@ -157,15 +167,33 @@ def _needed(filter: Filter) -> int:
     return both + 2 * EDGE + 8
 
 
-def _segment(robot: Robot, log: Log, filter: Filter, torques: bool) -> Segment | None:
+def window(robot: Robot, log: Log, filter: Filter, origin: float | None, *, torques: bool) -> Segment | None:
+    """Samples of a piece without gaps; None where it is too short.
+
+    Where it is part of a longer one, ``origin`` is the first sample of the whole, s, and samples stand on its grid. At
+    cut ends derivatives differ from those of the whole, by half as much every sample further in.
+    """
+    return _segment(robot, log, filter, torques, origin)
+
+
+def first_sample(log: Log, filter: Filter) -> float:
+    """Where the grid of a piece without gaps begins, s."""
+    return float(max(log.time[0], log.time[0] + filter.delay))
+
+
+def _segment(robot: Robot, log: Log, filter: Filter, torques: bool, origin: float | None = None) -> Segment | None:
     assert filter.rate is not None and filter.kinematics is not None
     rate = filter.rate
     moved = log.time + filter.delay  # when the torque of a motion is measured
-    start, stop = max(log.time[0], moved[0]), min(log.time[-1], moved[-1])
-    count = int(np.floor((stop - start) * rate * (1 + 1e-9))) + 1
-    if count < _needed(filter) or len(log) < 8:
+    start, stop, skipped = first_sample(log, filter), min(log.time[-1], moved[-1]), 0
+    least = needed(filter)
+    if origin is not None:
+        skipped = max(int(np.ceil((start - origin) * rate * (1 - 1e-9))), 0)
+        least = len(sharpened(lowpass(rate, filter.kinematics))) + 2 * EDGE + 8
+    count = int(np.floor((stop - (start if origin is None else origin)) * rate * (1 + 1e-9))) + 1 - skipped
+    if count < least or len(log) < 8:
         return None
-    grid = start + np.arange(count) / rate
+    grid = (start if origin is None else origin) + (skipped + np.arange(count)) / rate
     even = filter.delay == 0 and len(log) == count and np.max(np.abs(log.time - grid)) < 1e-3 / rate
     if filter.causal:
         return _causal(robot, log, filter, grid, None if even else moved, torques)

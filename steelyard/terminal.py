@@ -137,6 +137,32 @@ def print_table(header: list[str], rows: list[list[str]]) -> None:
 
 
 @contextmanager
+def shown_bar(text: str) -> Iterator[Callable[[float], None]]:
+    """A bar on stderr that fills as a share grows from 0 to 1; a line every tenth where there is no terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    console, said = Console(stderr=True, markup=False, highlight=False), [-1]
+
+    def line(share: float) -> None:
+        if int(10 * share) > said[0]:
+            said[0] = int(10 * share)
+            console.print(f"… {text}, {10 * said[0]} %")
+
+    try:
+        if not console.is_terminal:
+            yield line
+            return
+        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=console) as bar:
+            task = bar.add_task(text, total=1.0)
+            yield lambda share: bar.update(task, completed=share)
+    except KeyboardInterrupt:
+        console.print("Stopped; no result was written.")
+        raise SystemExit(130) from None
+
+
+@contextmanager
 def shown_progress() -> Iterator[Callable[[str], None]]:
     """A line of progress on stderr: alive on a terminal, plain lines elsewhere."""
     from rich.console import Console

@@ -77,6 +77,11 @@ def is_text(path: Path) -> bool:
     return _kind(path, (*SUFFIXES, *FOREIGN)) not in (".parquet", ".npz")
 
 
+def table_kind(path: Path) -> str:
+    """Suffix of a table that needs no mapping; LogError where it has another, or is not there."""
+    return _kind(path, SUFFIXES)
+
+
 def _kind(path: Path, known: tuple[str, ...]) -> str:
     kind = _suffix(path, known)
     if not path.is_file():
@@ -139,8 +144,15 @@ def _parquet(path: Path, wanted: Callable[[str], bool]) -> Raw:
         with pq.ParquetFile(path) as file:  # not read_table: that adds columns from folders called a=b
             table = file.read()
     except (pa.ArrowException, OSError) as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
     raw = (table.schema.metadata or {}).get(METADATA_KEY.encode(), b"{}")
+    return Raw(parquet_columns(path, table, wanted), metadata_of(path, raw))
+
+
+def parquet_columns(path: Path, table: Any, wanted: Callable[[str], bool] = is_column) -> Columns:
+    """Columns of a table of PyArrow's as numbers."""
+    import pyarrow as pa
+
     refuse_repeats(str(path), table.column_names, wanted)
     columns: Columns = {}
     findings = []
@@ -165,7 +177,7 @@ def _parquet(path: Path, wanted: Callable[[str], bool]) -> Raw:
         columns[name] = column.cast(pa.float64(), safe=False).to_numpy().astype(float)
     if findings:
         raise LogError(findings)
-    return Raw(columns, _metadata(path, raw.decode("utf-8", "replace")))
+    return columns
 
 
 def _not_numbers(path: Path, name: str, column: Any) -> Finding:
@@ -205,11 +217,11 @@ def _npz(path: Path) -> Raw:
                     what = "holds Python objects (pickle), which are never loaded"
                     findings.append(Finding(f"{path}, {name}", what, "Save arrays of plain numbers"))
     except _NPZ_ERRORS as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
     if findings:
         raise LogError(findings)
     metadata = columns.pop(METADATA_KEY, np.array("{}"))
-    return Raw(columns, _metadata(path, str(metadata)))
+    return Raw(columns, metadata_of(path, str(metadata).encode()))
 
 
 def text_bytes(path: Path) -> bytes:
@@ -219,7 +231,7 @@ def text_bytes(path: Path) -> bytes:
         if path.name.lower().endswith(".gz"):
             data = gzip.decompress(data)
     except (OSError, EOFError, zlib.error) as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
     return data.removeprefix(codecs.BOM_UTF8)
 
 
@@ -230,13 +242,15 @@ def _csv(path: Path, layout: Layout | None, wanted: Callable[[str], bool]) -> Ra
     mark = f"# {METADATA_KEY} ".encode()
     if data.startswith(mark):
         head, _, data = data.partition(b"\n")
-        metadata = _metadata(path, head[len(mark) :].decode("utf-8", "replace"))
+        metadata = metadata_of(path, head[len(mark) :])
         first_line = 2
     text = read_csv(data, str(path), first_line, layout, wanted)
     return Raw(text.columns, metadata, text.cut)
 
 
-def _metadata(path: str | Path, text: str) -> Mapping[str, Any]:
+def metadata_of(path: str | Path, raw: bytes) -> Mapping[str, Any]:
+    """The metadata that a file carries as JSON."""
+    text = raw.decode("utf-8", "replace")
     fix = f"Correct or remove the entry '{METADATA_KEY}'"
     try:
         value = json.loads(text)
@@ -254,7 +268,8 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
-def _unreadable(path: Path, error: BaseException) -> LogError:
+def unreadable(path: Path, error: BaseException) -> LogError:
+    """A file that its own library refuses."""
     said = (str(error).splitlines() or [""])[0][:200] or type(error).__name__
     fix = "Write the file again; it is damaged or of another kind"
     return LogError(Finding(str(path), f"cannot be read ({said.rstrip('.')})", fix))

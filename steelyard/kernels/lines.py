@@ -1,0 +1,43 @@
+"""Lines of panels brought together: the columns and rows that are asked for, next to each other.
+
+A line is one parameter in one equation over all samples of a batch; in the panels it lies in tiles of 16 samples, the
+first at ``places[i, 0]``, the others ``places[i, 1]`` apart. Taking some of the lines is all that lies between panels
+as ``panels.fill`` writes them and the operands of matrix products.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.kernels.compiled import compiled
+from steelyard.kernels.tree import LANES
+
+Array = np.ndarray
+
+L = LANES
+
+
+@compiled
+def take(goals: Array, places: Array, factors: Array, panels: Array, batch: int, out: Array, at: int) -> None:
+    """out[goals[i], at : at + batch] = factors[i]·(line i)."""
+    for i in range(len(goals)):
+        first, step, w, to = places[i, 0], places[i, 1], factors[i], at
+        for _ in range(batch // L):
+            x, y = panels[first : first + L], out[goals[i], to : to + L]
+            for l in range(L):
+                y[l] = w * x[l]
+            first += step
+            to += L
+
+
+@compiled
+def add(goals: Array, places: Array, factors: Array, panels: Array, batch: int, out: Array, at: int) -> None:
+    """out[goals[i], at : at + batch] += factors[i]·(line i)."""
+    for i in range(len(goals)):
+        first, step, w, to = places[i, 0], places[i, 1], factors[i], at
+        for _ in range(batch // L):
+            x, y = panels[first : first + L], out[goals[i], to : to + L]
+            for l in range(L):
+                y[l] += w * x[l]
+            first += step
+            to += L

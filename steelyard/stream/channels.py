@@ -1,0 +1,171 @@
+"""What a stream leaves: one small triangle an equation, from which the information for any weights is a sum.
+
+Each equation e has its own block of columns θ_e (``structure.py``) and its own triangle of all its rows, unweighted.
+With weights w_e, one an equation as ``noise.Noise`` gives them where channels do not correlate,
+
+    Σ_e w_e² ‖R_e θ_e − z_e‖² = ‖R θ − z‖² + ρ²    for every θ,
+
+so weighing rows anew needs no second look at them, and the squared residuals of every equation are known for every θ.
+The kept parameters are known combinations of all parameters; the result is the ``Information`` that the rows of
+``regressor.py`` give, about the same parameters. Triangles are the default; Gram matrices are faster, and square the
+condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+
+import numpy as np
+
+from steelyard.information import Information
+from steelyard.kernels.tree import Tree
+from steelyard.regressor import Rows
+from steelyard.samples import Segment
+from steelyard.stream.structure import Structure
+from steelyard.stream.worker import Way, Worker
+
+Array = np.ndarray
+
+STACK = 256  # rows of small triangles that are merged at once
+Kept = Callable[[Array], Array]  # times of rows, s → whether they count
+
+
+@dataclass(frozen=True)
+class Channels:
+    """Triangles or Gram matrices of every equation, from samples with and without the unknown load."""
+
+    structure: Structure
+    way: Way
+    found: Mapping[bool, Sequence[Array]]  # with the load or without: (m, m) of every equation, upper triangles
+    count: int  # rows of each equation
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the equations."""
+        return self.structure.names
+
+    def __add__(self, other: Channels) -> Channels:
+        """Of both streams, whose structure and way are the same."""
+        found = dict(self.found)
+        for loaded, blocks in other.found.items():
+            found[loaded] = _added(self.way, found[loaded], blocks) if loaded in found else blocks
+        return replace(self, found=found, count=self.count + other.count)
+
+    def information(self, weights: Array | None = None) -> Information:
+        """About all parameters, the rows of each equation times its weight (C,)."""
+        w = np.ones(len(self.names)) if weights is None else np.asarray(weights, float)
+        names = self.structure.columns.names
+        parts = [
+            self._merged(blocks, w).through(self.structure.parameters(loaded)) for loaded, blocks in self.found.items()
+        ]
+        total = reduce(Information.__add__, parts) if parts else Information.none(len(names))
+        return replace(total, rows=self.count * len(self.names), names=names)
+
+    def squares(self, theta: Array) -> Array:
+        """(C,) sum of the squared residuals of every equation, unweighted, for any θ."""
+        total = np.zeros(len(self.names))
+        for loaded, blocks in self.found.items():
+            x = np.append(self.structure.parameters(loaded) @ theta, -1.0)
+            for e, (columns, part) in enumerate(zip(self.structure.blocks, blocks, strict=True)):
+                own = x[columns]
+                total[e] += own @ _symmetric(part) @ own if self.way == "gram" else np.sum((part @ own) ** 2)
+        return np.maximum(total, 0.0)
+
+    def _merged(self, blocks: Sequence[Array], weights: Array) -> Information:
+        """Weighted information about the kept parameters."""
+        size = self.structure.n + 1
+        if self.way == "gram":
+            G = np.zeros((size, size))
+            for columns, part, w in zip(self.structure.blocks, blocks, weights, strict=True):
+                G[np.ix_(columns, columns)] += w**2 * part
+            G = _symmetric(G)
+            scale = np.sqrt(np.maximum(np.diag(G), 1e-300))
+            values, vectors = np.linalg.eigh(G / np.outer(scale, scale))
+            root = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T * scale
+            return Information.none(size - 1).extend(root[:, :-1], root[:, -1])
+        from steelyard.kernels import blas
+
+        X = np.zeros((size, max([STACK, *(len(part) for part in blocks)])))  # rows of triangles, transposed
+        R, filled = np.zeros((size, size)), 0
+        absorb = blas.triangle(X, R)
+        for k, (columns, part, w) in enumerate(zip(self.structure.blocks, blocks, weights, strict=True), 1):
+            X[columns, filled : filled + len(part)] = w * part.T
+            filled += len(part)
+            if k == len(blocks) or filled + len(blocks[k]) > X.shape[1]:
+                absorb()
+                X[:], filled = 0.0, 0
+        return Information(R.T * np.where(np.diag(R) < 0, -1.0, 1.0)[:, None], 0)
+
+
+def _symmetric(upper: Array) -> Array:
+    return np.asarray(upper + np.triu(upper, 1).T)
+
+
+def _added(way: Way, a: Sequence[Array], b: Sequence[Array]) -> list[Array]:
+    """Blocks of two streams as one."""
+    if way == "gram":
+        return [x + y for x, y in zip(a, b, strict=True)]
+    return [np.asarray(np.linalg.qr(np.vstack([x, y]), mode="r")) for x, y in zip(a, b, strict=True)]
+
+
+def stream(
+    rows: Rows, *, kept: Kept | None = None, way: Way = "triangle", threads: int = 1, grouped: bool = True
+) -> Channels | None:
+    """The channels of rows, without making them; None where no kernel covers them.
+
+    Not covered are rows with unknown forces projected out, and joints that ``Tree`` has not. ``kept`` tells which rows
+    count, by their times. ``threads`` share the samples of each segment. ``grouped``: base-parameter columns alone.
+    """
+    gathering = Gathering.of(rows, way=way, threads=threads, grouped=grouped)
+    if gathering is None:
+        return None
+    with gathering:
+        for segment in rows.segments:
+            half = len(rows.taps(segment)) // 2
+            centres = np.arange(half, len(segment.time) - half, rows.stride(segment.rate))
+            gathering.take(segment, centres if kept is None else centres[kept(segment.time[centres])])
+        return gathering.channels()
+
+
+class Gathering:
+    """Threads at work on one stream, segment after segment; a context manager."""
+
+    def __init__(self, rows: Rows, structure: Structure, way: Way, threads: int):
+        self.rows, self.structure, self.way, self.threads = rows, structure, way, max(threads, 1)
+        self._workers: dict[bool, list[Worker]] = {}
+        self._pool = ThreadPoolExecutor(self.threads)
+
+    @classmethod
+    def of(cls, rows: Rows, *, way: Way = "triangle", threads: int = 1, grouped: bool = True) -> Gathering | None:
+        """For rows such as these, whose segments do not matter; None where no kernel covers them."""
+        tree = Tree.of(rows.robot) if rows.free is None else None
+        if tree is None:
+            return None
+        return cls(rows, Structure(rows.robot, tree, rows.columns, rows.equations, grouped=grouped), way, threads)
+
+    def __enter__(self) -> Gathering:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown()
+
+    def take(self, segment: Segment, centres: Array) -> None:
+        """The rows at these samples of a segment."""
+        if segment.loaded not in self._workers:
+            self._workers[segment.loaded] = [Worker(self.structure, self.way) for _ in range(self.threads)]
+        workers, taps = self._workers[segment.loaded], self.rows.taps(segment)
+        shares = np.array_split(centres, len(workers))
+        jobs = [self._pool.submit(w.run, segment, share, taps) for w, share in zip(workers, shares, strict=True)]
+        for job in jobs:
+            job.result()
+
+    def channels(self) -> Channels:
+        """What was gathered."""
+        found, count = dict[bool, Sequence[Array]](), 0
+        for loaded, workers in self._workers.items():
+            found[loaded] = reduce(partial(_added, self.way), [w.finish() for w in workers])
+            count += sum(w.count for w in workers)
+        return Channels(self.structure, self.way, found, count)

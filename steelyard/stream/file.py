@@ -1,0 +1,181 @@
+"""Logs larger than memory: a file is read in pieces, and only what its equations say is kept.
+
+What is done to a whole log is done to each piece with some samples of its neighbours: filters are finite, and at a cut
+the derivative of a spline differs from that of the whole by half as much every sample further in, so ``SETTLE`` samples
+make it the same to rounding. Samples stand on the grid of the whole log and rows at the same samples of it.
+
+The robot, the equations and the values of filters are decided by the first piece; name them where it is not typical.
+Not read in pieces are logs that need a mapping, bags and npz; and contact-free rows are not streamed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.clock import GAP, merged
+from steelyard.errors import Finding, LogError, UsageError
+from steelyard.information import Information
+from steelyard.log import Log
+from steelyard.plan import Options, Plan, make_plan
+from steelyard.read.description import Description, read_description
+from steelyard.read.pieces import PIECE_BYTES, read_pieces
+from steelyard.regressor import Rows
+from steelyard.samples import EDGE, Filter, Segment, first_sample, lowpass, needed, sharpened, window
+from steelyard.stream.channels import Channels, Gathering
+from steelyard.stream.worker import Way
+
+Array = np.ndarray
+Progress = Callable[[float], None]  # share of all files that has been read
+
+SETTLE = 64  # samples after which a cut no longer shows in derivatives
+ROUNDS = 30  # of weighing equations anew; each costs no look at the rows
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """What files say, and in terms of what."""
+
+    plan: Plan
+    filter: Filter
+    channels: Channels
+    seconds: float  # of samples that rows were made of
+
+    def weights(self) -> Array:
+        """(C,) 1/σ of every equation, by the residuals of the least squares that they weigh: equations as they come.
+
+        How long the noise of a row remembers takes the rows themselves (``noise.py``) and is not in it.
+        """
+        w, count = np.ones(len(self.channels.names)), max(self.channels.count, 1)
+        floor = 1e-6 * np.sqrt(self.channels.squares(np.zeros(self.plan.columns.n)) / count)
+        for _ in range(ROUNDS):
+            theta = self.channels.information(w).solve()
+            sigma = np.sqrt(self.channels.squares(theta) / count + floor**2)
+            before, w = w, 1 / np.where(sigma > 0, sigma, 1.0)
+            if np.allclose(w, before, rtol=1e-6):
+                break
+        return w
+
+    def information(self) -> Information:
+        """About all parameters, equations weighed by their own noise."""
+        return self.channels.information(self.weights())
+
+
+def stream_log(
+    source: str | Path | Description,
+    paths: Sequence[str | Path],
+    options: Options | None = None,
+    *,
+    threads: int = 1,
+    way: Way = "triangle",
+    progress: Progress = lambda _: None,
+    piece_bytes: int = PIECE_BYTES,
+) -> Streamed:
+    """What tables of any length say about a robot, in memory that does not grow with them."""
+    options = options or Options()
+    description = source if isinstance(source, Description) else read_description(source)
+    if not paths:
+        raise UsageError(Finding("logs", "there are none", "Give at least one log"))
+    first = next(read_pieces(paths[0], piece_bytes)).log
+    plan = make_plan(description, [first], options)
+    filter = options.filter.for_logs([first])
+    rows = Rows(plan.robot, [], plan.columns, plan.equations, (), filter)
+    gathering = None if plan.feet else Gathering.of(rows, way=way, threads=threads)
+    if gathering is None:
+        what = "has rows that no kernel covers: unknown forces, or joints that are not revolute or prismatic"
+        raise UsageError(Finding(str(paths[0]), what, "Use identify, which reads the whole log"))
+    assert filter.rate is not None
+    samples = 0
+    with gathering:
+        for k, path in enumerate(paths):
+            run = _Run(plan, filter, gathering)
+            for piece in read_pieces(path, piece_bytes):
+                run.take(piece.log)
+                progress((k + piece.share) / len(paths))
+            run.end()
+            samples += run.samples
+        if not samples:
+            what = "has no piece longer than the filter"
+            raise LogError(Finding(str(paths[0]), what, "Record longer without gaps, or raise --cutoff"))
+        return Streamed(plan, filter, gathering.channels(), samples / filter.rate)
+
+
+class _Run:
+    """Pieces of a log that follow each other without a gap, on their way to rows."""
+
+    def __init__(self, plan: Plan, filter: Filter, gathering: Gathering):
+        assert filter.rate is not None and filter.kinematics is not None
+        self.plan, self.filter, self.gathering, self.rate = plan, filter, gathering, filter.rate
+        self.margin = len(sharpened(lowpass(filter.rate, filter.kinematics))) // 2 + EDGE + SETTLE  # samples
+        self.step: float | None = None  # s, median of the first piece
+        self.samples = 0  # of all runs of the file
+        self._begin()
+
+    def _begin(self) -> None:
+        self.held: Log | None = None  # raw, with what the next piece needs of the past
+        self.origin: float | None = None  # s, first sample of the run, once some were made
+        self.until = -np.inf  # s, up to where samples were made
+        self.tail: Segment | None = None  # samples that rows still to come reach back to
+        self.next = 0  # sample of the tail that is the centre of the next row
+
+    def take(self, log: Log) -> None:
+        """The next piece of the file."""
+        self.step = self.step or float(np.median(np.diff(log.time)))
+        edges = [0, *(np.flatnonzero(np.diff(log.time) > GAP * self.step) + 1).tolist(), len(log)]
+        for start, stop in pairwise(edges):
+            part = log.cut(start, stop)
+            if self.held is not None and part.time[0] - self.held.time[-1] > GAP * self.step:
+                self.end()
+            self.held = part if self.held is None else self.held.then(part)
+            self._advance()
+
+    def end(self) -> None:
+        """The run is over: what is left of it."""
+        segment = None if self.held is None or len(self.held) < 2 else self._window(self.held, self.origin)
+        if segment is not None:
+            self._rows(segment.part(slice(self._made(segment), None)))
+        self._begin()
+
+    def _window(self, log: Log, origin: float | None) -> Segment | None:
+        torques = self.plan.equations != "base"
+        return window(self.plan.robot, merged(log)[0], self.filter, origin, torques=torques)
+
+    def _made(self, segment: Segment) -> int:
+        """How many samples of a segment were made before."""
+        return int(np.searchsorted(segment.time, self.until + 0.5 / self.rate))
+
+    def _advance(self) -> None:
+        """Samples that no later piece changes."""
+        assert self.held is not None
+        log = self.held
+        enough = needed(self.filter) + 2 * self.margin if self.origin is None else 3 * self.margin
+        if (log.time[-1] - log.time[0]) * self.rate < enough:
+            return
+        origin = first_sample(log, self.filter) if self.origin is None else self.origin
+        segment = self._window(log, origin)
+        if segment is None:
+            return
+        self.origin = origin
+        fresh = segment.part(slice(self._made(segment), len(segment.time) - SETTLE))
+        if len(fresh.time):
+            self._rows(fresh)
+            self.until = float(fresh.time[-1])
+        shift = abs(self.filter.delay)
+        first = int(np.searchsorted(log.time, self.until - shift - (self.margin + 8) / self.rate)) - 8
+        self.held = log.cut(max(first, 0), len(log))
+
+    def _rows(self, fresh: Segment) -> None:
+        """Rows whose samples are all there by now."""
+        segment = fresh if self.tail is None else self.tail.then(fresh)
+        self.samples += len(fresh.time)
+        half, step = len(self.gathering.rows.taps(segment)) // 2, self.gathering.rows.stride(segment.rate)
+        centres = np.arange(half if self.tail is None else self.next, len(segment.time) - half, step)
+        if len(centres):
+            self.gathering.take(segment, centres)
+        following = int(centres[-1]) + step if len(centres) else (half if self.tail is None else self.next)
+        keep = max(min(following - half, len(segment.time)), 0)
+        self.tail, self.next = segment.part(slice(keep, None)), following - keep

@@ -1,0 +1,79 @@
+"""Base-parameter columns by structure: which columns of the rows are enough, and how the others depend on them.
+
+What lies on a joint's axis is carried by the parent as well: whatever the joint does, point masses on the axis of a
+revolute joint (mass, first moment along it, second moment along it: three directions of the ten) move as if they were
+fixed to the parent, and exert no torque about the axis. So with D (10, k) those directions in the body's frame and X
+the change to the parent's,
+
+    Y_body D = Y_parent X D    in every row,    0 in the joint's own.
+
+k is 3 for a revolute joint and 6 for a prismatic one (all second moments, since it never turns against its parent): the
+rows of a tree of revolute joints on a free base have 10 + 7 columns a joint. It holds for any motion; a motion may show
+less, and a fixed base always does, which the numbers tell later. A sensor's weld keeps all ten: its own rows see them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard import inertia
+from steelyard.kernels.tree import HEADER, NODE_REALS, PER_NODE, PRISMATIC, REVOLUTE, ROW_REALS, WELD, Tree
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Columns that are kept, and what the kept parameters are of all 10·N."""
+
+    kept: Array  # (n,) increasing, among the columns of the tree's nodes 1 … N
+    matrix: Array  # (n, 10·N) with Y θ = Y[:, kept] (matrix @ θ) for the rows of every motion
+
+    @classmethod
+    def of(cls, tree: Tree) -> Grouping:
+        """By structure alone, leaves first."""
+        N, R = tree.bodies, len(tree.rows)
+        nodes = tree.integers[HEADER : HEADER + PER_NODE * N].reshape(N, PER_NODE)
+        reals = tree.reals[: NODE_REALS * N].reshape(N, NODE_REALS)
+        motions = tree.reals[NODE_REALS * N :].reshape(R, ROW_REALS)
+        T = np.eye(10 * N).reshape(N, 10, 10 * N)  # of each node, what has come down to it from the nodes it carries
+        kept, rows = list[Array](), list[Array]()
+        for i in reversed(range(N)):
+            parent, kind, _, row, count = nodes[i]
+            D = _carried_by_parent(int(kind), motions[row]) if count and kind != WELD else np.zeros((10, 0))
+            drop = _pivots(D)
+            keep = np.setdiff1d(np.arange(10), drop)
+            C = np.linalg.solve(D[drop], T[i][drop])
+            kept.append(10 * i + keep)
+            rows.append(T[i][keep] - D[keep] @ C)
+            if parent:
+                placement = np.eye(4)
+                placement[:3, :3], placement[:3, 3] = reals[i][:9].reshape(3, 3), reals[i][30:33]
+                moved = [inertia.transform(direction, placement) for direction in D.T]
+                T[parent - 1] += np.reshape(moved, (-1, 10)).T @ C
+        return cls(np.concatenate(kept[::-1]), np.concatenate(rows[::-1]))
+
+    @classmethod
+    def none(cls, tree: Tree) -> Grouping:
+        """Every column."""
+        return cls(np.arange(10 * tree.bodies), np.eye(10 * tree.bodies))
+
+
+def _carried_by_parent(kind: int, motion: Array) -> Array:
+    """(10, k) parameters that a body might as well have left to its parent."""
+    if kind == PRISMATIC:
+        return np.eye(10)[:, 4:]
+    assert kind == REVOLUTE
+    axis = motion[3:]
+    D = np.zeros((10, 3))
+    D[0, 0] = 1.0
+    D[1:4, 1] = axis
+    D[:, 2] = inertia.pack(0.0, np.zeros(3), np.eye(3) - np.outer(axis, axis))
+    return D
+
+
+def _pivots(D: Array) -> Array:
+    """One row for each column of D, the largest: those columns of the rows are dropped."""
+    return np.sort(np.argmax(np.abs(D), axis=0)) if D.shape[1] else np.zeros(0, int)
