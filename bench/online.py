@@ -51,9 +51,9 @@ def online(repeats: int = 15, steps: int = 100_000, windows: int = 200) -> dict[
     truth = {b.name: b.parameters for b in robot.bodies}
     like = floating_log(robot, truth, A1_FEET, seed=5, seconds=5.0, noise=NOISE)
     log = floating_log(robot, truth, A1_FEET, seed=6, seconds=(windows + 20) * WINDOW / 500.0, noise=NOISE)
-    ours, warm = (_ours(like, robot, log, warm=warm) for warm in (False, True))
+    ours, cold = (_ours(like, robot, log, warm=warm) for warm in (True, False))
     calls: dict[str, Callable[[int], float]]
-    calls = {"ours": ours.step, "ours_warm": warm.step}
+    calls = {"ours": ours.step, "ours_cold": cold.step}
     if peers.installed("quadprog"):
         calls["naive"] = _Naive(ours.identifier, robot, log).run
     if peers.installed("daqp"):
@@ -224,12 +224,14 @@ def _repeated(calls: list[Callable[[], Any]]) -> Callable[[int], float]:
 
 
 def _interleaved(calls: dict[str, Callable[[int], float]], repeats: int) -> dict[str, list[float]]:
-    """µs a step; the slow one gets fewer."""
+    """µs a step; the slow one gets fewer, and every one comes after every other in turn."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for run in calls.values():
         run(1)
-    for _ in range(20 * repeats):
-        for name, run in calls.items():
+    for k in range(20 * repeats):
+        names = list(calls)
+        for name in names[k % len(names) :] + names[: k % len(names)]:
+            run = calls[name]
             count = 1 if name == "naive" else 20
             times[name].append(1e6 * run(count) / count)
     return times

@@ -134,7 +134,8 @@ class Fast:
         kernel = self._kernel.window
         call = partial(kernel, self._ints, self._reals, self._all, self._counts, buffer)
         call(np.zeros(0), np.zeros((0, buffer.shape[1])))
-        kernel.disable_compile()  # type: ignore[attr-defined]
+        if hasattr(kernel, "disable_compile"):  # not where compiling is switched off altogether
+            kernel.disable_compile()
         return call
 
     def learn(self, Y: Array, z: Array) -> int:
