@@ -14,6 +14,7 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ SHAPES = (3, 5, 11, 22, 44, 88)
 def bench_stream(repeats: int = 7, robots: Sequence[str] = ROBOTS, samples: int = 100_000) -> dict[str, Any]:
     """All robots, then TALOS alone: how time and memory grow, and what a second thread brings."""
     result: dict[str, Any] = {"robots": {name: _robot(name, repeats) for name in robots}}
-    result["samples"] = {name: _growth(name, samples, max(repeats // 2, 2)) for name in ("a1", "talos")}
+    result["samples"] = {name: _growth(name, samples, repeats) for name in ("a1", "talos")}
     result["memory_MB"] = _memory(samples)
     result["threads"] = _threads(samples, max(repeats // 2, 2))
     result["shapes"] = _shapes(5 * repeats)
@@ -93,10 +94,10 @@ def _robot(name: str, repeats: int) -> dict[str, Any]:
     for key, (way, grouped) in ways.items():
         calls[key] = _running(rows, way, grouped)
     A = np.asfortranarray(np.random.default_rng(0).normal(size=(1000, 1000)))
-    calls["dgemm"] = lambda: dgemm(1.0, A, A)
+    rates: dict[str, Call] = {"dgemm": lambda: dgemm(1.0, A, A)}
     factoring = {key: _factoring(rows, grouped) for key, grouped in (("syrk", True), ("syrk_all", False))}
-    calls |= {key: call for key, (call, _) in factoring.items()}
-    t = _measure(calls, repeats)
+    rates |= {key: call for key, (call, _) in factoring.items()}
+    t = _measure(calls, repeats) | _measure(rates, 10 * repeats)  # the latter are short
     for key in t:
         count = {"dgemm": 1, "syrk": 1, "syrk_all": 1}.get(key, DENSE if key.startswith("pinocchio") else OURS)
         t[key] = {k: v / count for k, v in t[key].items()}
@@ -244,14 +245,27 @@ def _resident() -> float:
         return float(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _threads(samples: int, repeats: int) -> dict[str, Any]:
+def _threads(samples: int, repeats: int) -> dict[str, float]:
+    """How many times as fast two threads are; ``dgemm``: of nothing but products, what the machine can give."""
     robot = Robot.load("talos")
     rows = _rows(robot, _motion(robot, samples))
     calls: dict[str, Call] = {
         f"{way} {n}": lambda way=way, n=n: _informed(rows, way, n) for way in ("gram", "triangle") for n in (1, 2)
     }
+    A, products = np.random.default_rng(0).normal(size=(900, 900)), 20 if samples > 10_000 else 1
+
+    def multiply(count: int) -> None:
+        for _ in range(count):
+            A @ A
+
+    def both() -> None:
+        with ThreadPoolExecutor(2) as pool:
+            for job in [pool.submit(multiply, products) for _ in range(2)]:
+                job.result()
+
+    calls |= {"dgemm 1": lambda: multiply(2 * products), "dgemm 2": both}
     t = _measure(calls, repeats)
-    return {way: t[f"{way} 1"]["min"] / t[f"{way} 2"]["min"] for way in ("gram", "triangle")}
+    return {way: t[f"{way} 1"]["min"] / t[f"{way} 2"]["min"] for way in ("gram", "triangle", "dgemm")}
 
 
 def _shapes(repeats: int) -> dict[str, Any]:

@@ -157,13 +157,13 @@ def test_a_chunk_is_never_shorter_than_the_overlap_that_the_filter_costs(arm, mo
     rows = rows_of(arm.robot)
     monkeypatch.setattr("steelyard.regressor.CHUNK_BYTES", 1.0)
     made = []
-    original = Rows._raw
+    original = Rows.raw
 
     def counted(self, part, before):
         made.append(len(part.time))
         return original(self, part, before)
 
-    monkeypatch.setattr(Rows, "_raw", counted)
+    monkeypatch.setattr(Rows, "raw", counted)
     found = list(rows)
     overlap = len(lowpass(200.0, 10.0)) - 1
     assert len(found) > 10
