@@ -22,7 +22,7 @@ from steelyard.solve.methods import Answer
 
 Array = np.ndarray
 
-WARM = True  # a window starts from the shapes that carried mass in the last: saves a few per cent (bench online)
+WARM = True  # a window starts from the shapes that carried mass in the last: saves some 3 % (bench online)
 MEMORY = 1.0  # s after which a sample weighs 1/e
 
 
