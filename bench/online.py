@@ -266,7 +266,9 @@ def _methods(repeats: int) -> dict[str, Any]:
             calls[name].append(partial(kernel.solve, np.ascontiguousarray(R.T @ R), R.T @ z))
         calls["nonlinear"].append(partial(backend, Problem(window + hint, scale, body.parameters, (cone,), floor)))
     times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(max(repeats // 5, 1)):
+    for some in calls.values():
+        some[0]()  # loads what is compiled
+    for _ in range(max(repeats // 5, 2)):
         for name, some in calls.items():
             start = time.perf_counter()
             for call in some:
