@@ -21,8 +21,8 @@ Array = np.ndarray
 Way = Literal["triangle", "gram"]
 
 BATCH = 32  # samples a panel
-ROWS = 128  # rows of each equation that are factored at once
-PIECE = 512  # samples whose states are laid out at once
+ROWS = 224  # rows of each equation that are factored at once
+PIECE = 256  # samples whose states are laid out at once
 
 
 class Worker:
