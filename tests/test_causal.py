@@ -41,6 +41,16 @@ def test_the_derivatives_are_those_of_the_filtered_signal(low):
     assert ddy == pytest.approx(-(w**2) * y, abs=1e-3 * w**2)
 
 
+def test_what_sampling_costs_a_derivative_falls_with_the_fourth_power_of_the_rate():
+    w, off = 2 * np.pi * 3.0, []
+    for rate in (500.0, 1000.0, 2000.0):
+        low, t = Lowpass(rate, 40.0), np.arange(int(3 * rate)) / rate
+        wave = np.sin(w * t)[:, None]
+        y, _, ddy = low.run(low.at_rest(wave[0]), wave)[int(rate) :, :, 0].T
+        off.append(np.abs(ddy + w**2 * y).max())
+    assert off[0] > 15 * off[1] > 15**2 * off[2]
+
+
 def test_the_gain_at_the_cutoff_is_that_of_butterworth(low):
     t = np.arange(2000) / low.rate
     wave = np.sin(2 * np.pi * low.cutoff * t)[:, None]

@@ -305,6 +305,7 @@ class Engine:
             self._stale = False
 
     def _answer(self, data: Information) -> Answer:
+        """The optimum of what is known, and its proof; each kind of identifier has its own."""
         raise NotImplementedError
 
     def _posed(self, data: Information, options: Options, given: Mapping[str, Any]) -> Answer:

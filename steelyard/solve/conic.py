@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from steelyard import inertia
-from steelyard.solve.problem import Problem, Solution
+from steelyard.solve.problem import Problem, Solution, positive
 
 Array = np.ndarray
 
@@ -95,7 +95,7 @@ def _solve(problem: Problem, size: float, tolerance: float) -> Solution:
     duals = []
     for cone in problem.cones:
         p = cone.F.shape[1]
-        duals.append(_positive(_smat(dual[at : at + p * (p + 1) // 2], p)))
+        duals.append(positive(_smat(dual[at : at + p * (p + 1) // 2], p)))
         at += p * (p + 1) // 2
     return Solution(theta, tuple(duals), bound_duals, "clarabel", str(answer.status), linear_duals)
 
@@ -128,12 +128,6 @@ def _smat(v: Array, p: int) -> Array:
             M[i, j] = M[j, i] = v[k] if i == j else v[k] / np.sqrt(2)
             k += 1
     return M
-
-
-def _positive(M: Array) -> Array:
-    """Nearest positive semidefinite matrix, so that rounding does not spoil a certificate."""
-    w, V = np.linalg.eigh(M)
-    return np.asarray((V * np.maximum(w, 0)) @ V.T)
 
 
 def _entropy(problem: Problem, e: int, W: Array, total: int) -> tuple[list[Any], list[Array], list[Any], Array]:

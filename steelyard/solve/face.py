@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.solve.problem import Problem, Solution
+from steelyard.solve.problem import Problem, Solution, positive
 
 Array = np.ndarray
 
@@ -115,7 +115,7 @@ def _settled(
         return None
     found = [np.zeros_like(Z) for Z in duals]
     for k, Z in zip(touched, theirs, strict=True):
-        found[k] = _positive(Z)
+        found[k] = positive(Z)
     return x, found
 
 
@@ -156,8 +156,3 @@ def _newton(A: Array, z: Array, x: Array, faces: list[_Face], duals: list[Array]
         found.append(np.asarray(U @ Y @ U.T))
         at += len(i)
     return x + step[:n], found
-
-
-def _positive(M: Array) -> Array:
-    w, V = np.linalg.eigh(M)
-    return np.asarray((V * np.maximum(w, 0)) @ V.T)

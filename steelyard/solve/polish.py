@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.solve.problem import Problem, Solution
+from steelyard.solve.problem import Problem, Solution, positive
 
 Array = np.ndarray
 
@@ -87,10 +87,5 @@ def _with_slope_duals(problem: Problem, solution: Solution) -> Solution:
         B = V * np.sqrt(np.maximum(w, 1e-8 * max(float(w[-1]), 1e-300)))
         missing = slope[cone.at : cone.at + k] - cone.adjoint(Z)
         Y = (np.linalg.pinv((B.T @ cone.F @ B).reshape(k, -1)) @ missing).reshape(p, p)
-        duals.append(_positive(Z + B @ (0.5 * (Y + Y.T)) @ B.T))
+        duals.append(positive(Z + B @ (0.5 * (Y + Y.T)) @ B.T))
     return replace(solution, duals=tuple(duals))
-
-
-def _positive(M: Array) -> Array:
-    w, V = np.linalg.eigh(M)
-    return np.asarray((V * np.maximum(w, 0)) @ V.T)

@@ -236,3 +236,9 @@ def _regular(triangle: Array) -> bool:
     """Whether no pivot is next to nothing."""
     pivots = np.abs(np.diag(triangle))
     return bool(pivots.min(initial=np.inf) > SINGULAR * pivots.max(initial=0.0))
+
+
+def positive(M: Array) -> Array:
+    """The nearest positive semidefinite matrix, so that rounding does not spoil a certificate."""
+    w, V = np.linalg.eigh(M)
+    return np.asarray((V * np.maximum(w, 0)) @ V.T)
