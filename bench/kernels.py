@@ -108,7 +108,7 @@ def _widths(code: str) -> Iterator[int]:
 def _case(name: str, repeats: int) -> dict[str, Any]:
     robot = Robot.load(name)
     segment = _motion(robot)
-    tree = Tree.of(robot)
+    tree = robot.tree
     assert tree is not None
     states, ours = tree.states(segment, BATCH), panels.Panels(tree, BATCH)
 
@@ -141,7 +141,7 @@ def _index() -> dict[str, Any]:
             robot = Robot.load(entry.name, repair=True)
         except DescriptionError:
             continue
-        tree, segment = Tree.of(robot), _motion(robot)
+        tree, segment = robot.tree, _motion(robot)
         assert tree is not None
         agreement[entry.name] = _pinocchio(robot, segment, tree)[1]()
     worst = max(agreement, key=lambda name: agreement[name])

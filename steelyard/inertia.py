@@ -102,7 +102,7 @@ def transform(parameters: ArrayLike, placement: Array) -> Array:
 
 def transform_matrix(placement: Array) -> Array:
     """(10, 10) B with ``transform(p, placement) = B @ p``."""
-    return np.column_stack([transform(e, placement) for e in np.eye(10)])
+    return from_pseudo(placement @ PSEUDO_BASIS @ placement.T).T
 
 
 def density_covariance(parameters: ArrayLike) -> Array:

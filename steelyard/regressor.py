@@ -111,13 +111,17 @@ class Rows:
         feet: Sequence[Foot | Missing] = (),
         filter: Filter | None = None,
         free: FreeRows | None = None,
+        samples: int | None = None,
     ):
-        """``feet``: unknown forces, projected out. ``filter=None`` gives unfiltered rows at every sample."""
+        """``feet``: unknown forces, projected out. ``filter=None`` gives unfiltered rows at every sample.
+
+        ``samples``: of how many rows will be made, where that is not of the segments.
+        """
         self.robot, self.segments, self.columns = robot, list(segments), columns
         self.equations, self.feet, self.filter = equations, tuple(feet), filter
         self._ratios = {motor.joint: motor.vector(robot.joints) for motor in columns.motors}
-        samples = sum(len(s.time) for s in self.segments)
-        self.tree = Tree.of(robot) if samples * robot.model.nv >= COMPILED_FROM else None
+        samples = sum(len(s.time) for s in self.segments) if samples is None else samples
+        self.tree = robot.tree if samples * robot.model.nv >= COMPILED_FROM else None
         lead = 6 if robot.floating else 0
         everything = BASE_ROWS[:lead] + robot.joints + robot.readings
         self.free = free
@@ -140,7 +144,7 @@ class Rows:
 
     def __iter__(self) -> Iterator[Block]:
         for segment in self.segments:
-            yield from self._blocks(segment)
+            yield from self.at(segment, self.centres(segment))
 
     def unfiltered(self, segment: Segment) -> Rows:
         """The same rows of one segment at every sample, not filtered."""
@@ -164,10 +168,15 @@ class Rows:
             return 1
         return max(1, round(rate / (4 * self.filter.cutoff)))
 
-    def _blocks(self, segment: Segment) -> Iterator[Block]:
+    def centres(self, segment: Segment) -> Array:
+        """The samples of a segment that rows stand at."""
+        half = len(self.taps(segment)) // 2
+        return np.arange(half, len(segment.time) - half, self.stride(segment.rate))
+
+    def at(self, segment: Segment, centres: Array) -> Iterator[Block]:
+        """Rows at samples of a segment that are a stride apart."""
         taps, step = self.taps(segment), self.stride(segment.rate)
-        half, T = len(taps) // 2, len(segment.time)
-        centres = np.arange(half, T - half, step)
+        half = len(taps) // 2
         width = (6 + self.robot.model.nv) * (self.columns.n + 10 * self.robot.model.njoints)
         chunk = max(
             1, 2 * half // step, int((CHUNK_BYTES / (8 * width) - 2 * half) / step)

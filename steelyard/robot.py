@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from steelyard.errors import DescriptionError, Finding, UsageError
 from steelyard.log import WRENCH
 from steelyard.read.description import Description, Joint, Link, read_description
 from steelyard.sensor import Sensor, Weld, find_weld
+
+if TYPE_CHECKING:
+    from steelyard.kernels.tree import Tree
 
 Array = np.ndarray
 Base = Literal["fixed", "floating"]
@@ -119,6 +122,13 @@ class Robot:
     def readings(self) -> tuple[str, ...]:
         """Names of the equations that the sensors add: ``S.fx`` …"""
         return tuple(row for sensor in self.sensors for row in sensor.rows)
+
+    @cached_property
+    def tree(self) -> Tree | None:
+        """The robot as flat arrays for compiled kernels; None where it has a joint that none covers."""
+        from steelyard.kernels.tree import Tree
+
+        return Tree.of(self)
 
     @cached_property
     def prior(self) -> Array:

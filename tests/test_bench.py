@@ -15,6 +15,9 @@ from bench.kernels import PROMISED as KERNELS
 from bench.kernels import kept as kernels_kept
 from bench.kernels import kernels
 from bench.kernels import table as kernels_table
+from bench.online import PROMISED as ONLINE
+from bench.online import kept as online_kept
+from bench.online import online
 from bench.points import figure, points
 from bench.problems import CASES
 from bench.ranges import ranges
@@ -78,6 +81,22 @@ def test_kernels_keep_their_promise_only_if_fast_right_and_packed(capsys):
     ):
         assert not kernels_kept(good | broken)
     assert "no packed vector instructions" in capsys.readouterr().err
+
+
+@installed
+def test_the_online_step_is_timed_with_its_proof_and_its_slowest_steps(capsys):
+    result = online(repeats=1, steps=200, windows=20)
+    case = result["a1"]
+    assert case["proof"]["holds"]
+    assert case["e_p"] < 0.2  # of the same 0.4 s over and over
+    assert case["steps"]["p50"] <= case["steps"]["p99"] <= case["steps"]["p99.9"] <= case["steps"]["max"]
+    assert round(case["paper"]["nonlinear"]) == 69
+    good = {"a1": {"proof": {"holds": True}, "ratio": dict.fromkeys(ONLINE, 1000.0)}}
+    assert online_kept(good)
+    assert not online_kept({"a1": good["a1"] | {"proof": {"holds": False}}})
+    for name in ONLINE:
+        assert not online_kept({"a1": good["a1"] | {"ratio": good["a1"]["ratio"] | {name: 0.1}}})
+    assert capsys.readouterr().err.count("promised") == len(ONLINE)
 
 
 def test_a_promise_is_kept_only_if_ours_is_right_and_every_rival_is_slower_by_what_was_promised(capsys):

@@ -20,7 +20,7 @@ the base). Bodies are in the tree's order: ``tree.nodes`` says which is which. R
 (``tree.rows``); where a joint follows another (``tree.coupled``) the equation is the sum of both rows, ``tree.factors``
 times. ``dense`` puts all that back into rows and columns.
 
-    tree = Tree.of(robot)                        # None: not covered
+    tree = robot.tree                            # None: not covered
     panels = Panels(tree, 64)
     states = tree.states(segment, 64)            # zeros behind the last sample make zero rows
     for first in range(0, len(states), 4):       # four tiles of 16

@@ -14,12 +14,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from steelyard.robot import Robot
 from steelyard.samples import Segment
+
+if TYPE_CHECKING:
+    from steelyard.kernels.grouping import Grouping
 
 Array = np.ndarray
 
@@ -123,6 +126,13 @@ class Tree:
     def coupled(self) -> bool:
         """Whether rows are not the equations themselves, since some joint follows another."""
         return len(set(self.independent)) < len(self.independent)
+
+    @cached_property
+    def grouping(self) -> Grouping:
+        """Which columns of the rows are enough."""
+        from steelyard.kernels.grouping import Grouping
+
+        return Grouping.of(self)
 
     @cached_property
     def table(self) -> Array:

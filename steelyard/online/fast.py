@@ -167,7 +167,7 @@ def fast(plan: Plan, stream: Stream, window: int, prior: Prior, made: Compositio
         and 3 * len(feet) == len(robot.joints)
         and not any(c.startswith(("v.", "a.", "wrench.", "sensor.")) for c in stream.inputs.columns)
     )  # fmt: skip
-    tree = Tree.of(robot) if covered else None
+    tree = robot.tree if covered else None
     if tree is None:
         return None
     chains = [_leg(tree, tree.joints[f.frame.joint]) for f in feet if isinstance(f, Foot)]

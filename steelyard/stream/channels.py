@@ -21,10 +21,10 @@ from functools import partial, reduce
 import numpy as np
 
 from steelyard.information import Information
-from steelyard.kernels.tree import Tree
 from steelyard.regressor import Rows
 from steelyard.samples import Segment
 from steelyard.stream.structure import Structure
+from steelyard.stream.whole import WholeRows, WholeWorker
 from steelyard.stream.worker import Way, Worker
 
 Array = np.ndarray
@@ -37,7 +37,7 @@ Kept = Callable[[Array], Array]  # times of rows, s → whether they count
 class Channels:
     """Triangles or Gram matrices of every equation, from samples with and without the unknown load."""
 
-    structure: Structure
+    structure: Structure | WholeRows
     way: Way
     found: Mapping[bool, Sequence[Array]]  # with the load or without: (m, m) of every equation, upper triangles
     count: int  # rows of each equation
@@ -81,11 +81,7 @@ class Channels:
             G = np.zeros((size, size))
             for columns, part, w in zip(self.structure.blocks, blocks, weights, strict=True):
                 G[np.ix_(columns, columns)] += w**2 * part
-            G = _symmetric(G)
-            scale = np.sqrt(np.maximum(np.diag(G), 1e-300))
-            values, vectors = np.linalg.eigh(G / np.outer(scale, scale))
-            root = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T * scale
-            return Information.none(size - 1).extend(root[:, :-1], root[:, -1])
+            return _rooted(_symmetric(G))
         from steelyard.kernels import blas
 
         X = np.zeros((size, max([STACK, *(len(part) for part in blocks)])))  # rows of triangles, transposed
@@ -98,6 +94,18 @@ class Channels:
                 absorb()
                 X[:], filled = 0.0, 0
         return Information(R.T * np.where(np.diag(R) < 0, -1.0, 1.0)[:, None], 0)
+
+
+def _rooted(G: Array) -> Information:
+    """The triangle of a Gram matrix; where rounding has left it indefinite, of what is nearest to it."""
+    scale = np.sqrt(np.maximum(np.diag(G), 1e-300))
+    scaled = G / np.outer(scale, scale)
+    try:
+        return Information(np.linalg.cholesky(scaled, upper=True) * scale, 0)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(scaled)
+        root = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T * scale
+        return Information.none(len(G) - 1).extend(root[:, :-1], root[:, -1])
 
 
 def _symmetric(upper: Array) -> Array:
@@ -116,16 +124,15 @@ def stream(
 ) -> Channels | None:
     """The channels of rows, without making them; None where no kernel covers them.
 
-    Not covered are rows with unknown forces projected out, and joints that ``Tree`` has not. ``kept`` tells which rows
-    count, by their times. ``threads`` share the samples of each segment. ``grouped``: base-parameter columns alone.
+    Not covered are rows with unknown forces projected out, and joints that ``Robot.tree`` has not. ``kept`` tells which
+    rows count, by their times; ``threads`` share the samples of a segment; ``grouped``: base-parameter columns alone.
     """
     gathering = Gathering.of(rows, way=way, threads=threads, grouped=grouped)
     if gathering is None:
         return None
     with gathering:
         for segment in rows.segments:
-            half = len(rows.taps(segment)) // 2
-            centres = np.arange(half, len(segment.time) - half, rows.stride(segment.rate))
+            centres = rows.centres(segment)
             gathering.take(segment, centres if kept is None else centres[kept(segment.time[centres])])
         return gathering.channels()
 
@@ -133,18 +140,23 @@ def stream(
 class Gathering:
     """Threads at work on one stream, segment after segment; a context manager."""
 
-    def __init__(self, rows: Rows, structure: Structure, way: Way, threads: int):
+    def __init__(self, rows: Rows, structure: Structure | WholeRows, way: Way, threads: int):
         self.rows, self.structure, self.way, self.threads = rows, structure, way, max(threads, 1)
-        self._workers: dict[bool, list[Worker]] = {}
+        self._workers: dict[bool, list[Worker | WholeWorker]] = {}
         self._pool = ThreadPoolExecutor(self.threads)
 
     @classmethod
     def of(cls, rows: Rows, *, way: Way = "triangle", threads: int = 1, grouped: bool = True) -> Gathering | None:
         """For rows such as these, whose segments do not matter; None where no kernel covers them."""
-        tree = Tree.of(rows.robot) if rows.free is None else None
+        tree = rows.robot.tree if rows.free is None else None
         if tree is None:
             return None
         return cls(rows, Structure(rows.robot, tree, rows.columns, rows.equations, grouped=grouped), way, threads)
+
+    @classmethod
+    def whole(cls, rows: Rows, threads: int = 1) -> Gathering:
+        """For rows that have to be made: all that no kernel covers."""
+        return cls(rows, WholeRows(rows), "triangle", threads)
 
     def __enter__(self) -> Gathering:
         return self
@@ -155,12 +167,17 @@ class Gathering:
     def take(self, segment: Segment, centres: Array) -> None:
         """The rows at these samples of a segment."""
         if segment.loaded not in self._workers:
-            self._workers[segment.loaded] = [Worker(self.structure, self.way) for _ in range(self.threads)]
+            self._workers[segment.loaded] = [self._worker() for _ in range(self.threads)]
         workers, taps = self._workers[segment.loaded], self.rows.taps(segment)
         shares = np.array_split(centres, len(workers))
         jobs = [self._pool.submit(w.run, segment, share, taps) for w, share in zip(workers, shares, strict=True)]
         for job in jobs:
             job.result()
+
+    def _worker(self) -> Worker | WholeWorker:
+        if isinstance(self.structure, WholeRows):
+            return WholeWorker(self.structure)
+        return Worker(self.structure, self.way)
 
     def channels(self) -> Channels:
         """What was gathered."""

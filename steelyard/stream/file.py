@@ -2,10 +2,12 @@
 
 What is done to a whole log is done to each piece with some samples of its neighbours: filters are finite, and at a cut
 the derivative of a spline differs from that of the whole by half as much every sample further in, so ``SETTLE`` samples
-make it the same to rounding. Samples stand on the grid of the whole log and rows at the same samples of it.
+make it the same to rounding. Samples stand on the grid of the whole log and rows at the same samples of it. Only where
+up is told by an inertial sensor alone, which remembers for two seconds, is it the same to 1 % of what it is off at
+a cut (``TILT``); it places the feet's spheres on the ground.
 
 The robot, the equations and the values of filters are decided by the first piece; name them where it is not typical.
-Not read in pieces are logs that need a mapping, bags and npz; and contact-free rows are not streamed.
+Not read in pieces are logs that need a mapping, bags and npz.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from steelyard.plan import Options, Plan, make_plan
 from steelyard.read.description import Description, read_description
 from steelyard.read.pieces import PIECE_BYTES, read_pieces
 from steelyard.regressor import Rows
-from steelyard.samples import EDGE, Filter, Segment, first_sample, lowpass, needed, sharpened, window
+from steelyard.samples import EDGE, Filter, Segment, first_sample, lowpass, needed, prepare, sharpened, window
 from steelyard.stream.channels import Channels, Gathering
 from steelyard.stream.worker import Way
 
@@ -33,6 +35,8 @@ Array = np.ndarray
 Progress = Callable[[float], None]  # share of all files that has been read
 
 SETTLE = 64  # samples after which a cut no longer shows in derivatives
+TILT = 10.0  # s after which it hardly shows in which way is up
+MANY = 10**9  # samples: whoever streams has many
 ROUNDS = 30  # of weighing equations anew; each costs no look at the rows
 
 
@@ -83,16 +87,11 @@ def stream_log(
     first = next(read_pieces(paths[0], piece_bytes)).log
     plan = make_plan(description, [first], options)
     filter = options.filter.for_logs([first])
-    rows = Rows(plan.robot, [], plan.columns, plan.equations, (), filter)
-    gathering = None if plan.feet else Gathering.of(rows, way=way, threads=threads)
-    if gathering is None:
-        what = "has rows that no kernel covers: unknown forces, or joints that are not revolute or prismatic"
-        raise UsageError(Finding(str(paths[0]), what, "Use identify, which reads the whole log"))
     assert filter.rate is not None
     samples = 0
-    with gathering:
+    with _gathering(plan, first, filter, way, threads) as gathering:
         for k, path in enumerate(paths):
-            run = _Run(plan, filter, gathering)
+            run = _Run(plan, filter, gathering, bool(plan.feet) and not first.has("base.quaternion.w"))
             for piece in read_pieces(path, piece_bytes):
                 run.take(piece.log)
                 progress((k + piece.share) / len(paths))
@@ -104,13 +103,23 @@ def stream_log(
         return Streamed(plan, filter, gathering.channels(), samples / filter.rate)
 
 
+def _gathering(plan: Plan, first: Log, filter: Filter, way: Way, threads: int) -> Gathering:
+    """In blocks where kernels cover the rows; whole ones where not, and where unknown forces are projected out."""
+    segments = list[Segment]()
+    if plan.feet:  # which coordinates their rows are named after is decided by some postures
+        segments, _ = prepare(plan.robot, first, filter, torques=plan.equations != "base")
+    rows = Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter, samples=MANY)
+    return Gathering.of(rows, way=way, threads=threads) or Gathering.whole(rows, threads)
+
+
 class _Run:
     """Pieces of a log that follow each other without a gap, on their way to rows."""
 
-    def __init__(self, plan: Plan, filter: Filter, gathering: Gathering):
+    def __init__(self, plan: Plan, filter: Filter, gathering: Gathering, tilting: bool):
         assert filter.rate is not None and filter.kinematics is not None
         self.plan, self.filter, self.gathering, self.rate = plan, filter, gathering, filter.rate
-        self.margin = len(sharpened(lowpass(filter.rate, filter.kinematics))) // 2 + EDGE + SETTLE  # samples
+        self.settle = SETTLE + (int(TILT * filter.rate) if tilting else 0)  # samples
+        self.margin = len(sharpened(lowpass(filter.rate, filter.kinematics))) // 2 + EDGE + self.settle
         self.step: float | None = None  # s, median of the first piece
         self.samples = 0  # of all runs of the file
         self._begin()
@@ -160,7 +169,7 @@ class _Run:
         if segment is None:
             return
         self.origin = origin
-        fresh = segment.part(slice(self._made(segment), len(segment.time) - SETTLE))
+        fresh = segment.part(slice(self._made(segment), len(segment.time) - self.settle))
         if len(fresh.time):
             self._rows(fresh)
             self.until = float(fresh.time[-1])

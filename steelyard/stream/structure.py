@@ -13,12 +13,12 @@ from functools import cached_property
 import numpy as np
 
 from steelyard import inertia
+from steelyard.kernels.grouping import Grouping
 from steelyard.kernels.tree import LANES, Tree
 from steelyard.motors import PREFIX
 from steelyard.regressor import BASE_ROWS, Columns, Dynamics, Equations, law
 from steelyard.robot import Robot
 from steelyard.samples import Segment
-from steelyard.stream.grouping import Grouping
 
 Array = np.ndarray
 
@@ -28,7 +28,7 @@ class Structure:
 
     def __init__(self, robot: Robot, tree: Tree, columns: Columns, equations: Equations, *, grouped: bool = True):
         self.robot, self.tree, self.columns = robot, tree, columns
-        self.grouping = Grouping.of(tree) if grouped else Grouping.none(tree)
+        self.grouping = tree.grouping if grouped else Grouping.none(tree)
         self.lead = 6 if tree.floating else 0
         J, self.targets = len(robot.joints), self.lead + len(robot.joints) + len(robot.readings)
         every = range(self.targets)
@@ -69,16 +69,16 @@ class Structure:
 
     def parameters(self, loaded: bool) -> Array:
         """(n, all parameters): what the kept parameters are of all; a load counts where it was carried."""
-        bodies = np.zeros((10 * self.tree.bodies, 10 * len(self.columns.bodies)))
+        kept, bodies = len(self.grouping.kept), 10 * len(self.columns.bodies)
+        P = np.zeros((self.n, bodies + len(self.terms)))
+        P[kept:, bodies:] = np.eye(len(self.terms))
         for name in self.columns.bodies:
-            body, node = self.robot.body(name), self.tree.nodes[name]
-            own = np.eye(10)
-            if body.carrier is not None:
-                own = inertia.transform_matrix(body.carrier.placement) * loaded
-            bodies[10 * (node - 1) : 10 * node, self.columns.body(name)] = own
-        kept, rest = len(self.grouping.kept), len(self.terms)
-        top = np.hstack([self.grouping.matrix @ bodies, np.zeros((kept, rest))])
-        return np.vstack([top, np.hstack([np.zeros((rest, bodies.shape[1])), np.eye(rest)])])
+            carrier, node = self.robot.body(name).carrier, self.tree.nodes[name]
+            own = self.grouping.matrix[:, 10 * (node - 1) : 10 * node]
+            if carrier is not None:
+                own = own @ inertia.transform_matrix(carrier.placement) * loaded
+            P[:kept, self.columns.body(name)] = own
+        return P
 
     def values(self, segment: Segment) -> Array:
         """(targets + terms, T) what no panel has: measured forces, and the force of a unit of each term."""

@@ -7,7 +7,7 @@ taps. Rows that are complete collect in the operand, and a full operand is facto
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Literal
 
@@ -19,6 +19,7 @@ from steelyard.stream.structure import Lines, Structure
 
 Array = np.ndarray
 Way = Literal["triangle", "gram"]
+Absorbing = tuple[list[Array], list[Callable[[], None]]]  # what is found, and the calls that take the operand into it
 
 BATCH = 32  # samples a panel
 ROWS = 224  # rows of each equation that are factored at once
@@ -29,7 +30,7 @@ class Worker:
     """Buffers, and what was gathered so far."""
 
     def __init__(self, structure: Structure, way: Way, *, batch: int = BATCH, rows: int = ROWS):
-        from steelyard.kernels import blas, lines, panels
+        from steelyard.kernels import lines, panels
 
         self.structure, self.way, self.batch, self.rows = structure, way, batch, rows
         self.lines, self.count = Lines(structure, batch), 0
@@ -38,10 +39,7 @@ class Worker:
         self.operand = np.zeros((self.lines.count, rows))
         self.filled = 0  # rows in the operand
         sizes = [len(columns) for columns in structure.blocks]
-        self.found = [np.zeros((m, m)) for m in sizes]
-        blocks = np.split(self.operand, np.cumsum(sizes)[:-1])
-        absorb = blas.gram if way == "gram" else blas.triangle
-        self._calls = [absorb(X, found) for X, found in zip(blocks, self.found, strict=True)]
+        self.found, self._calls = (_grams if way == "gram" else _triangles)(self.operand, sizes)
 
     def run(self, segment: Segment, centres: Array, taps: Array) -> None:
         """Take in the rows at these samples of a segment, each a mean of its neighbours by the taps."""
@@ -115,3 +113,31 @@ class Worker:
         if self.filled:
             self.factor()
         return [found.T for found in self.found]  # Fortran wrote them
+
+
+def _grams(operand: Array, sizes: Sequence[int]) -> Absorbing:
+    """Gram matrices of the operand's blocks, of so many lines each."""
+    from steelyard.kernels import blas, gram
+
+    firsts, places = _before(sizes), _before([m * m for m in sizes])
+    out = np.zeros(sum(m * m for m in sizes))
+    found = [out[k : k + m * m].reshape(m, m) for k, m in zip(places, sizes, strict=True)]
+    most = gram.widest()
+    wide = [k for k, m in enumerate(sizes) if most is not None and m > most]
+    table = np.delete(np.column_stack([firsts, sizes, places]), wide, axis=0)
+    calls = [blas.gram(operand[firsts[k] : firsts[k] + sizes[k]], found[k]) for k in wide]
+    return found, [partial(gram.add, table, operand, out), *calls]
+
+
+def _triangles(operand: Array, sizes: Sequence[int]) -> Absorbing:
+    """Triangles of the same."""
+    from steelyard.kernels import blas
+
+    found = [np.zeros((m, m)) for m in sizes]
+    blocks = [operand[k : k + m] for k, m in zip(_before(sizes), sizes, strict=True)]
+    return found, [blas.triangle(X, R) for X, R in zip(blocks, found, strict=True)]
+
+
+def _before(sizes: Sequence[int]) -> Array:
+    """Where each of so many begins."""
+    return np.cumsum([0, *sizes[:-1]])

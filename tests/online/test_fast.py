@@ -10,6 +10,8 @@ import pytest
 
 from steelyard import Options
 from steelyard.online import OnlineIdentifier
+from steelyard.robot import Robot
+from steelyard.simulate.truth import perturbed
 from tests.floating import floating_log
 from tests.online.conftest import FEET, NOISE, table
 
@@ -52,6 +54,29 @@ def test_without_a_quaternion_up_is_followed_alike(dog):
         one.push_window(log.time[:600], values[:600])
     assert fast.fast is not None
     assert fast.parameters == pytest.approx(plain.parameters, abs=1e-9)
+
+
+@pytest.mark.parametrize("mount", ["camera_joint_rearDown", "ultraSound_joint_right"])
+def test_an_inertial_sensor_far_from_the_base_and_turned_tells_the_same(mount):
+    robot = Robot.load("go1")
+    truth = {b.name: b.parameters for b in robot.bodies}
+    truth["base"] = perturbed(robot, np.random.default_rng(3))["base"]
+    options, error = replace(BASE, links=("base",)), {}
+    for place in (mount, None):
+        log = floating_log(robot, truth, FEET, seed=1, seconds=3.0, imu_frame=place)
+        fast, plain = (OnlineIdentifier("go1", log, options, compiled=c) for c in (True, False))
+        values = table(log, fast.inputs)
+        for one in (fast, plain):
+            one.push_window(log.time, values)
+        assert fast.fast is not None
+        assert plain.fast is None
+        assert fast.parameters == pytest.approx(plain.parameters, abs=1e-7)
+        error[place] = np.linalg.norm(fast.parameters[:10] - truth["base"])
+    ignored = replace(log, columns=floating_log(robot, truth, FEET, seed=1, seconds=3.0, imu_frame=mount).columns)
+    wrong = OnlineIdentifier("go1", ignored, options)
+    wrong.push_window(ignored.time, table(ignored, wrong.inputs))
+    assert error[mount] == pytest.approx(error[None], abs=0.01)
+    assert np.linalg.norm(wrong.parameters[:10] - truth["base"]) > 10 * error[mount]
 
 
 def test_a_straight_knee_takes_the_plain_way_and_the_answer_stays_the_same(dog):

@@ -43,16 +43,16 @@ class Grouping:
         for i in reversed(range(N)):
             parent, kind, _, row, count = nodes[i]
             D = _carried_by_parent(int(kind), motions[row]) if count and kind != WELD else np.zeros((10, 0))
-            drop = _pivots(D)
-            keep = np.setdiff1d(np.arange(10), drop)
+            drop = np.argmax(np.abs(D), axis=0)  # the largest of every direction: those columns of the rows are dropped
+            keep = np.ones(10, bool)
+            keep[drop] = False
             C = np.linalg.solve(D[drop], T[i][drop])
-            kept.append(10 * i + keep)
+            kept.append(10 * i + np.flatnonzero(keep))
             rows.append(T[i][keep] - D[keep] @ C)
-            if parent:
+            if parent and len(drop):
                 placement = np.eye(4)
                 placement[:3, :3], placement[:3, 3] = reals[i][:9].reshape(3, 3), reals[i][30:33]
-                moved = [inertia.transform(direction, placement) for direction in D.T]
-                T[parent - 1] += np.reshape(moved, (-1, 10)).T @ C
+                T[parent - 1] += inertia.transform_matrix(placement) @ D @ C
         return cls(np.concatenate(kept[::-1]), np.concatenate(rows[::-1]))
 
     @classmethod
@@ -70,10 +70,5 @@ def _carried_by_parent(kind: int, motion: Array) -> Array:
     D = np.zeros((10, 3))
     D[0, 0] = 1.0
     D[1:4, 1] = axis
-    D[:, 2] = inertia.pack(0.0, np.zeros(3), np.eye(3) - np.outer(axis, axis))
+    D[4:, 2] = inertia.six(np.eye(3) - np.outer(axis, axis))
     return D
-
-
-def _pivots(D: Array) -> Array:
-    """One row for each column of D, the largest: those columns of the rows are dropped."""
-    return np.sort(np.argmax(np.abs(D), axis=0)) if D.shape[1] else np.zeros(0, int)
