@@ -11,7 +11,7 @@ help:
 	@echo "make demo   weigh a simulated arm, write demo/report.html"
 	@echo "make test   lint, types, tests"
 	@echo "make setup  .venv with every extra"
-	@echo "make bench  time of a whole identification, of solvers and of kernels against others (installs those)"
+	@echo "make bench  times of identification, solvers, kernels, streams and online steps against others (installs those)"
 
 $(STAMPS)/venv:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else 0'
@@ -54,6 +54,8 @@ bench: $(STAMPS)/bench
 	$(BIN)/python -m bench identify
 	$(BIN)/python -m bench solvers
 	$(BIN)/python -m bench kernels
+	$(BIN)/python -m bench stream
+	$(BIN)/python -m bench online
 
 clean:
 	rm -rf $(VENV) demo .mypy_cache .ruff_cache .pytest_cache
