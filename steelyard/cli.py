@@ -247,6 +247,9 @@ def gather(
     base: Annotated[BaseKind, typer.Option(help="Whether the base moves.")] = "auto",
     equations: Annotated[EquationKind, typer.Option(help="Which rows to use.")] = "auto",
     friction: Annotated[FrictionKind, typer.Option(help="Joint terms that rows have columns of.")] = "none",
+    feet: Annotated[
+        list[str] | None, typer.Option(metavar="F,…", help="Frames that may touch; also F:point:RADIUS, F:surface.")
+    ] = None,
     lock: Annotated[list[str] | None, typer.Option(metavar="J=Q", help="Hold a joint at a value (rad or m).")] = None,
     cutoff: Annotated[float | None, typer.Option(metavar="HZ", help="Low-pass of both sides of the equations.")] = None,
     kinematics_cutoff: Annotated[float | None, typer.Option(metavar="HZ", help="Low-pass of the motion.")] = None,
@@ -264,7 +267,9 @@ def gather(
     if out.suffix != ".npz" or out.resolve() in [log.resolve() for log in logs]:
         raise UsageError(Finding(f"-o {out}", "is no place for information", "Name a new file that ends in .npz"))
     filter = Filter(_positive("--cutoff", cutoff), _positive("--kinematics-cutoff", kinematics_cutoff), delay=delay)
-    options = Options(base=base, equations=equations, friction=friction, lock=_locks(lock), filter=filter)
+    options = Options(
+        base=base, equations=equations, friction=friction, feet=_listed(feet), lock=_locks(lock), filter=filter
+    )
     with shown_bar("reading") as progress:
         found = stream_log(robot, logs, options, threads=threads, progress=progress)
     weights = found.weights()

@@ -464,6 +464,19 @@ def test_the_study_of_streams_measures_ratios_in_one_run_and_draws_its_picture(c
     assert capsys.readouterr().err.count("promised") == 5
 
 
+@installed
+def test_gather_takes_a_walk_without_force_sensors_and_identify_goes_on_from_it(steelyard, tmp_path, a1_robot):
+    truth = {b.name: b.parameters for b in a1_robot.bodies}
+    log = floating_log(a1_robot, truth, FEET, seconds=3.0, noise=(1e-4, 5e-3, 0.05, 0.2))
+    write_log(tmp_path / "a1.parquet", log)
+    told = steelyard("gather", "a1", tmp_path / "a1.parquet", "--feet", ",".join(FEET), "-o", tmp_path / "i.npz")
+    assert told.code == 0
+    kept = Information.load(tmp_path / "i.npz")
+    again = identify("a1", [log], Options(feet=FEET), earlier=kept)
+    assert again.information.rows == 2 * kept.rows
+    assert again.estimate.certificate.holds
+
+
 def test_gather_writes_what_logs_say_and_shows_how_far_it_is(steelyard, arm, tmp_path):
     file = tmp_path / "new" / "information.npz"
     told = steelyard("gather", "demo_arm", arm.train, arm.test, "--friction", "all", "-o", file)
