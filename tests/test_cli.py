@@ -187,7 +187,10 @@ def test_an_input_is_never_overwritten(steelyard, arm, tmp_path):
 def test_interrupting_leaves_nothing_behind(arm, tmp_path):
     folder = tmp_path / "out"
     command = [sys.executable, "-m", "steelyard.cli", "identify", "demo_arm", str(arm.train), "-o", str(folder)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # shells have background jobs ignore it
+    )  # fmt: skip
     for line in process.stderr:
         if "weighing" in line:
             break
