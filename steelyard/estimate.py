@@ -15,6 +15,7 @@ from steelyard import inertia
 from steelyard.certify import Certificate
 from steelyard.compose.cover import Cover
 from steelyard.errors import Finding, SteelyardError
+from steelyard.history import recorded
 from steelyard.identifiable import BaseParameter, BodyVerdict, Verdict
 from steelyard.profile import Interval
 from steelyard.ranges import Ranges, between, spoken
@@ -41,6 +42,7 @@ class BodyEstimate:
     prior_std: Array  # (10,)
     free: bool = True  # False: held exactly at the description
     carrier: str | None = None  # of a load: the link that carries it, in whose axes its parameters are
+    com_std: Array | None = None  # (3,) m, posterior
     interval: Interval | None = None  # of a body at the edge of what can exist, where ± 1.96 std does not hold
 
     @property
@@ -75,6 +77,8 @@ class BodyEstimate:
             "verdicts": {"mass": self.verdict.mass, "com": self.verdict.com, "inertia": self.verdict.inertia},
             "consistent": self.consistent,
             "min_eigenvalue": least if math.isfinite(least) else None,
+            "com_std": None if self.com_std is None else self.com_std.tolist(),
+            "free": self.free,
             "interval": self.interval.as_json() if self.interval else None,
         }
 
@@ -281,8 +285,8 @@ class Estimate:
             "truth": {name: {"parameters": p.tolist()} for name, p in self.truth.items()} or None,
             "locked": dict(self.locked),
             "loads": [{**load_json(b), "shapes": self.shapes.get(b.name, [])} for b in self.loads],
-            **({"shapes": {b.name: self.shapes[b.name] for b in self.bodies if b.free}} if self.shapes else {}),
-            **({"divisions": [step.as_json() for step in self.divisions]} if self.divisions else {}),
+            **({"shapes": {b.name: self.shapes.get(b.name, []) for b in self.bodies if b.free}} if self.shapes else {}),
+            **({"divisions": recorded(self.divisions)} if self.divisions else {}),
             "scale": vars(self.scale) if self.scale else None,
             **({"points": {name: c.as_json() for name, c in self.points.items()}} if self.points else {}),
             "notices": list(self.notices),
@@ -291,7 +295,12 @@ class Estimate:
 
     def to_json(self) -> str:
         """Text of ``estimate.json``."""
-        return json.dumps(self.as_json(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+        return estimate_text(self.as_json())
+
+
+def estimate_text(content: Mapping[str, Any]) -> str:
+    """Text of ``estimate.json`` from its content."""
+    return json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def load_json(load: BodyEstimate) -> dict[str, Any]:

@@ -64,6 +64,17 @@ def hull_vertices(points: Array) -> Array | None:
         return None
 
 
+def fewer(points: Array, most: int = 32) -> Array:
+    """(≤ most, 3) of the points (·, 3): those farthest in directions spread evenly over a ball."""
+    if len(points) <= most:
+        return points
+    k = np.arange(most) + 0.5
+    z, turn = 1 - 2 * k / most, np.pi * (1 + 5**0.5) * k  # a spiral by the golden angle
+    directions = np.column_stack([np.sqrt(1 - z**2) * np.cos(turn), np.sqrt(1 - z**2) * np.sin(turn), z])
+    around = (points - points.mean(axis=0)) / np.maximum(np.ptp(points, axis=0), 1e-9)  # so that long ones keep sides
+    return np.asarray(points[np.unique(np.argmax(around @ directions.T, axis=0))])
+
+
 def solid(vertices: Array) -> Array:
     """Ten parameters of the convex hull of these vertices (v, 3), evenly filled with a mass of one.
 

@@ -33,16 +33,18 @@ def bodies(plan: Plan, prior: priors.Prior, theta: Array, free: Array, unc: Unce
     for name in plan.columns.bodies:
         body, at = plan.robot.body(name), plan.columns.body(name)
         std, data = np.zeros(10), tuple[float | None, ...]([None] * 10)
-        verdict = BodyVerdict("prior", "prior", "prior")
+        verdict, com_std = BodyVerdict("prior", "prior", "prior"), None
         if at.start in where:
             mine = slice(where[at.start], where[at.start] + 10)
             unit = np.eye(len(free))[mine]
             std = np.array([unc.std(g) for g in unit])
             data = tuple(unc.std_data(g) for g in unit)
             verdict = body_verdict(unc, mine, theta[at], body.size)
+            mass, com, _ = inertia.unpack(theta[at])
+            com_std = np.array([unc.std(g - c * unit[0]) for g, c in zip(unit[1:4], com, strict=True)]) / mass
         found.append(
             BodyEstimate(name, body.links, theta[at], std, data, verdict, body.size, prior.mean[at], widths[at],
-                         at.start in where, body.carrier.name if body.carrier else None)
+                         at.start in where, body.carrier.name if body.carrier else None, com_std)
         )  # fmt: skip
     return tuple(found)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from steelyard.report.courses import Course, courses_of
 from steelyard.report.page import render
 from steelyard.report.series import Series, load_series, save_series
 
-__all__ = ["Series", "load_series", "render", "save_series"]
+__all__ = ["Course", "Series", "courses_of", "load_series", "render", "save_series"]

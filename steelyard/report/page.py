@@ -25,18 +25,24 @@ SCHEMA = 1
 FIX = 'Install the extra: pip install "steelyard[report]"'
 
 
-def render(estimate: Mapping[str, Any], series: Sequence[Series], *, title: str | None = None) -> str:
+def render(
+    estimate: Mapping[str, Any],
+    series: Sequence[Series],
+    *,
+    title: str | None = None,
+    scene: Mapping[str, Any] | None = None,
+) -> str:
     """The report of an estimate (the content of ``estimate.json``) as one HTML file.
 
     Beyond the schema it shows, where present: ``notices`` [str], ``verdict`` {sentence, trusted},
-    ``total`` {mass, std, verdict}, ``prior`` and ``truth`` {body: {parameters [10], std [10]}}.
-    The same input gives the same text.
+    ``total`` {mass, std, verdict}, ``prior`` and ``truth`` {body: {parameters [10], std [10]}}, ``courses``
+    (``report.courses``). ``scene`` is the content of ``scene.json``. The same input gives the same text.
     """
     if estimate.get("schema") != SCHEMA:
         what = f"has schema {estimate.get('schema')}, this version reads {SCHEMA}"
         raise SteelyardError(Finding("estimate", what, "Identify again, or report with the version that wrote it"))
     environment, plotly = _environment(), _plotly()
-    report = Report(estimate, tuple(series))
+    report = Report(estimate, tuple(series), scene)
     sections = [section for make in SECTIONS if (section := make(report)) is not None]
     figures = {name: plot for section in sections for name, plot in section.plots.items()}
     page = environment.get_template("page.html").render(

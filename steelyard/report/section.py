@@ -12,15 +12,18 @@ from steelyard.report.words import mapping
 Plot = dict[str, Any]
 """A Plotly figure as plain data: ``data``, ``layout``; optionally ``arrays``, base64 of little-endian
 float32 that a trace names in ``x`` and ``y``, and ``group``, plots that zoom in time together. A value
-``"@name"`` of a key that ends in ``color`` is the style sheet's ``--name``, so plots follow the theme."""
+``"@name"`` of a key that ends in ``color`` or ``colorscale`` is the style sheet's ``--name``, so plots follow the
+theme. ``{"runs": [[n, value], …]}`` is each value n times. A trace with ``layer``, names separated by spaces, is shown
+while a control of one of them is on; where the page has no such control, always."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What the sections read: an estimate of schema 1 and, where kept, the samples behind it."""
+    """What the sections read: an estimate of schema 1 and, where kept, the samples behind it and the robot's looks."""
 
     estimate: Mapping[str, Any]
     series: tuple[Series, ...]
+    scene: Mapping[str, Any] | None = None  # shapes of the bodies and where they are
 
     def part(self, key: str) -> Mapping[str, Any]:
         """A mapping of the estimate; empty where absent or null."""

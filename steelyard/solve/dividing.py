@@ -8,7 +8,7 @@ over all physical bodies, which is that of ``lmi``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -42,6 +42,8 @@ class Step:
     shapes: int  # of all bodies
     done: tuple[str, ...]  # what was divided or added, and of which body
     bodies: Mapping[str, Array]  # name → (10,)
+    made: Mapping[str, Shapes]  # name → what it is made of
+    masses: Mapping[str, Array]  # name → (k,) of those shapes, kg
 
     def body(self, name: str) -> dict[str, Any]:
         """Mass and centre of mass of one body after it: an entry of ``load.json``'s divisions."""
@@ -111,6 +113,7 @@ def refine(
     *,
     save: Path | None = None,
     backends: Sequence[Backend] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Refined:
     """Alternate solving and dividing; ``total`` is about ten parameters a body, then those of ``rest``."""
     volumes = [sum(part.volume for part in s.parts) for s in shapes]
@@ -135,6 +138,7 @@ def refine(
         change = _change(state, after)
         done = tuple(f"{shapes[m.body].body.name}: {m.shape.kind} {m.done}" for m in moves)
         steps.append(_step(k, after, change, done))
+        progress(f"dividing shapes: {k}, objective {after.objective:.6g}, {steps[-1].shapes} shapes")
         state, quiet = after, quiet + 1 if change < rule.tolerance else 0
     return Refined(tuple(shapes), state, proof, tuple(steps), stopped)
 
@@ -179,8 +183,10 @@ def _tidied(state: State, rule: Rule) -> State:
 
 
 def _step(k: int, state: State, change: float | None, done: tuple[str, ...]) -> Step:
-    bodies = {s.body.name: state.theta[10 * b : 10 * b + 10] for b, s in enumerate(state.shapes)}
-    return Step(k, state.objective, change, sum(len(s.parts) for s in state.shapes), done, bodies)
+    names = [s.body.name for s in state.shapes]
+    bodies = {name: state.theta[10 * b : 10 * b + 10] for b, name in enumerate(names)}
+    made, masses = dict(zip(names, state.shapes, strict=True)), dict(zip(names, state.masses, strict=True))
+    return Step(k, state.objective, change, sum(len(s.parts) for s in state.shapes), done, bodies, made, masses)
 
 
 def _change(before: State, after: State) -> float:

@@ -7,24 +7,34 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from steelyard.errors import Finding, SteelyardError, UsageError
+from steelyard.estimate import estimate_text
 from steelyard.identification import Identification
 from steelyard.load import load_text
+from steelyard.report.courses import Course
 from steelyard.report.series import save_series
+from steelyard.scene import make_scene, scene_text
 from steelyard.write.files import Staging
 from steelyard.write.mjcf import to_mjcf
 from steelyard.write.urdf import Inertials, to_urdf
 
-FILES = ("load.json", "estimate.json", "robot.urdf", "robot.xml", "information.npz", "series.npz", "report.html")
+FILES = (
+    "load.json", "estimate.json", "robot.urdf", "robot.xml", "information.npz", "series.npz", "scene.json",
+    "report.html",
+)  # fmt: skip
 
 
-def write_results(result: Identification, folder: Path) -> list[Path]:
-    """Write the estimate, the robot as URDF and MJCF, the information, the series and the report."""
+def write_results(result: Identification, folder: Path, courses: Sequence[Course] = ()) -> list[Path]:
+    """Write the estimate, the robot as URDF and MJCF, the information, the series, the scene and the report.
+
+    ``courses`` is what was known over time, where something was identified on the way: the report draws it.
+    """
     estimate, robot = result.estimate, result.robot
     refuse_overwriting(folder, [Path(p) for p in estimate.provenance["inputs"]])
     inertials = robot.inertials({b.name: b.parameters for b in estimate.bodies if b.free})
     comment = f"Inertial parameters by Steelyard ({estimate.method}). {estimate.sentence()} See estimate.json."
     with Staging(folder) as out:
-        out.write_text("estimate.json", estimate.to_json())
+        content = estimate.as_json() | ({"courses": [c.as_json() for c in courses]} if courses else {})
+        out.write_text("estimate.json", estimate_text(content))
         if estimate.loads:
             out.write_text("load.json", load_text(result))
         try:
@@ -35,10 +45,12 @@ def write_results(result: Identification, folder: Path) -> list[Path]:
         out.write_text("robot.xml", _mjcf(result, inertials, comment))
         result.information.save(out.path("information.npz"))
         out.write_bytes("series.npz", save_series(result.series))
+        scene = make_scene(robot, result.posture)
+        out.write_text("scene.json", scene_text(scene))
         if has_report():
             from steelyard.report import render
 
-            out.write_text("report.html", render(estimate.as_json(), result.series))
+            out.write_text("report.html", render(content, result.series, scene=scene))
     return [folder / name for name in FILES if (folder / name).exists()]
 
 

@@ -21,6 +21,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
     "--disable-dev-shm-usage",
+    "--enable-unsafe-swiftshader",  # WebGL where there is no graphics card
     "--remote-debugging-pipe",
 )
 
@@ -28,14 +29,14 @@ FLAGS = (
 class Chromium:
     """One page; ``events`` holds all that the browser reported about it."""
 
-    def __init__(self, width=1200, height=1000):
+    def __init__(self, width=1200, height=1000, flags=()):
         self.events = []
         self._count = 0
         self._buffer = b""
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         its_in, self._out = os.pipe()
         self._in, its_out = os.pipe()
-        arguments = [*FLAGS, f"--user-data-dir={self._profile.name}", f"--window-size={width},{height}"]
+        arguments = [*FLAGS, *flags, f"--user-data-dir={self._profile.name}", f"--window-size={width},{height}"]
         # The protocol wants descriptors 3 and 4; the shell moves ours there.
         self._process = subprocess.Popen(
             ["bash", "-c", f'exec "$@" 3<&{its_in} 4>&{its_out}', "bash", BINARY, *arguments, "about:blank"],
@@ -115,8 +116,9 @@ class Chromium:
 
 
 @pytest.fixture
-def chromium():
+def chromium(request):
+    """A browser; parametrized, with further flags."""
     if not Path(BINARY).exists():
         pytest.skip(f"{BINARY} is not installed; on Debian: apt-get install chromium")
-    with Chromium() as browser:
+    with Chromium(flags=getattr(request, "param", ())) as browser:
         yield browser

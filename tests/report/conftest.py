@@ -136,6 +136,52 @@ def example_series():
     return found
 
 
+def cell(low, high, mass):
+    low, high = np.array(low, float), np.array(high, float)
+    half, middle = (high - low) / 2, (high + low) / 2
+    return {"kind": "cuboid", "half": half.tolist(), "position": middle.tolist(), "rotation": np.eye(3).tolist(),
+            "mass": mass}  # fmt: skip
+
+
+def example_scene():
+    """Every body a box on top of the one before, the last with the hostile name; the base a cylinder."""
+    bodies = {}
+    for k, name in enumerate(BODIES):
+        pose = np.eye(4)
+        pose[2, 3] = 0.2 * k
+        bodies[name] = {"pose": pose.tolist(), "shapes": [cell([-0.05, -0.05, 0], [0.05, 0.05, 0.2], 1.0)]}
+    bodies["(load)"] = {"pose": pose.tolist(), "shapes": []}
+    round_ = {"kind": "cylinder", "half": [0.1, 0.1, 0.05], "position": [0, 0, -0.05], "rotation": np.eye(3).tolist()}
+    return {"schema": 1, "robot": "ur10", "posture": {}, "bodies": bodies, "fixed": [round_]}
+
+
+def divided(estimate):
+    """The same found by shapes, after two divisions, with a load."""
+    left, right = cell([-0.05, -0.05, 0], [0, 0.05, 0.2], 0.3), cell([0, -0.05, 0], [0.05, 0.05, 0.2], 0.7)
+    steps = [
+        {"k": k, "objective": 100.0 / 4**k, "change": None, "shapes": k + 1, "done": [],
+         "bodies": {name: {"mass": 1.0 + 0.1 / 2**k, "com": [0.01 * k, 0, 0.1]} for name in ("(load)", HOSTILE)},
+         "cells": {name: [left, right][: k + 1] for name in ("(load)", HOSTILE)}}
+        for k in range(3)
+    ]  # fmt: skip
+    load = estimate["links"][BODIES[0]] | {
+        "link": HOSTILE, "mass": 1.0, "com": [0.01, 0, 0.1], "com_std": [1e-3] * 3, "shapes": [left, right],
+    }  # fmt: skip
+    shapes = {name: [left, right] for name in BODIES}
+    return estimate | {"method": "shapes", "loads": [load], "shapes": shapes, "divisions": steps}
+
+
+def example_courses():
+    """A mass that settles over time."""
+    time = np.linspace(0.0, 5.0, 2000)
+    parameters = np.tile(parameters_of_load(), (2000, 1)) * (1 + 0.5 * np.exp(-time))[:, None]
+    return time, parameters, np.abs(parameters) * np.exp(-time)[:, None] + 1e-3
+
+
+def parameters_of_load():
+    return np.array(parameters(1.0, (0.05, 0.0, 0.08), 0.03))
+
+
 @pytest.fixture
 def estimate():
     return example_estimate()

@@ -43,6 +43,8 @@ def parameters(report: Report) -> Section | None:
     prior, truth = report.part("prior"), report.part("truth")
     bodies, plots = [], {}
     for k, (name, body) in enumerate(report.bodies.items()):
+        if body.get("free") is False:  # held as described: nothing to show
+            continue
         known = {
             "estimate": numbers(body.get("parameters"), 10),
             "std": numbers(body.get("std"), 10),

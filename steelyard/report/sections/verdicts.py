@@ -23,11 +23,13 @@ def verdicts(report: Report) -> Section | None:
     if not report.bodies:
         return None
     welded = report.part("bodies_welded")
-    rows = [_row(name, body, welded.get(name)) for name, body in report.bodies.items()]
+    rows = {name: _row(name, body, welded.get(name)) for name, body in report.bodies.items()}
+    held = [row for name, row in rows.items() if report.bodies[name].get("free") is False]
+    told = [row for row in rows.values() if row not in held]
     loads = report.estimate.get("loads")
     for load in map(mapping, loads if isinstance(loads, list) else []):
-        rows.append(_row(f"load on {load.get('link')}", load, None))
-    return Section("verdicts", "What the data decide", "verdicts.html", {"rows": rows})
+        told.append(_row(f"load on {load.get('link')}", load, None))
+    return Section("verdicts", "What the data decide", "verdicts.html", {"rows": told, "held": held})
 
 
 def _row(name: str, body: Mapping[str, Any], welded: Any) -> dict[str, Any]:
@@ -45,7 +47,7 @@ def _row(name: str, body: Mapping[str, Any], welded: Any) -> dict[str, Any]:
         "trace": figure((xx or 0) + (yy or 0) + (zz or 0) if known else None, 3),
         "consistent": body.get("consistent") if isinstance(body.get("consistent"), bool) else None,
         "eigenvalue": figure(body.get("min_eigenvalue"), 2),
-        "meaning": meaning(of),
+        "meaning": "Held exactly as described." if body.get("free") is False else meaning(of),
     }
 
 

@@ -1,0 +1,56 @@
+"""What is kept of divisions: the bodies that were divided most, at steps that are closer together in the beginning."""
+
+import numpy as np
+import pytest
+
+from steelyard.history import BODIES, PICTURES, cells, recorded, recorded_body
+from steelyard.identification import identify
+from steelyard.plan import Options
+from steelyard.report.solids import meshes
+
+
+@pytest.fixture(scope="module")
+def found(arm):
+    said = []
+    result = identify("demo_arm", [arm.train], Options(method="shapes", friction="all"), progress=said.append)
+    return result.estimate, said
+
+
+def test_every_division_is_told_as_it_happens(found):
+    estimate, said = found
+    told = [text for text in said if text.startswith("dividing shapes: ")]
+    assert len(told) == len(estimate.divisions) - 1
+    last = estimate.divisions[-1]
+    assert told[-1] == f"dividing shapes: {last.k}, objective {last.objective:.6g}, {last.shapes} shapes"
+
+
+def test_shapes_of_a_step_weigh_what_the_body_weighs(found):
+    estimate, _ = found
+    for entry, step in zip(recorded(estimate.divisions), estimate.divisions, strict=True):
+        for name, kept in entry["cells"].items():
+            assert sum(shape["mass"] for shape in kept) == pytest.approx(step.bodies[name][0])
+            assert entry["bodies"][name]["mass"] == step.bodies[name][0]
+            assert all(meshes(shape) for shape in kept)
+
+
+def test_few_steps_are_kept_the_first_and_the_last_change_among_them(found):
+    estimate, _ = found
+    history = recorded(estimate.divisions)
+    assert 0 < len(history[0]["cells"]) <= BODIES
+    for name in history[0]["cells"]:
+        kept = [entry["k"] for entry in history if name in entry["cells"]]
+        assert len(kept) <= PICTURES
+        assert np.all(np.diff(kept) > 0)
+        last = estimate.divisions[-1].k if kept[-1] == estimate.divisions[-1].k else kept[-1] + 1
+        made = estimate.divisions[kept[-1]].made[name]
+        assert all(step.made[name] is made for step in estimate.divisions[last:])
+
+
+def test_the_history_of_one_body_is_that_of_all_with_its_own_shapes(found):
+    estimate, _ = found
+    name = next(iter(recorded(estimate.divisions)[0]["cells"]))
+    history = recorded_body(estimate.divisions, name)
+    assert [entry["k"] for entry in history] == [step.k for step in estimate.divisions]
+    assert history[0]["cells"] == cells(estimate.divisions[0], name)
+    assert sum("cells" in entry for entry in history) <= PICTURES
+    assert recorded_body((), name) == []

@@ -1,0 +1,66 @@
+"""The view: served to this machine alone, with the robot as the scene has it."""
+
+import shutil
+import subprocess
+import sys
+import urllib.request
+
+import numpy as np
+import pytest
+
+from steelyard.errors import SteelyardError
+from steelyard.identification import identify
+from steelyard.plan import Options
+from steelyard.robot import Robot
+from steelyard.scene import read_scene
+from steelyard.view import mover, serve
+from steelyard.write.results import write_results
+
+
+@pytest.fixture(scope="module")
+def folder(arm, tmp_path_factory):
+    out = tmp_path_factory.mktemp("view")
+    write_results(identify("demo_arm", [arm.train], Options(method="shapes", divisions=3)), out)
+    return out
+
+
+def test_the_page_is_served_on_loopback_by_the_command(folder):
+    command = [sys.executable, "-m", "steelyard", "view", str(folder), "--no-browser", "--port", "8917"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            url = process.stdout.readline().split()[0]
+            assert url.startswith("http://127.0.0.1:")
+            page = urllib.request.urlopen(url, timeout=30).read()
+            assert b"<html" in page
+        finally:
+            process.terminate()
+
+
+def test_a_slider_at_its_start_leaves_every_body_where_the_scene_has_it(folder):
+    scene = read_scene(folder)
+    robot = Robot.load(folder / "robot.urdf", base="fixed")
+    poses = mover(robot, list(scene["bodies"]))(np.array([scene["posture"][j] for j in robot.joints]))
+    for pose, entry in zip(poses, scene["bodies"].values(), strict=True):
+        np.testing.assert_allclose(pose, entry["pose"], atol=1e-6)
+
+
+def test_without_a_robot_that_can_be_read_there_are_no_joints_to_move_but_a_view(folder, tmp_path):
+    for name in ("estimate.json", "scene.json"):
+        shutil.copy(folder / name, tmp_path)
+    server = serve(tmp_path, 8930)
+    try:
+        assert urllib.request.urlopen(f"http://127.0.0.1:{server.get_port()}", timeout=30).status == 200
+    finally:
+        server.stop()
+
+
+def test_a_folder_without_a_scene_cannot_be_viewed(folder, tmp_path):
+    shutil.copy(folder / "estimate.json", tmp_path)
+    with pytest.raises(SteelyardError, match=r"scene\.json: is not there. Identify again: older folders have none"):
+        serve(tmp_path)
+
+
+def test_a_missing_viser_is_named_with_its_fix(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "viser", None)
+    with pytest.raises(SteelyardError, match=r'viser is not installed. Install .*pip install "steelyard\[report\]"'):
+        serve(folder)
