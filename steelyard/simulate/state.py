@@ -1,0 +1,72 @@
+"""What a simulated robot does at one instant, in the log's conventions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class State:
+    """One instant: motion, and the acceleration under the torques and forces of that instant."""
+
+    time: float  # s
+    position: Array  # (3,) m, base origin in the world
+    quaternion: Array  # (4,) x y z w, base in the world
+    velocity: Array  # (3,) m/s, of the base origin, base axes
+    angular_velocity: Array  # (3,) rad/s, base axes
+    acceleration: Array  # (3,) m/s², of the base origin, base axes, gravity not included
+    angular_acceleration: Array  # (3,) rad/s², base axes
+    q: Array  # (J,) rad or m
+    v: Array  # (J,)
+    a: Array  # (J,)
+    tau: Array  # (J,) N·m or N, of the motors
+
+    @cached_property
+    def rotation(self) -> Array:
+        """(3, 3) base axes to world axes."""
+        return rotation(self.quaternion)
+
+    @property
+    def configuration(self) -> Array:
+        """(7 + J,) as Pinocchio has it."""
+        return np.concatenate([self.position, self.quaternion, self.q])
+
+    @property
+    def motion(self) -> Array:
+        """(6 + J,) velocities as Pinocchio has them."""
+        return np.concatenate([self.velocity, self.angular_velocity, self.v])
+
+    @property
+    def accelerations(self) -> Array:
+        """(6 + J,) as Pinocchio has them: the base's is spatial, p̈ − ω × ṗ."""
+        linear = self.acceleration - cross(self.angular_velocity, self.velocity)
+        return np.concatenate([linear, self.angular_acceleration, self.a])
+
+
+@dataclass(frozen=True)
+class Touch:
+    """What the ground does to one foot; all zero in the air."""
+
+    force: Array  # (3,) N, of the ground on the robot, world axes
+    point: Array  # (3,) m, where it acts, in the world
+
+
+def cross(a: Array, b: Array) -> Array:
+    """(3,) product; ``np.cross`` takes ten times as long for one pair."""
+    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+
+
+def rotation(quaternion: Sequence[float] | Array) -> Array:
+    """(3, 3) of one unit quaternion x y z w; called at every instant."""
+    x, y, z, w = map(float, quaternion)
+    return np.array(
+        [[1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+         [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+         [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]]
+    )  # fmt: skip

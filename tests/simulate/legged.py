@@ -1,0 +1,27 @@
+"""Quadrupeds of the index, loaded once, or a skip that says what is missing."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from steelyard.errors import DescriptionError
+from steelyard.robot import Robot
+
+QUADRUPEDS = ("a1", "go1", "go2", "anymal", "solo12", "laikago")
+
+
+@cache
+def _load(name: str) -> Robot | str:
+    try:
+        return Robot.load(name)
+    except DescriptionError as error:
+        return str(error)
+
+
+def quadruped(name: str) -> Robot:
+    found = _load(name)
+    if isinstance(found, str):
+        pytest.skip(found)
+    return found

@@ -1,0 +1,304 @@
+"""Logs of simulated quadrupeds: exact ones obey the equation of motion, measured ones find the trunk again."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from steelyard import Filter, Options, identify
+from steelyard.contact import foot
+from steelyard.errors import UsageError
+from steelyard.log import Log
+from steelyard.quaternion import rotations
+from steelyard.read.table import read_log
+from steelyard.regressor import Columns, Dynamics, Rows
+from steelyard.samples import EDGE, prepare
+from steelyard.simulate.ground import Ground
+from steelyard.simulate.loads import Load
+from steelyard.simulate.quadruped import Gait, leg_friction, simulate_quadruped, true_robot
+from steelyard.simulate.sensors import LEVELS, Sensors, measured
+from steelyard.simulate.trot import Command
+from tests.simulate.legged import QUADRUPEDS, quadruped
+
+UNFILTERED = Filter(1000.0, 1000.0, 500.0)
+
+
+def residual(robot, log, equations, feet=()):
+    """(T, rows) of Steelyard's own regressor at the truth that the log names."""
+    truth = log.metadata["truth"]
+    terms = tuple((j, t) for j in truth["joints"] for t in ("viscous", "armature", "offset"))
+    columns = Columns(tuple(b.name for b in robot.bodies), terms)
+    theta = np.concatenate(
+        [np.ravel([truth["parameters"][b] for b in columns.bodies]), [truth["joints"][j][t] for j, t in terms]]
+    )
+    (segment,), _ = prepare(robot, log, UNFILTERED, torques=True)
+    rows = Rows(robot, [segment], columns, equations, [foot(robot, f) for f in feet])
+    Y, target, _ = rows.raw(segment, None)
+    return Y @ theta - target
+
+
+def rms(x):
+    return np.sqrt(np.mean(np.square(x)))
+
+
+@pytest.fixture(scope="module")
+def trot():
+    """A1 with another trunk, five seconds, exact."""
+    return simulate_quadruped(quadruped("a1"), "trot", seconds=5.0, seed=2)
+
+
+def distance(result, log):
+    found = np.array(json.loads(result.estimate.to_json())["links"]["base"]["parameters"])
+    return np.linalg.norm(found - log.metadata["truth"]["parameters"]["base"])
+
+
+@pytest.mark.parametrize("name", QUADRUPEDS)
+def test_the_equation_of_motion_holds_in_every_row_of_an_exact_log(name):
+    robot = quadruped(name)
+    load = Load.cuboid(robot.bodies[0].name, 0.05 * sum(b.parameters[0] for b in robot.bodies), (0.05, 0, 0.08))
+    log = simulate_quadruped(robot, "trot", seconds=1.2, seed=1, perturb="all", loads=[load], wrenches=True)
+    feet = log.metadata["simulation"]["feet"]
+    assert rms(residual(robot, log, "full")) < 1e-6
+    assert rms(residual(robot, log, "contact-free", feet)) < 1e-6
+    touching = np.array([log.columns[f"contact.{f.split(':')[0]}"] for f in feet])
+    assert 0.5 < touching.mean() < 0.75
+    no_forces = {k: v for k, v in log.columns.items() if not k.startswith(("wrench", "contact"))}
+    blind = Log.from_columns({"time": log.time, **no_forces}, log.metadata)
+    weight = 9.81 * sum(p[0] for p in log.metadata["truth"]["parameters"].values())
+    assert rms(residual(robot, blind, "contact-free", feet)) < 1e-4 * weight  # feet sink in: the radius is not exact
+    assert log.metadata["simulation"]["at_joint_limits"] == 0
+
+
+def test_the_equation_holds_with_friction_but_where_dry_friction_sticks():
+    robot = quadruped("a1")
+    friction = leg_friction(robot, "mid", np.random.default_rng(0))
+    log = simulate_quadruped(robot, "multisine", seconds=1.2, seed=1, friction=friction, wrenches=True)
+    rest = residual(robot, log, "full")
+    assert rms(rest[:, :6]) < 1e-6
+    moved = np.array([log.columns[f"v.{j}"] for j in robot.joints]).T[EDGE:-EDGE]
+    dry = -rest[:, 6:]
+    assert np.all(np.abs(dry) <= friction.coulomb + 1e-5)
+    fast = np.abs(moved) > 0.2
+    assert np.allclose((dry / (friction.coulomb * np.sign(moved)))[fast], 1.0, atol=1e-3)
+
+
+def test_the_trunk_is_found_to_a_millionth_where_the_contact_points_are_known():
+    """Contact-free rows of single samples, each ball's radius shortened by as much as it sinks in; no force is used."""
+    robot = quadruped("a1")
+    log = simulate_quadruped(robot, "trot", seconds=2.0, seed=3, wrenches=True)
+    (segment,), _ = prepare(robot, log, UNFILTERED, torques=True)
+    bodies = tuple(b.name for b in robot.bodies)
+    truth = log.metadata["truth"]["parameters"]
+    rows, targets = [], []
+    for t in range(0, len(segment.time), 5):
+        part = replace(segment.part(slice(t, t + 1)), wrench={})
+        feet = []
+        for name in log.metadata["simulation"]["feet"]:
+            f = foot(robot, name)
+            R = robot_rotation(robot, part, f)
+            force, moment = segment.wrench[name][t].reshape(2, 3)  # at the ball's centre, in its axes
+            arm = np.cross(-R.T @ part.up[0], force)
+            depth = moment @ arm / (arm @ arm) if arm @ arm > 1e-12 else f.radius
+            feet.append(replace(f, radius=depth))
+        dynamics = Dynamics(robot, part)
+        J = dynamics.contact_jacobian(feet)[0]
+        N = np.linalg.svd(J)[2][len(J) :]
+        Y, tau = N @ dynamics.regressor(bodies)[0], N @ dynamics.applied()[0]
+        rows.append(Y[:, :10])
+        targets.append(tau - Y[:, 10:] @ np.ravel([truth[b] for b in bodies[1:]]))
+    found = np.linalg.lstsq(np.concatenate(rows), np.concatenate(targets), rcond=None)[0]
+    assert np.linalg.norm(found - truth["base"]) < 1e-6
+
+
+def robot_rotation(robot, part, at):
+    """(3, 3) from the axes of a foot's frame to base axes at the first sample."""
+    data = robot.model.createData()
+    pin.forwardKinematics(robot.model, data, robot.positions(part.q)[0])
+    return data.oMi[at.frame.joint].rotation @ at.frame.placement[:3, :3]
+
+
+def test_the_trunk_is_found_from_joints_and_imu(trot):
+    feet = tuple(trot.metadata["simulation"]["feet"])
+    described = np.linalg.norm(quadruped("a1").body("base").parameters - trot.metadata["truth"]["parameters"]["base"])
+    exact = identify("a1", [measured(trot, Sensors(), 0)], Options(links=("base",), feet=feet))
+    noisy = identify("a1", [measured(trot, "mid", 0)], Options(links=("base",), feet=feet))
+    assert described > 0.1
+    assert distance(exact, trot) < 0.007
+    assert distance(noisy, trot) < 0.02
+
+
+def test_the_imu_sees_what_its_mount_does():
+    """Against a rigid body's velocities, differentiated: the mount's own acceleration less gravity, in its axes."""
+    robot = quadruped("anymal")
+    log = simulate_quadruped(robot, "multisine", seconds=0.8, seed=2, rate=1000.0)
+    assert log.metadata["imu_frame"] == "imu_link"
+    mount = robot.on_base(robot.frame("imu_link"))
+    R = rotations(log.vector("base.quaternion", "xyzw"))
+    w = log.vector("base.angular_velocity")
+    velocity = np.einsum("tij,tj->ti", R, log.vector("base.velocity") + np.cross(w, mount[:3, 3]))
+    proper = np.gradient(velocity, log.time, axis=0)[1:-1] - robot.gravity
+    acc = np.einsum("tij,tj->ti", R @ mount[:3, :3], log.vector("imu.acc"))[1:-1]
+    assert rms(acc - proper) < 0.03
+    assert np.allclose(log.vector("imu.gyro") @ mount[:3, :3].T, w)
+    assert np.linalg.norm(mount[:3, 3]) > 0.1
+
+
+def test_the_same_seed_gives_the_same_log_and_another_noise_the_same_motion(trot):
+    again = simulate_quadruped(quadruped("a1"), "trot", seconds=0.3, seed=2)
+    assert all(np.array_equal(again.columns[k], v[:150]) for k, v in trot.columns.items())
+    one, other = measured(trot, "mid", 1), measured(trot, "mid", 2)
+    assert all(np.array_equal(one.columns[k], measured(trot, "mid", 1).columns[k]) for k in one.columns)
+    assert not np.array_equal(one.columns["imu.acc.x"], other.columns["imu.acc.x"])
+    assert one.metadata["truth"] == other.metadata["truth"]
+
+
+@pytest.mark.parametrize("level", ["low", "mid", "high"])
+def test_sensors_add_the_noise_of_their_level_and_nothing_else(trot, level):
+    log = measured(trot, level, 5)
+    s = LEVELS[level]
+    for prefix, sigma in (("q.", s.q), ("imu.gyro.", s.gyro), ("imu.acc.", s.acc), ("tau.", s.tau)):
+        error = np.array([log.columns[k] - trot.columns[k] for k in log.columns if k.startswith(prefix)])
+        assert error.std() == pytest.approx(sigma, rel=0.05)
+        assert abs(error.mean()) < 4 * sigma / np.sqrt(error.size)
+    assert not [k for k in log.columns if k.startswith(("v.", "a.", "base.", "wrench."))]
+    assert log.metadata["simulation"]["noise"] == level
+
+
+def test_sensors_are_biased_late_stepped_and_wrongly_scaled_as_asked(trot):
+    tau, q, gyro = "tau.FL_calf_joint", "q.FL_calf_joint", "imu.gyro.y"
+    gain = measured(trot, Sensors(tau_gain=0.02), 0)
+    assert np.allclose(gain.columns[tau], 1.02 * trot.columns[tau])
+    late = measured(trot, Sensors(tau_late=0.004, imu_late=0.002), 0)
+    assert np.allclose(late.columns[tau][2:], trot.columns[tau][:-2])
+    assert np.allclose(late.columns[gyro][1:], trot.columns[gyro][:-1])
+    assert np.array_equal(late.columns[q], trot.columns[q])
+    half, exact = measured(trot, Sensors(imu_late=0.001), 0).columns[gyro], trot.columns[gyro]
+    assert np.std(half[1:] - 0.5 * (exact[1:] + exact[:-1])) < 0.1 * np.std(np.diff(exact))
+    stepped = measured(trot, Sensors(q_step=1e-3, tau_step=0.1), 0)
+    assert np.allclose(stepped.columns[q] / 1e-3, np.round(stepped.columns[q] / 1e-3))
+    assert np.abs(stepped.columns[tau] - trot.columns[tau]).max() <= 0.05 + 1e-12
+    biased = measured(trot, Sensors(acc_bias=0.05, q_bias=0.01), 0)
+    shift = biased.columns["imu.acc.x"] - trot.columns["imu.acc.x"]
+    assert np.ptp(shift) < 1e-9
+    assert 1e-4 < abs(shift[0]) < 0.25
+
+
+def test_perturbing_the_base_leaves_the_legs_as_described():
+    robot = quadruped("a1")
+    base, every = (true_robot(robot, kind, np.random.default_rng(1)) for kind in ("base", "all"))
+    assert np.array_equal(base["base"], every["base"])
+    for body in robot.bodies[1:]:
+        assert np.array_equal(base[body.name], body.parameters)
+        assert not np.allclose(every[body.name], body.parameters, rtol=0.01)
+
+
+def test_metadata_tells_the_truth_with_and_without_the_load():
+    robot = quadruped("a1")
+    load = Load.cuboid("trunk", 1.0, (0.05, 0, 0.1), (0.08, 0.08, 0.04))
+    log = simulate_quadruped(
+        robot, "stand", seconds=0.2, perturb="none", loads=[load], friction="low", ground=Ground(grip=0.7)
+    )
+    truth = log.metadata["truth"]
+    assert truth["parameters"]["base"][0] == pytest.approx(robot.body("base").parameters[0] + 1.0)
+    assert truth["loads"][0]["mass"] == pytest.approx(1.0)
+    assert truth["loads"][0]["com"] == pytest.approx([0.05, 0, 0.1])
+    assert set(truth["joints"]["FL_calf_joint"]) == {"viscous", "coulomb", "armature", "offset"}
+    assert log.metadata["simulation"]["ground"]["grip"] == 0.7
+    json.dumps(dict(log.metadata))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"gait": "gallop"}, "motion 'gallop': is not known for a legged robot"),
+        ({"noise": "loud"}, "noise 'loud': is not known. Levels: none, low, mid, high"),
+        ({"perturb": "legs"}, "perturb 'legs': is not known"),
+        ({"friction": "some"}, "friction 'some': is not known"),
+        ({"rate": 333.0}, "a rate that divides 2000 Hz"),
+        ({"seconds": 0.0}, "is 0 s at 500 samples a second"),
+        ({"imu_frame": "FL_foot"}, "imu frame 'FL_foot': is not on the base body"),
+        ({"loads": [Load.cuboid("lid", 1.0, (0, 0, 0))]}, "link 'lid': is not in a1"),
+    ],
+)
+def test_what_cannot_be_simulated_is_refused_with_a_fix(change, message):
+    with pytest.raises(UsageError, match=message.replace(".", r"\.")):
+        simulate_quadruped(quadruped("a1"), **{"seconds": 0.1, **change})
+
+
+def test_sensor_errors_have_names_and_signs():
+    with pytest.raises(UsageError, match="sensor 'smell': is not known"):
+        Sensors().but({"smell": 1.0})
+    with pytest.raises(UsageError, match="sensor acc: is -1"):
+        Sensors(acc=-1.0)
+    assert Sensors(tau_gain=-0.02).tau_gain == -0.02
+
+
+def test_a_robot_that_falls_is_not_logged():
+    robot = quadruped("a1")
+    with pytest.raises(UsageError, match=r"fell\. Ask for less"):
+        simulate_quadruped(robot, Gait("trot", Command(6.0)), seconds=4.0)
+
+
+def test_the_command_writes_a_log_that_identify_reads(steelyard, tmp_path):
+    quadruped("a1")
+    path = tmp_path / "walk.parquet"
+    done = steelyard(
+        "simulate", "a1", "--motion", "trot", "--seconds", 2, "--noise", "low", "--seed", 3, "--load",
+        "0.5@trunk:0.05,0,0.1", "--friction", "low", "--sensor", "tau_gain=0.01", "-o", path,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert str(path) in done.out
+    log = read_log(path)
+    assert len(log) == 1000
+    assert log.metadata["simulation"]["sensors"]["tau_gain"] == 0.01
+    assert "--feet FR_foot,FL_foot,RR_foot,RL_foot" in done.out
+    assert log.metadata["truth"]["loads"][0]["mass"] == pytest.approx(0.5)
+
+
+def test_the_command_simulates_an_arm_on_a_fourier_motion(steelyard, tmp_path):
+    path = tmp_path / "arm.csv"
+    done = steelyard("simulate", "demo_arm", "--motion", "fourier", "--seconds", 2, "--noise", "low", "-o", path)
+    assert done.code == 0, done.err
+    assert len(read_log(path)) == 400
+    assert read_log(path).metadata["truth"]["joints"] == {}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["a1", "--motion", "fourier"], "is a motion of arms"),
+        (["demo_arm", "--motion", "trot"], "has a fixed base"),
+        (["a1", "--load", "heavy"], "is not MASS@LINK"),
+        (["a1", "--sensor", "tau=loud"], "is not NAME=VALUE"),
+        (["a1", "--terrain", "moon"], "is not flat, rough or rough:HEIGHT"),
+        (["demo_arm", "--motion", "fourier", "--load", "1@base:0,0,0"], "is for legged robots"),
+    ],
+)
+def test_the_command_says_what_is_wrong(steelyard, tmp_path, arguments, message):
+    quadruped("a1")
+    done = steelyard("simulate", *arguments, "--seconds", 0.1, "-o", tmp_path / "log.parquet")
+    assert done.code == 2
+    assert message in done.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_documentation_shows_the_levels_there_are_and_code_that_runs():
+    quadruped("a1")
+    text = (Path(__file__).parents[2] / "docs" / "simulate.md").read_text(encoding="utf-8")
+    for name, s in LEVELS.items():
+        row = re.search(rf"\| `{name}` \|([^\n]*)\|\n", text)
+        assert row is not None
+        assert [float(x) for x in row[1].split("|")] == [s.q, s.gyro, s.acc, s.tau]
+    for name in vars(Sensors()):
+        assert f"`{name}`" in text
+    code = text.split("```python\n")[1].split("```")[0].replace("seconds=5", "seconds=0.5")
+    scope: dict = {}
+    exec(code, scope)
+    assert len(scope["logs"]) == 12
+    assert len(scope["late"]) == 250
