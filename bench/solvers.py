@@ -127,9 +127,9 @@ def _case(
     for name, t in times.items():
         case[name] = {"min": float(np.min(t)), "median": float(np.median(t))}
     for name, answers in found.items():
-        excess = max(_excess(p, s.theta, x) for p, s, x in zip(some, best, answers, strict=True))
+        above = max(excess(p, s.theta, x) for p, s, x in zip(some, best, answers, strict=True))
         infeasible = max(_infeasible(p, x) for p, x in zip(some, answers, strict=True))
-        case[name] |= {"excess": excess, "infeasible": infeasible, "right": max(excess, infeasible) <= RIGHT}
+        case[name] |= {"excess": above, "infeasible": infeasible, "right": max(above, infeasible) <= RIGHT}
     case["ours_certified"] |= {"kkt": max(p.kkt for p in proofs), "gap": max(p.gap for p in proofs)}
     rivals = [name for name in found if name != "ours"]
     case["ratio"] = {name: case[name]["min"] / case["ours"]["min"] for name in rivals}
@@ -137,7 +137,8 @@ def _case(
     return case
 
 
-def _excess(problem: Problem, best: Array, x: Array) -> float:
+def excess(problem: Problem, best: Array, x: Array) -> float:
+    """How far x lies above the optimum, relative to the objective."""
     worth = problem.objective(best) + 1e-6 * problem.objective(problem.start)
     return float((problem.objective(x) - problem.objective(best)) / worth)
 

@@ -62,6 +62,13 @@ class Chart:
         alpha = 0.5 * np.log((mass - float(self.floor)) / float(self.mass))
         return np.concatenate([[alpha], inertia.log_cholesky(unit)[1:7], self.axes.T @ com / self.size])
 
+    def factor(self, parameters: Array) -> tuple[Array, float]:
+        """U (4, 4) upper triangular in the body frame, U Uᵀ = M of ``pseudo_inertia.lmi``, and (m − m₁)/m₀."""
+        straight = replace(self, axes=np.eye(3))
+        xi = straight.coordinates(parameters)
+        unit = np.array([float(self.size)] * 3 + [1.0]) * np.sqrt(float(self.mass))
+        return straight._root(xi) / unit[:, None], float(np.exp(2 * xi[0]))
+
     def turned(self, xi: Array) -> tuple[Chart, Array]:
         """The chart along the principal axes of the body at ξ, the thinnest first, and ξ there: V is diagonal."""
         _, V, t, _ = self._parts(xi)

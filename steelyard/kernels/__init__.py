@@ -5,7 +5,7 @@ def warm_up() -> None:
     """Compile all kernels, or load what was compiled before, so that no later call waits for it."""
     import numpy as np
 
-    from steelyard.kernels import dense, feet, forces, nnls, panels, tree
+    from steelyard.kernels import dense, feet, forces, nnls, nonlinear, panels, tree
 
     nodes = np.array([[k, k > 0, k - 1, k - 1, k > 0] for k in range(4)])  # a base and a leg of three joints
     rows = np.array([[2, 3, 0], [3, 2, 3], [4, 1, 5]])
@@ -23,3 +23,4 @@ def warm_up() -> None:
     foot.fill(batch, states, foot.eliminate(states))
     dense.spread(leg.integers, batch.buffer, np.array([4, 0, 1, 2]), leg.factors, np.zeros((1, 9, 10)))
     nnls.warm_up()
+    nonlinear.warm_up()

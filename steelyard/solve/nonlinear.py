@@ -10,7 +10,8 @@ that always descends finds it from wherever it starts; without Φ it would run t
 Both parts are sums of squares to second order: f as it stands, and a change dM of M = UUᵀ adds tr Y − ½‖Y‖² to Φ, Y =
 U⁻¹dM U⁻ᵀ. So a step is that of Gauss and Newton, by QR, damped as Levenberg and Marquardt do where it leads up. It is
 taken along ξ, or along the straight line in θ that it begins as (there f, at least, bends as expected), whichever ends
-lower. Charts are turned to the bodies' own axes whenever μ is lowered.
+lower. Charts are turned to the bodies' own axes whenever μ is lowered. One body and nothing else is solved by a kernel
+(``kernels/nonlinear.py``) that goes to the same end by a shorter way.
 """
 
 from __future__ import annotations
@@ -40,8 +41,16 @@ def solve(problem: Problem, charts: Sequence[Chart], start: Array | None = None,
         or [c.at for c in problem.cones] != list(range(0, 10 * len(charts), 10))
     ):
         raise ValueError("only data, a quadratic prior, the cones of bodies and bounds can be put in log-Cholesky form")
+    theta = problem.start if start is None else start
+    if len(problem.scale) == 10 and len(charts) == 1:
+        return _one(problem, charts[0], theta, tolerance)
+    return along_charts(problem, charts, theta, tolerance)
+
+
+def along_charts(problem: Problem, charts: Sequence[Chart], start: Array, tolerance: float = 3e-8) -> Solution:
+    """The way that any number of bodies can go, with other unknowns or without."""
     ground = _Ground(problem, charts)
-    xi = ground.coordinates(problem.start if start is None else start)
+    xi = ground.coordinates(start)
     enough = 1e-6 * max(0.5 * float(problem.information.z @ problem.information.z), 1e-12)
     mu, budget, last = max(problem.objective(ground.theta(xi)), enough) / ground.order, MOST, False
     while budget > 0:
@@ -55,6 +64,17 @@ def solve(problem: Problem, charts: Sequence[Chart], start: Array | None = None,
     theta = ground.theta(xi)
     duals, bounds = ground.duals(xi, mu)
     return Solution(theta, duals, bounds, "nonlinear", "solved" if last and budget else "iteration limit")
+
+
+def _one(problem: Problem, chart: Chart, start: Array, tolerance: float) -> Solution:
+    """One body and nothing else: the same, compiled (``kernels/nonlinear.py``), to the same last μ."""
+    from steelyard.kernels import nonlinear
+
+    body = np.array([chart.mass, chart.floor, chart.size, chart.margin], float)
+    information, theta = (np.ascontiguousarray(x, float) for x in (problem.information.triangle, start))
+    found, used = nonlinear.solve(information, theta, body, tolerance, MOST, lambda: chart.factor(theta))
+    duals, bounds = (found[10:26].reshape(4, 4),), {0: float(found[26])}
+    return Solution(found[:10], duals, bounds, "nonlinear", "solved" if used > 0 else "iteration limit")
 
 
 def backend(bodies: Sequence[Body]) -> Callable[[Problem], Solution]:

@@ -12,15 +12,27 @@ from steelyard import prior as priors
 from steelyard.certify import certify
 from steelyard.compose import pseudo_inertia
 from steelyard.compose.log_cholesky import Chart
+from steelyard.information import Information
 from steelyard.solve import nonlinear
 from steelyard.solve.certified import certified
 from steelyard.solve.methods import solve_bodies
-from steelyard.solve.problem import Cone
+from steelyard.solve.problem import Cone, Problem
 from tests import test_solve
 from tests.bodies import SIZE, body, consistent, described, measured, no_prior, objective
 from tests.motions import physical, rotation
 
-CASES = {k: p for k, p in test_solve.CASES.items() if not p.entropies and not len(p.linear)}
+
+def negative(p):
+    """The same with data that ask for what would be a body of negative mass."""
+    R = p.information.R
+    return replace(p, information=Information.of(R, -R @ p.start))
+
+
+CASES = {k: p for k, p in test_solve.CASES.items() if not p.entropies and not len(p.linear)} | {
+    "one body": test_solve.problem(8, bodies=1, noise=0.01),
+    "one body at its cone": test_solve.problem(13, bodies=1, noise=2.0, rows=12),
+    "one body of the least mass": negative(test_solve.problem(10, bodies=1)),
+}
 seeds = st.integers(0, 10_000)
 
 
@@ -150,6 +162,76 @@ def test_however_far_off_it_starts_it_ends_at_the_same_optimum(seed, case):
     assert p.objective(found.theta) == pytest.approx(p.objective(certified(p)[0].theta), rel=1e-6)
 
 
+def alone(rng, noise, rows, thin):
+    """One body and its problem; the truth has its spread along two axes made ``thin`` times as large."""
+    b = body(rng)
+    frame, truth = np.eye(4), inertia.unpack(physical(rng, 2.0, SIZE))
+    frame[:3, :3] = rotation(rng)
+    spread = np.diag([1.0, thin, thin**2]) * SIZE / 4
+    flat = inertia.pack(truth[0], np.zeros(3), truth[0] * (np.trace(spread**2) * np.eye(3) - spread**2))
+    frame[:3, 3] = 0.2 * SIZE * rng.normal(size=3)
+    about = priors.of_bodies([b])
+    data = measured(rng, [b], rows, noise, inertia.transform(flat, frame)) + about.information
+    cone, low = Cone(0, pseudo_inertia.lmi(b)), {0: pseudo_inertia.mass_floor(b)}
+    return b, Problem(data, about.scale, b.parameters, (cone,), low)
+
+
+def start_of(rng, where, b):
+    """As described, at another size altogether, or not a body at all."""
+    if where == "described":
+        return b.parameters
+    if where == "far":
+        return physical(rng, 10.0 ** rng.uniform(-4, 4), 10.0 ** rng.uniform(-4, 2))
+    return rng.normal(size=10) * np.abs(b.parameters).max()
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seeds,
+    st.floats(-4.0, 1.0),
+    st.integers(1, 80),
+    st.floats(-4.0, 0.0),
+    st.sampled_from(["described", "far", "outside"]),
+)
+def test_one_body_compiled_ends_where_the_way_of_many_bodies_does(seed, noise, rows, thin, where):
+    rng = np.random.default_rng(seed)
+    b, p = alone(rng, 10.0**noise, rows, 10.0**thin)
+    start = start_of(rng, where, b)
+    found, other = nonlinear.solve(p, [Chart.of(b)], start), nonlinear.along_charts(p, [Chart.of(b)], start)
+    assert found.status == other.status == "solved"
+    assert certify(p, found).holds
+    np.testing.assert_allclose(found.theta / p.scale, other.theta / p.scale, rtol=0, atol=1e-9)
+    for mine, theirs in ((found.duals[0], other.duals[0]), (found.bound_duals[0], other.bound_duals[0])):
+        np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-6 * np.max(np.abs(theirs)))
+
+
+@pytest.mark.parametrize(("case", "thin", "light"), [("one body", 0, 0), ("one body at its cone", 2, 0),
+                                                     ("one body of the least mass", 0, 1)])  # fmt: skip
+def test_one_body_inside_thin_or_of_the_least_mass_is_the_same_by_both_ways(case, thin, light):
+    p = CASES[case]
+    found, other = nonlinear.solve(p, charts(p)), nonlinear.along_charts(p, charts(p), p.start)
+    np.testing.assert_allclose(found.theta / p.scale, other.theta / p.scale, rtol=0, atol=1e-9)
+    covariance = inertia.density_covariance(found.theta) / SIZE**2
+    assert int(np.sum(np.linalg.eigvalsh(covariance) < 1e-6)) == thin
+    assert int(found.theta[0] < (1 + 1e-3) * p.lower[0]) == light
+
+
+def test_one_body_is_compiled_and_two_are_not(monkeypatch):
+    monkeypatch.setattr(nonlinear, "along_charts", lambda *_: pytest.fail("not compiled"))
+    assert nonlinear.solve(CASES["one body"], charts(CASES["one body"])).status == "solved"
+    with pytest.raises(pytest.fail.Exception):
+        nonlinear.solve(CASES["interior"], charts(CASES["interior"]))
+
+
+def test_numbers_that_are_none_come_back_as_no_answer():
+    triangle = CASES["one body"].information.triangle.copy()
+    triangle[3, 10] = np.nan
+    p = replace(CASES["one body"], information=Information(triangle, 1))
+    found = nonlinear.solve(p, charts(p))
+    assert found.status == "iteration limit"
+    assert not certify(p, found).holds
+
+
 @settings(max_examples=15)
 @given(seeds, st.floats(0.0, 10.0), st.integers(1, 80))
 def test_with_a_prior_or_none_it_is_as_good_as_lmi_and_every_body_is_consistent(seed, noise, rows):
@@ -165,8 +247,9 @@ def test_with_a_prior_or_none_it_is_as_good_as_lmi_and_every_body_is_consistent(
         assert abs(objective(data, prior, other.theta) - objective(data, prior, one.theta)) < 2e-6 * scale
 
 
-def test_it_says_so_when_it_runs_out_of_steps(monkeypatch):
-    p = CASES["at the cones"]
+@pytest.mark.parametrize("case", ["at the cones", "one body at its cone"])
+def test_it_says_so_when_it_runs_out_of_steps(case, monkeypatch):
+    p = CASES[case]
     monkeypatch.setattr(nonlinear, "MOST", 3)
     found = nonlinear.solve(p, charts(p))
     assert found.status == "iteration limit"
