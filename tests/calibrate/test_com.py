@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from steelyard.calibrate.bisection import balance, find_line
+from steelyard.calibrate.com import disturbances, find_com, solve
+from steelyard.calibrate.simulated import SimulatedRig, true_stance
+from steelyard.calibrate.stance import Stance
+from steelyard.calibrate.tipping import at_rest, follow
+from steelyard.errors import LogError, UsageError
+
+
+@pytest.fixture(scope="module")
+def found(loaded):
+    rig = loaded(noise="mid", seed=3)
+    said: list[str] = []
+    return rig, find_com(rig, said=said.append), said
+
+
+def test_the_centre_of_mass_of_a_robot_with_an_unknown_load_is_found_to_a_millimetre(found):
+    rig, result, _ = found
+    exact = true_stance(rig)
+    off = result.com - exact.com(exact.nominal)
+    assert np.linalg.norm(result.described - exact.com(exact.nominal)) > 0.01
+    assert np.hypot(*off[:2]) < 1.2e-3
+    assert abs(off[2]) < 3e-3
+    assert np.all(np.abs(off) < 4 * result.std)
+    assert result.mass == pytest.approx(exact.mass, rel=5e-3)
+    assert max(len(line.trials) for line in result.lines) <= 6
+
+
+def test_the_trunk_alone_follows_from_the_legs_as_described(found):
+    rig, result, _ = found
+    trunk = rig.world.truth["base"]
+    assert result.trunk == pytest.approx(trunk[1:4] / trunk[0], abs=4e-3)
+    assert np.all(result.trunk_std > result.std)
+
+
+def test_every_trial_is_told(found):
+    _, result, said = found
+    assert sum(", trial " in line for line in said) == result.trials
+    assert any("trunk turned by -15°" in line for line in said)
+
+
+def test_the_bracket_holds_the_balance_and_the_sides_agree_with_the_falls(found):
+    _, result, _ = found
+    for line in result.lines:
+        agree = [t.tilt * s > 0 for t, (_, s) in zip(line.trials, line.levers, strict=True) if abs(s) > 2e-3]
+        assert all(agree)
+        assert line.bracket[0] <= line.bracket[1]
+
+
+def test_halving_is_the_papers_search_and_finds_x_and_y_in_six_trials(loaded):
+    rig = loaded(noise="mid", seed=1)
+    exact = true_stance(rig)
+    result = find_com(rig, method="halving", tilt=False)
+    off = result.com - exact.com(exact.nominal)
+    assert np.hypot(*off[:2]) < 4e-3
+    assert [len(line.trials) for line in result.lines] == [6, 6]
+    assert result.std[2] == pytest.approx(0.05, rel=0.1)  # nothing measured z
+    widths = [line.bracket[1] - line.bracket[0] for line in result.lines]
+    assert max(widths) < 0.012
+
+
+def test_joints_whose_zeros_are_unsure_make_the_answer_as_unsure_as_feet_that_are_elsewhere(found):
+    rig, result, _ = found
+    stance = Stance.of(rig.robot, rig.feet, rig.posture)
+    _, sure = solve(stance, list(result.lines), 0.0, 0.0)
+    _, unsure = solve(stance, list(result.lines), 0.01, 0.0)
+    assert np.sqrt(np.diag(sure)) == pytest.approx(result.std)
+    assert np.all(np.diag(unsure)[:2] > 4 * np.diag(sure)[:2])
+    assert unsure[2, 2] < 2 * sure[2, 2]  # trunks turned either way see the same zeros: z hardly minds
+    slope = disturbances(stance, result.lines[0])
+    feet = result.lines[0].trials[0].diagonal
+    moving = [k for leg in feet for k in stance.legs_of[leg]]
+    assert np.abs(slope[moving]).max() > 0.1  # m a radian: the height of the hips
+    others = [k for k in range(12) if k not in moving]
+    assert np.abs(slope[others]).max() < 0.03  # they move a little mass only
+
+
+def test_the_zero_of_a_line_through_trials_is_found_whatever_the_scale_of_falls():
+    for kappa in (0.9, 1.0, 1.1):
+        u = np.array([-0.02, 0.004, 0.009])
+        zero, std = balance([(x, kappa * (x - 0.006)) for x in u])
+        assert zero == pytest.approx(0.006, abs=3e-5)
+        assert 0 < std < 5e-4
+
+
+def refused(error, call) -> str:
+    with pytest.raises(error) as caught:
+        call()
+    return str(caught.value)
+
+
+def test_a_search_that_cannot_be_is_refused(loaded):
+    rig = loaded(noise="none")
+    message = refused(UsageError, lambda: find_com(rig, mass=-1.0, most=2, within=1.0))
+    assert "mass: is -1.0" in message
+    assert "trials: are 2 a diagonal" in message
+    assert "the range: is 1000 mm" in message
+
+
+def test_a_centre_of_mass_beyond_the_range_is_told_apart_from_one_within(loaded):
+    rig = loaded(noise="none")
+    stance = Stance.of(rig.robot, rig.feet, rig.posture)
+    off = stance.trunk(true_stance(rig).mass, stance.com(stance.nominal) + np.array([0.0, 0.04, 0.0]))
+    message = refused(LogError, lambda: find_line(rig, off, stance.diagonals[0], within=0.006))
+    assert "is not within 6 mm" in message
+
+
+class Broken(SimulatedRig):
+    """A rig whose driver is not finished."""
+
+    change = staticmethod(lambda log: log)
+
+    def follow(self, targets):
+        return self.change(super().follow(targets))
+
+
+def broken(rig, change):
+    other = Broken(rig.world, rig.posture, feet=rig.feet, noise="none")
+    other.change = change
+    return other
+
+
+def test_a_rig_that_measures_too_little_is_told_what_is_missing(loaded):
+    rig = loaded(noise="none")
+    bare = broken(rig, lambda log: replace(log, columns={k: v for k, v in log.columns.items() if "gyro" not in k}))
+    assert "imu.gyro.x: is missing" in refused(LogError, lambda: find_com(bare))
+    short = broken(rig, lambda log: log.cut(0, len(log) - 5))
+    assert "rows for" in refused(LogError, lambda: find_com(short))
+    legs = broken(rig, lambda log: replace(log, metadata={"imu_frame": "FR_calf"}))
+    assert "FR_calf is not on the trunk" in refused(LogError, lambda: find_com(legs))
+
+
+def test_a_robot_that_does_not_stand_still_is_refused(loaded):
+    rig = loaded(noise="none")
+    stance = Stance.of(rig.robot, rig.feet, rig.posture)
+    log = follow(rig, stance, np.tile(stance.nominal, (200, 1)))
+    shaking = 0.3 * np.sin(2 * np.pi * 2 * log.time)
+    moved = replace(log, columns={**log.columns, "imu.gyro.x": log.columns["imu.gyro.x"] + shaking})
+    assert "does not stand still" in refused(LogError, lambda: at_rest(stance, moved, 150))
+
+
+def test_a_robot_that_falls_over_is_not_taken_for_one_that_tips(loaded):
+    rig = loaded(noise="none")
+
+    def turning(log):
+        spin = np.full(len(log), 3.0) * (len(log) > 300) * (len(log) < 500)
+        return replace(log, columns={**log.columns, "imu.gyro.x": log.columns["imu.gyro.x"] + spin})
+
+    assert "fell over" in refused(LogError, lambda: find_com(broken(rig, turning)))
+
+
+def test_rates_and_noise_that_do_not_exist_are_refused(loaded):
+    rig = loaded(noise="none")
+    assert "no whole number of the physics' steps" in refused(UsageError, lambda: SimulatedRig(rig.world, rate=333.0))
+    assert "noise 'loud'" in refused(UsageError, lambda: SimulatedRig(rig.world, noise="loud"))
