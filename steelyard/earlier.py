@@ -23,6 +23,7 @@ from steelyard.log import Log
 from steelyard.plan import Friction, Options
 from steelyard.read.mapping import ColumnMap, read_mapping
 from steelyard.read.table import read_log
+from steelyard.robot import LOAD
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Earlier:
     information: Information  # about parameters by name; gains that were found are taken as given
     gains: dict[str, float]  # joint → N·m/A
     friction: Friction
+    links: tuple[str, ...]  # that were free; () means all
     doubt: float | None  # standard deviation of the log of the common scale, where only the description told it
 
     @classmethod
@@ -49,11 +51,12 @@ class Earlier:
         found = {j: terms.get("gain") for j, terms in content.get("joints", {}).items()}
         found = {j: float(gain) for j, gain in found.items() if gain is not None}
         relative = np.array([i for i, name in enumerate(information.names) if name.endswith(".gain")], int)
-        friction = content.get("provenance", {}).get("options", {}).get("friction", "none")
+        asked = content.get("provenance", {}).get("options", {})
+        friction, links = asked.get("friction", "none"), tuple(str(link) for link in asked.get("links") or ())
         if friction not in get_args(Friction):
             raise UsageError(Finding(str(path), f"speaks of friction {friction!r}", "Run `steelyard identify` again"))
         scale = content.get("scale") or {}
-        return cls(information.given(relative, np.zeros(len(relative))), found, friction, scale.get("doubt"))
+        return cls(information.given(relative, np.zeros(len(relative))), found, friction, links, scale.get("doubt"))
 
 
 def identify_further(
@@ -68,7 +71,10 @@ def identify_further(
     progress: Progress = lambda _: None,
     save_problem: Path | None = None,
 ) -> Identification:
-    """Identify from logs and from what ``identify`` wrote to the folder ``earlier``, with the friction of that."""
+    """Identify from logs and from what ``identify`` wrote to the folder ``earlier``, with the friction of that.
+
+    Bodies that were held as described then are held now.
+    """
     options = options or Options()
     if options.links:
         what = "holds the other bodies exactly as described, whatever --from knows of them"
@@ -76,13 +82,15 @@ def identify_further(
             Finding(f"--links {', '.join(options.links)}", what, "Drop --links: --from brings their information")
         )
     left = Earlier.read(earlier)
+    links = (*left.links, LOAD) if left.links and options.load is not None else left.links
     how = read_mapping(mapping) if isinstance(mapping, str | Path) else mapping
     fit, held_out = (
         [with_gains(x if isinstance(x, Log) else read_log(x, how), left.gains) for x in part]
         for part in (logs, validate)
     )
+    options = replace(options, friction=left.friction, links=links)
     result = identify(
-        source, fit, replace(options, friction=left.friction), validate=held_out, command=command, progress=progress,
+        source, fit, options, validate=held_out, command=command, progress=progress,
         save_problem=save_problem, earlier=left.information,
     )  # fmt: skip
     return result if left.doubt is None else _doubted(result, left.doubt)

@@ -87,7 +87,7 @@ def fit(
         )  # fmt: skip
         info = info + before
         progress("solving")
-        theta, proof, free, said, refined = solve(plan, info, prior, options, save)
+        theta, proof, free, said, refined = solve(plan, info, prior, options, save, progress)
         if drives is None or (attempt > 0 and drives.settled(theta)):
             break
         drives = drives.moved(theta)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard import judge, limits
+from steelyard import inertia, judge, limits
 from steelyard import prior as priors
 from steelyard.compose.cover import Cover, cover, cover_notices
 from steelyard.errors import Finding, UsageError
@@ -50,6 +50,7 @@ class Identification:
     theta: Array  # (n,)
     information: Information
     series: tuple[Series, ...]
+    posture: Array  # (J,) rad or m, of the first sample
 
 
 def identify(
@@ -144,7 +145,7 @@ def identify(
         blind=judge.blind(plan, everything),
         advice=judge.advice(plan, unc, found.prior, free, explained),
         total=judge.total(masses, theta, free, unc) if masses else None,
-        truth=_truth(plan, fit_logs[0], truth),
+        truth=truth or _truth(plan, fit_logs),
         locked=dict(plan.robot.locked),
         loads=tuple(b for b in bodies if b.carrier is not None),
         scale=judge.scale(plan, unc, drives),
@@ -156,8 +157,9 @@ def identify(
         divisions=found.refined.steps if found.refined else (),
     )
     return Identification(
-        estimate, plan.robot, plan.columns, theta, found.information, tuple(drawn for _, drawn in scores)
-    )
+        estimate, plan.robot, plan.columns, theta, found.information, tuple(drawn for _, drawn in scores),
+        next((s.q[0] for segments in segments_of for s in segments), np.zeros(len(plan.robot.joints))),
+    )  # fmt: skip
 
 
 def _refuse_training_logs(fit: Sequence[Log], held_out: Sequence[Log]) -> None:
@@ -207,11 +209,26 @@ def _without_gains(columns: Columns) -> tuple[Columns, Array]:
     return replace(columns, joint_terms=terms), np.setdiff1d(np.arange(columns.n), gains)
 
 
-def _truth(plan: Plan, log: Log, given: Mapping[str, Array] | None) -> dict[str, Array]:
-    """True parameters of bodies, where a simulation wrote them into its log."""
-    found = given or log.metadata.get("truth", {}).get("parameters", {})
+def _truth(plan: Plan, logs: Sequence[Log]) -> dict[str, Array]:
+    """True parameters of bodies and of the load, where a simulation wrote them into its logs."""
+    told = next((log for log in logs if "truth" in log.metadata), None)
+    if told is None:
+        return {}
+    found = told.metadata["truth"].get("parameters", {})
     known = {name: np.asarray(p, float) for name, p in found.items() if name in plan.columns.bodies}
-    return {name: p for name, p in known.items() if p.shape == (10,)}
+    known = {name: p for name, p in known.items() if p.shape == (10,)}
+    load = next((b for b in plan.robot.bodies if b.carrier is not None), None)
+    loaded = [log.metadata["truth"] for log in logs if log.loaded and "truth" in log.metadata]
+    carried = loaded[0].get("loads") if loaded else None
+    if load is None or load.carrier is None or not carried:
+        return known
+    holder = plan.robot.body(load.carrier.name)
+    own = [c for c in carried if plan.robot.body(c["link"]) is holder]
+    total = sum(inertia.transform(c["parameters"], plan.robot.frames[c["link"]].placement) for c in own)
+    known[load.name] = inertia.transform(total, np.linalg.inv(load.carrier.placement))
+    if told.loaded and holder.name in known:  # the body was told with what it carries
+        known[holder.name] = known[holder.name] - total
+    return known
 
 
 def _provenance(
@@ -236,7 +253,8 @@ def _provenance(
         "command": command,
         "seed": None,
         "filter": {**vars(filter), "kind": FILTERS[filter.causal]},
-        "options": {"prior": options.prior, "friction": options.friction, "robust": options.robust,
+        "options": {"links": list(options.links), "prior": options.prior, "friction": options.friction,
+                    "robust": options.robust, "area": options.area, "top": options.top,
                     "regularisation": options.regularisation, "hold_out": options.hold_out,
                     "realisable": options.realisable, "total_mass": options.total_mass,
                     "hard_mass": options.hard_mass, "symmetric": list(options.symmetric),

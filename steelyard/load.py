@@ -17,6 +17,7 @@ from typing import Any
 from steelyard.earlier import identify_further
 from steelyard.errors import Finding, UsageError
 from steelyard.fit import Progress
+from steelyard.history import recorded_body
 from steelyard.identification import Identification, identify
 from steelyard.log import Log
 from steelyard.plan import Options
@@ -77,7 +78,7 @@ def load_report(result: Identification) -> dict[str, Any]:
         "schema": SCHEMA,
         "robot": estimate.robot,
         "loads": content["loads"],
-        "divisions": [step.body(load.name) for load in estimate.loads for step in estimate.divisions],
+        "divisions": [entry for load in estimate.loads for entry in recorded_body(estimate.divisions, load.name)],
         "fixed": {b.name: b.parameters.tolist() for b in estimate.bodies if not b.free},
         "certificate": content["certificate"],
         "scale": content["scale"],

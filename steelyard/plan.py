@@ -12,6 +12,7 @@ import numpy as np
 
 from steelyard import check
 from steelyard import prior as priors
+from steelyard.area import RULE, Area, area_findings, as_cuboid, on_top
 from steelyard.compose.points import COARSEST, FINEST, GRID, RIDGE, Count, Within
 from steelyard.compose.primitives import Primitive
 from steelyard.contact import Foot, foot
@@ -25,13 +26,13 @@ from steelyard.plate import plate_findings
 from steelyard.read.description import Description
 from steelyard.read.shapes import ShapeFile
 from steelyard.regressor import FRICTION, Columns, Equations
-from steelyard.robot import Base, Robot, build, find_welds
+from steelyard.robot import LOAD, Base, Robot, build, find_welds
 from steelyard.samples import Filter
 from steelyard.solve.choosing import Rule
 from steelyard.weight import weight_findings
 
 Method = Literal["lmi", "points", "shapes", "nonlinear", "constrained", "mata", "linear", "least-squares"]
-Friction = Literal["none", "viscous", "coulomb", "all"]
+Friction = Literal["none", "viscous", "coulomb", "armature", "all"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,9 @@ class Options:
     ranges_inside: bool = False  # each body's mass lies in its box
     ranges_together: bool = False  # all ranges hold at once, rather than each on its own
     shapes: ShapeFile | None = None  # method shapes: what bodies are made of to begin with; None: the description's
-    divisions: int | None = None  # method shapes: at most so many
+    divisions: int | None = None  # of shapes: at most so many
+    area: Area | None = None  # x0 x1 y0 y1 z0 z1 m, in the link's axes: the load lies in it, and it is divided (Xu)
+    top: float | None = None  # m: the same of all that is so far above the link
 
     def __post_init__(self) -> None:
         hints = get_type_hints(Options)
@@ -140,17 +143,30 @@ class Options:
             yield Finding("prior_space 'null'", "has no entropic regularisation", "Use regularisation quadratic")
 
     @property
+    def placed(self) -> bool:
+        """Whether it is said where the load may be, and other bodies are not made of shapes."""
+        given = self.method != "shapes" and self.shapes is not None and LOAD in self.shapes.links
+        return self.area is not None or self.top is not None or given
+
+    @property
     def rule(self) -> Rule:
         """How shapes are divided."""
-        rule = self.shapes.rule if self.shapes is not None else Rule()
+        rule = self.shapes.rule if self.shapes is not None else RULE if self.placed else Rule()
         return rule if self.divisions is None else replace(rule, most=self.divisions)
 
     def _about_shapes(self) -> Iterator[Finding]:
-        if self.method != "shapes":
-            for name in ("shapes", "divisions"):
-                if getattr(self, name) is not None:
-                    what = f"is for method shapes, not {self.method}"
-                    yield Finding(f"--{name}", what, "Drop it, or use --method shapes")
+        for name in ("shapes", "divisions"):
+            if getattr(self, name) is not None and self.method != "shapes" and not self.placed:
+                what = f"is for method shapes, not {self.method}"
+                yield Finding(f"--{name}", what, "Drop it, or use --method shapes")
+        if self.placed and self.load is None:
+            yield Finding("area", "is where a load may be, and there is none", "Use `steelyard load`")
+        if self.area is not None and self.top is not None:
+            yield Finding("--area and --top", "both say where the load is", "Give one of them")
+        if self.area is not None:
+            yield from area_findings(self.area)
+        if self.top is not None and not 0 < self.top < math.inf:
+            yield Finding(f"--top {self.top}", "is no height", "Give m, more than 0")
         if self.divisions is not None and self.divisions < 0:
             yield Finding(f"--divisions {self.divisions}", "is less than none", "Give 0 or more")
 
@@ -214,6 +230,9 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
     if options.load is not None:
         robot = robot.carrying(options.load)
     shapes = options.shapes.bodies(robot) if options.shapes is not None else {}
+    if options.load is not None and (options.area is not None or options.top is not None):
+        area = options.area if options.top is None else on_top(robot, options.load, options.top)
+        shapes[LOAD] = (as_cuboid(area or ()),)
     notices += [*robot.notices, *(n for log in logs for n in log.notices), *(n for m in matches for n in m.notices)]
     feet, remarks = _feet(robot, logs[0], equations, options.feet)
     notices += remarks

@@ -41,6 +41,7 @@ FRICTION = {
     "none": (),
     "viscous": ("viscous",),
     "coulomb": ("viscous", "coulomb"),
+    "armature": ("viscous", "coulomb", "armature"),
     "all": ("viscous", "coulomb", "armature", "offset"),
 }
 COULOMB_SPEED = 0.004  # rad/s or m/s: dry friction is v / (|v| + this), half of it there

@@ -52,7 +52,7 @@ def test_the_answer_tells_its_shapes_and_how_they_came_about(pair):
     for name, link in content["links"].items():
         assert sum(shape["mass"] for shape in content["shapes"][name]) == pytest.approx(link["mass"])
     assert content["divisions"][0] == {**content["divisions"][0], "k": 0, "change": None, "done": []}
-    assert {"k", "objective", "change", "shapes", "done"} == set(content["divisions"][1])
+    assert {"k", "objective", "change", "shapes", "done", "bodies", "cells"} == set(content["divisions"][1])
     assert "divisions" not in json.loads(pair[1].to_json())
 
 

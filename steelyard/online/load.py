@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard import inertia
-from steelyard.compose.primitives import cuboid
-from steelyard.errors import Finding, UsageError
+from steelyard.area import RULE, as_cuboid
 from steelyard.estimate import BodyEstimate
 from steelyard.information import Information
 from steelyard.log import Log
@@ -19,7 +18,6 @@ from steelyard.plan import Options
 from steelyard.read.description import Description
 from steelyard.read.shapes import ShapeFile
 from steelyard.robot import LOAD
-from steelyard.solve.choosing import Rule
 from steelyard.solve.dividing import Step
 from steelyard.solve.methods import Answer
 
@@ -59,15 +57,9 @@ class LoadEstimator(Engine):
         alarm_every: float = 3600.0,
         known: Mapping[str, Array] | None = None,
     ):
-        edges = np.asarray(area, float)
-        if edges.shape != (6,) or not np.all(edges[1::2] > edges[::2]) or not np.isfinite(edges).all():
-            raise UsageError(Finding(f"area {list(area)}", "is no cuboid", "Give x0 x1 y0 y1 z0 z1 in m, each rising"))
-        low, high = edges[::2], edges[1::2]
-        place = np.eye(4)
-        place[:3, 3] = (low + high) / 2
-        box = cuboid(high - low, place)
+        box = as_cuboid(area)
         options = options or Options(method="shapes")
-        rule = options.shapes.rule if options.shapes is not None else Rule()
+        rule = options.shapes.rule if options.shapes is not None else RULE
         options = replace(
             options, method="shapes", load=on, links=(LOAD,), shapes=ShapeFile("area", {LOAD: (box,)}, rule)
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from steelyard.errors import Finding, UsageError
 from steelyard.identifiable import Subspace, structural
 from steelyard.information import Information
 from steelyard.plan import Options, Plan
-from steelyard.robot import Body
+from steelyard.robot import LOAD, Body
 from steelyard.solve import constrained, nonlinear
 from steelyard.solve.certified import certified, least_squares
 from steelyard.solve.dividing import Refined, refine
@@ -42,21 +42,33 @@ class Answer(NamedTuple):
     refined: Refined | None = None  # of method shapes
 
 
-def solve(plan: Plan, info: Information, prior: priors.Prior, options: Options, save: Path | None = None) -> Answer:
+def solve(
+    plan: Plan,
+    info: Information,
+    prior: priors.Prior,
+    options: Options,
+    save: Path | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Answer:
     """θ of a robot, and its certificate; bodies that are not asked for stay as described."""
     start = time.perf_counter()
-    found = _solve(plan, info, prior, options, save)
+    way = _solve_placed if options.placed else _solve
+    found = way(plan, info, prior, options, save, progress)
     return found._replace(certificate=replace(found.certificate, seconds=time.perf_counter() - start))
 
 
-def _solve(plan: Plan, info: Information, prior: priors.Prior, options: Options, save: Path | None) -> Answer:
+def _solve(
+    plan: Plan,
+    info: Information,
+    prior: priors.Prior,
+    options: Options,
+    save: Path | None,
+    progress: Callable[[str], None],
+    fixed: Mapping[str, Array] | None = None,
+) -> Answer:
     columns, robot = plan.columns, plan.robot
-    chosen = {robot.body(link).name for link in options.links} or set(columns.bodies)
-    held = [b for b in columns.bodies if b not in chosen]
-    known = np.array([i for b in held for i in range(columns.body(b).start, columns.body(b).stop)], int)
+    chosen, known, theta = _held(plan, prior, options, fixed or {})
     free = np.setdiff1d(np.arange(columns.n), known)
-    theta = prior.mean.copy()
-    theta[known] = np.concatenate([robot.body(b).parameters for b in held]) if held else []
     data = info.given(known, theta[known])
     scale = prior.scale[free]
     if options.method == "least-squares":
@@ -77,9 +89,54 @@ def _solve(plan: Plan, info: Information, prior: priors.Prior, options: Options,
         data, extra, notices = constrained.asked(plan, data, known, free, theta, options)
     bodies = [robot.body(b) for b in columns.bodies if b in chosen]
     positive = [term not in SIGNED for _, term in columns.joint_terms] + [False] * len(columns.offsets)
-    found = solve_bodies(data, bodies, belief, options, np.array(positive, bool), extra, plan.shapes, save)
+    found = solve_bodies(data, bodies, belief, options, np.array(positive, bool), extra, plan.shapes, save, progress)
     theta[free] = found.theta
     return found._replace(theta=theta, free=free, notices=notices + found.notices)
+
+
+def _solve_placed(
+    plan: Plan,
+    info: Information,
+    prior: priors.Prior,
+    options: Options,
+    save: Path | None,
+    progress: Callable[[str], None],
+) -> Answer:
+    """A load that lies in an area is made of the area's parts; the rest of the robot is solved for by the method.
+
+    First the load, with the robot left free to fit: what is uncertain about the robot makes the load uncertain. Then
+    the robot with that load.
+    """
+    columns, load = plan.columns, plan.robot.body(LOAD)
+    _, known, theta = _held(plan, prior, options, {})
+    free, at = np.setdiff1d(np.arange(columns.n), known), columns.body(LOAD)
+    data = info.given(known, theta[known])
+    K = pull(plan, data, prior, options, free)
+    total = data + Information(Information.of(K, K @ prior.mean[free]).triangle, 0, data.names)
+    seen = total.marginal(np.searchsorted(free, np.arange(at.start, at.stop)))
+    none = bounded(np.zeros(0), np.zeros(0), np.zeros(0))
+    made = [shapes.initial(load, plan.shapes[LOAD])]
+    refined = refine(seen, made, none, options.rule, save=save, progress=progress)
+    theta[at] = refined.theta
+    placed = Answer(theta, refined.proof, free, tuple(refined.notices(theta[at], np.zeros((10, 10)))), refined)
+    if len(free) == 10:
+        return placed
+    robot = _solve(plan, info, prior, options, save, progress, {LOAD: theta[at]})
+    proof = max(placed.certificate, robot.certificate, key=lambda proof: (not proof.holds, proof.gap))
+    return placed._replace(theta=robot.theta, certificate=proof, notices=placed.notices + robot.notices)
+
+
+def _held(
+    plan: Plan, prior: priors.Prior, options: Options, fixed: Mapping[str, Array]
+) -> tuple[set[str], Array, Array]:
+    """Bodies that are free; the parameters that are not; and θ with those, of ``fixed`` or as described."""
+    columns, robot = plan.columns, plan.robot
+    chosen = ({robot.body(link).name for link in options.links} or set(columns.bodies)) - set(fixed)
+    held = [b for b in columns.bodies if b not in chosen]
+    known = np.array([i for b in held for i in range(columns.body(b).start, columns.body(b).stop)], int)
+    theta = prior.mean.copy()
+    theta[known] = np.concatenate([fixed.get(b, robot.body(b).parameters) for b in held]) if held else []
+    return chosen, known, theta
 
 
 def solve_bodies(
@@ -91,6 +148,7 @@ def solve_bodies(
     extra: Linear | None = None,
     given: Mapping[str, Sequence[Primitive]] | None = None,
     save: Path | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Answer:
     """The same without a robot: ten parameters of each body, then others, of which some are ``never`` negative.
 
@@ -112,7 +170,7 @@ def solve_bodies(
     total = data + Information(Information.of(K, K @ prior.mean).triangle, 0, data.names)
     if options.method == "shapes":
         made = [shapes.initial(body, (given or {}).get(body.name, ())) for body in bodies]
-        refined = refine(total, made, others, options.rule, save=save)
+        refined = refine(total, made, others, options.rule, save=save, progress=progress)
         width = K / priors.NEGLIGIBLE if prior.kind == "none" else K
         said = tuple(refined.notices(prior.mean, width))
         return Answer(refined.theta, refined.proof, np.arange(data.n), said, refined)

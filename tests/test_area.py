@@ -1,0 +1,135 @@
+"""A load that lies somewhere in an area: found by dividing it, against the robot as described or as weighed before."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from steelyard import Options, UsageError, identify, inertia
+from steelyard.area import as_cuboid, on_top
+from steelyard.load import load_report, weigh_load
+from steelyard.read.table import write_log
+from steelyard.simulate.truth import perturbed
+from steelyard.write.results import write_results
+from tests.floating import floating_log
+from tests.motions import load
+
+FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
+NOISE = (3e-4, 0.005, 0.05, 0.2)
+AREA = (-0.2, 0.2, -0.1, 0.1, 0.057, 0.097)
+PLACE = np.array([0.08, -0.05, 0.077])
+CUBE = inertia.pack(1.0, PLACE, 0.04**2 / 6 * np.eye(3))
+
+
+@pytest.fixture(scope="module")
+def dog(tmp_path_factory):
+    """Logs of a robot whose trunk is not as described, with and without a cube on its back."""
+    robot, folder = load("demo_a1"), tmp_path_factory.mktemp("area")
+    described = {b.name: b.parameters for b in robot.bodies}
+    other = described | {"trunk": perturbed(robot, np.random.default_rng(1))["trunk"]}
+    made = SimpleNamespace(robot=robot, folder=folder)
+    for name, truth in (("described", described), ("other", other)):
+        for kind, bodies in (("empty", truth), ("loaded", truth | {"trunk": truth["trunk"] + CUBE})):
+            path = folder / f"{name}-{kind}.parquet"
+            write_log(path, floating_log(robot, bodies, FEET, seed=len(kind), seconds=4.0, noise=NOISE))
+            setattr(made, f"{name}_{kind}", path)
+    return made
+
+
+def found(result):
+    (one,) = result.estimate.loads
+    mass, com, _ = inertia.unpack(one.parameters)
+    return mass, 1e3 * np.linalg.norm(com - PLACE)
+
+
+@pytest.mark.parametrize("where", [{"area": AREA}, {"top": 0.08}])
+def test_dividing_an_area_finds_where_in_it_a_cube_lies(dog, where):
+    result = weigh_load("demo_a1", [dog.described_loaded], "trunk", Options(feet=FEET, load="trunk", **where))
+    mass, far = found(result)
+    assert mass == pytest.approx(1.0, abs=0.02)
+    assert far < 4.0
+    assert result.estimate.certificate.holds
+    report = load_report(result)
+    steps = report["divisions"]
+    assert [s["k"] for s in steps] == list(range(len(steps)))
+    objective = [s["objective"] for s in steps]
+    assert objective == sorted(objective, reverse=True)
+    assert np.linalg.norm(np.array(steps[-1]["com"]) - PLACE) < 0.2 * np.linalg.norm(np.array(steps[0]["com"]) - PLACE)
+    shapes = report["loads"][0]["shapes"]
+    assert sum(s["mass"] for s in shapes) == pytest.approx(mass)
+    assert set(report["fixed"]) == {b.name for b in dog.robot.bodies}
+
+
+def test_a_robot_that_was_weighed_before_keeps_its_uncertainty_and_its_errors_out_of_the_load(dog, tmp_path):
+    base = identify("demo_a1", [dog.other_empty], Options(feet=FEET, links=("trunk",)))
+    write_results(base, tmp_path / "base")
+    options = Options(feet=FEET, load="trunk", area=AREA)
+    wrong = weigh_load("demo_a1", [dog.other_loaded], "trunk", options)
+    right = weigh_load("demo_a1", [dog.other_loaded], "trunk", options, earlier=tmp_path / "base")
+    assert found(wrong)[1] > 30
+    mass, far = found(right)
+    assert mass == pytest.approx(1.0, abs=0.02)
+    assert far < 4.0
+    assert right.estimate.certificate.holds
+    (load_,) = right.estimate.loads
+    assert load_.std[0] > wrong.estimate.loads[0].std[0]
+    free = {b.name for b in right.estimate.bodies if b.free}
+    assert free == {"trunk"}  # the legs were held as described then, and are now
+    both = weigh_load("demo_a1", [dog.other_loaded], "trunk", options, empty=[dog.other_empty])
+    assert found(both)[1] < 6.0  # legs free as well
+    assert all(b.consistent for b in both.estimate.bodies)
+
+
+def test_no_more_divisions_are_made_than_asked_for(dog):
+    options = Options(feet=FEET, load="trunk", area=AREA, divisions=2)
+    assert len(weigh_load("demo_a1", [dog.described_loaded], "trunk", options).estimate.divisions) == 3
+
+
+def test_the_command_writes_where_the_load_is_and_how_it_was_found(steelyard, dog, tmp_path):
+    where = ("--area", *AREA, "--feet", ",".join(FEET))
+    told = steelyard("load", "demo_a1", dog.described_loaded, "--on", "trunk", "-o", tmp_path / "out", *where)
+    assert told.code == 0
+    content = json.loads((tmp_path / "out" / "load.json").read_text())
+    assert content["loads"][0]["mass"] == pytest.approx(1.0, abs=0.02)
+    assert len(content["divisions"]) > 4
+    assert (tmp_path / "out" / "report.html").stat().st_size < 8e6
+
+
+def test_a_file_says_what_the_load_is_made_of_and_how_that_is_divided(steelyard, dog, tmp_path):
+    rule = 'choose = "criterion"\nk1 = 0.0\nk2 = 1.0\nmost = 5\npatience = 9'
+    shapes = "{ cuboid = [0.4, 0.2, 0.04], at = [0, 0, 0.077] }"
+    (tmp_path / "area.toml").write_text(f'[division]\n{rule}\n[bodies]\n"(load)" = [{shapes}]\n')
+    where = ("--shapes", tmp_path / "area.toml", "--feet", ",".join(FEET))
+    told = steelyard("load", "demo_a1", dog.described_loaded, "--on", "trunk", "-o", tmp_path / "out", *where)
+    assert told.code == 0
+    content = json.loads((tmp_path / "out" / "load.json").read_text())
+    assert [step["k"] for step in content["divisions"]] == [0, 1, 2, 3, 4, 5]
+    assert content["loads"][0]["mass"] == pytest.approx(1.0, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"area": (0.2, -0.2, -0.1, 0.1, 0.0, 0.1)}, "is no cuboid"),
+        ({"area": (0.2, np.nan, -0.1, 0.1, 0.0, 0.1)}, "is no cuboid"),
+        ({"area": AREA, "top": 0.1}, "both say where the load is"),
+        ({"top": 0.0}, "is no height"),
+        ({"area": AREA, "load": None}, "there is none"),
+    ],
+)
+def test_an_area_that_makes_no_sense_is_refused(options, message):
+    with pytest.raises(UsageError, match=message):
+        Options(**{"load": "trunk", **options})
+
+
+def test_an_area_is_a_cuboid_and_the_top_of_a_link_is_above_its_shapes(dog):
+    low, high = as_cuboid(AREA).box
+    assert np.column_stack([low, high]).ravel() == pytest.approx(AREA)
+    assert on_top(dog.robot, "trunk", 0.1) == pytest.approx((-0.1335, 0.1335, -0.097, 0.097, 0.057, 0.157))
+    with pytest.raises(UsageError, match="nothing says where its top is"):
+        on_top(dog.robot, "imu_link", 0.1)
+    with pytest.raises(UsageError, match="is no cuboid"):
+        as_cuboid((0.0, 1.0))
