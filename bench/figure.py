@@ -1,15 +1,18 @@
-"""A few lines on logarithmic axes as SVG text: figures of the documentation, without a plotting library."""
+"""A few lines on logarithmic or linear axes as SVG text: figures of the documentation, without a plotting library."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Literal
 
 import numpy as np
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 300, 240, 56, 30, 48
-COLOURS = ("#0b6e99", "#c2410c", "#4d7c0f", "#7c3aed")
+COLOURS = ("#0b6e99", "#c2410c", "#4d7c0f", "#7c3aed", "#a16207")
+Scale = Literal["log", "linear"]
+MANY = 40  # spots of a line that are not marked
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,9 @@ class Panel:
     title: str
     lines: Sequence[Line]
     x_title: str = ""  # where panels differ in it
+    x_scale: Scale = "log"
+    y_scale: Scale = "log"
+    y_range: tuple[float, float] | None = None  # what is beyond is cut off
 
 
 def chart(panels: Sequence[Panel], x_title: str, caption: str) -> str:
@@ -49,8 +55,11 @@ def chart(panels: Sequence[Panel], x_title: str, caption: str) -> str:
 def _panel(panel: Panel, x_title: str) -> str:
     apart = [line.apart for line in panel.lines if line.apart is not None]
     levels = [line.level for line in panel.lines if line.level is not None]
-    across = _Axis([*(x for line in panel.lines for x in line.x), *(x for x, _ in apart)], LEFT, WIDTH - 12)
-    up = _Axis([*(y for line in panel.lines for y in line.y), *(y for _, y in apart), *levels], HEIGHT - BOTTOM, TOP)
+    xs = [*(x for line in panel.lines for x in line.x), *(x for x, _ in apart)]
+    ys = [*(y for line in panel.lines for y in line.y), *(y for _, y in apart), *levels]
+    ys = list(panel.y_range) if panel.y_range else ys
+    across = (_Linear if panel.x_scale == "linear" else _Axis)(xs, LEFT, WIDTH - 12)
+    up = (_Linear if panel.y_scale == "linear" else _Axis)(ys, HEIGHT - BOTTOM, TOP)
     parts = [f'<text x="{LEFT}" y="18" font-weight="bold">{escape(panel.title)}</text>']
     for value in up.ticks:
         y = up.at(value)
@@ -61,12 +70,15 @@ def _panel(panel: Panel, x_title: str) -> str:
         parts.append(f'<path d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}" stroke="#e5e5e5"/>')
         parts.append(f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{value:g}</text>')
     parts.append(f'<text x="{(LEFT + WIDTH) / 2}" y="{HEIGHT - 14}" text-anchor="middle">{escape(x_title)}</text>')
-    for colour, line in zip(COLOURS, panel.lines, strict=False):
+    for k, (colour, line) in enumerate(zip(COLOURS, panel.lines, strict=False)):
         spots = [(across.at(x), up.at(y)) for x, y in zip(line.x, line.y, strict=True)]
+        spots = [(x, min(max(y, TOP), HEIGHT - BOTTOM)) for x, y in spots]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in spots)
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in spots]
-        x, y = spots[-1]
+        thick = 2 if len(spots) <= MANY else 1.2
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="{thick}"/>')
+        if len(spots) <= MANY:
+            parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in spots]
+        x, y = spots[-1] if len(spots) <= MANY else (WIDTH - 14.0, TOP + 18.0 + 13 * k)
         parts.append(f'<text x="{x:.1f}" y="{y - 8:.1f}" text-anchor="end" fill="{colour}">{escape(line.name)}</text>')
         if line.apart is not None:
             x, y = across.at(line.apart[0]), up.at(line.apart[1])
@@ -99,3 +111,25 @@ class _Axis:
             if len(shown) >= 3:
                 break
         return shown
+
+
+class _Linear:
+    """An even scale between two places."""
+
+    def __init__(self, values: Sequence[float], low: float, high: float):
+        least, most = min(values), max(values)
+        spare = 0.05 * (most - least) or 0.5 * abs(most) or 1.0
+        self.first, self.last = least - spare, most + spare
+        self.low, self.high = low, high
+
+    def at(self, value: float) -> float:
+        return float(self.low + (value - self.first) / (self.last - self.first) * (self.high - self.low))
+
+    @property
+    def ticks(self) -> list[float]:
+        """Round values within the scale."""
+        wide = self.last - self.first
+        unit = 10.0 ** np.floor(np.log10(wide))
+        step = next(s * unit for s in (0.2, 0.5, 1.0, 2.0) if wide / (s * unit) <= 6)
+        first = int(np.ceil(self.first / step))
+        return [round(k * step, 12) for k in range(first, int(np.floor(self.last / step)) + 1)]

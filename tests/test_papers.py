@@ -6,6 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from papers.xu import accuracy, loads, windows
+from tests.motions import installed
+
+pytest.importorskip("mujoco")
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -33,3 +40,39 @@ def test_the_picture_of_the_divisions_is_the_one_in_the_docs(tmp_path):
     assert drawn.count("<text") == kept.count("<text") == 8
     assert drawn.count("k = 0: ") == kept.count("k = 0: ") == 1
     assert drawn.split("<text")[1].split("</text>")[0] == kept.split("<text")[1].split("</text>")[0]
+
+
+@installed
+def test_windows_of_20_ms_order_as_their_cones_do_and_beat_the_paper_on_exact_signals():
+    found = windows.study(seeds=1)
+    value = {method: x["objective"]["median"] for method, x in found.items()}
+    assert value["linear"] <= value["mata"] <= value["nonlinear"] <= min(value["points"], value["shapes"])
+    assert found["shapes"]["consistent"]["worst"] == found["nonlinear"]["consistent"]["worst"] == 1.0
+    assert found["linear"]["consistent"]["worst"] < 0.2
+    assert found["shapes"]["e_p"]["worst"] < found["linear"]["e_p"]["worst"] / 3
+    exact = windows.study(seeds=1, noise="none")
+    assert exact["shapes"]["e_p"]["worst"] < 0.007 < windows.PAPER["shapes"][2]
+    assert windows.table(exact).count("\n") == 7
+
+
+@installed
+def test_the_base_of_a_trotting_robot_is_weighed_at_once_while_it_moves_and_with_friction():
+    case = accuracy.study(("a1",), 1)["a1"]
+    assert case["exact"]["e_p"] < 0.001
+    assert case["shapes"]["e_p"]["worst"] < 0.02
+    assert case["recursive"]["e_p"]["worst"] < 0.03
+    assert case["recursive"]["consistent"]["worst"] == 1.0
+    assert case["friction, armature"]["e_p"]["worst"] < 0.035 < case["friction ignored"]["e_p"]
+    assert accuracy.table({"a1": case}).splitlines()[-1].startswith("| a1 | 1.19 |")
+
+
+@installed
+def test_a_cube_on_a_trotting_robot_is_found_by_nine_divisions():
+    found = loads.study(seeds=1, places=loads.PLACES[:1])
+    for case in ("as described, 1 kg", "as described, 1.95 kg", "weighed before, 1 kg"):
+        assert found[case]["mm"]["worst"] < 5
+        assert found[case]["g"]["worst"] < 25
+        assert found[case]["divisions"]["worst"] <= loads.DIVISIONS
+    assert found["as described, 1 kg, gain 2 %"]["mm"]["worst"] > 15  # torques that are wrong by 2 %
+    assert found["weighed before, 1 kg, gain 2 %"]["mm"]["worst"] < 8
+    assert loads.table(found).count("\n") == 6

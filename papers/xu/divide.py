@@ -9,6 +9,7 @@ with independent errors of 5 g, 1 g·m and 0.5 g·m² (``--noise 0``: none).
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from steelyard.compose.primitives import cuboid
 from steelyard.information import Information
 from steelyard.robot import Body
 from steelyard.solve.choosing import Rule
-from steelyard.solve.dividing import Refined, refine
+from steelyard.solve.dividing import Refined, Step, refine
 
 HEIGHT = 0.09  # m, of the load's middle above the trunk's origin
 WIDTH = np.array([5e-3] + [1e-3] * 3 + [5e-4] * 6)
@@ -76,26 +77,31 @@ def table(cubes: int, noise: float) -> None:
 
 
 def picture(seed: int, noise: float, steps: tuple[int, ...] = (0, 1, 2, 3, 5, 7, 9, 12)) -> str:
-    """The area from above after so many divisions: the redder a shape the heavier; the cube in blue."""
+    """One cube after so many divisions."""
+    found, place = find(seed, Rule(most=max(steps), patience=100), noise)
+    return drawn([step for step in found.steps if step.k in steps], "load", place, 0.02)
+
+
+def drawn(steps: Sequence[Step], name: str, place: np.ndarray, half: float) -> str:
+    """The area from above after some divisions: the redder a shape the heavier; the load, 2·half wide, in blue."""
     scale, gap, across = 400.0, 34, 4
     wide, high = 0.4 * scale, 0.2 * scale
-    drawn = []
-    for panel, k in enumerate(steps):
-        found, place = find(seed, Rule(most=k, patience=100), noise)
+    parts = []
+    for panel, step in enumerate(steps):
         left, top = 12 + panel % across * (wide + 16), 26 + panel // across * (high + gap)
         origin = np.array([left + 0.2 * scale, top + 0.1 * scale])
-        mass, com, _ = inertia.unpack(found.theta)
-        (made,), (masses,) = found.state.shapes, found.state.masses
+        mass, com, _ = inertia.unpack(step.bodies[name])
+        made, masses = step.made[name], step.masses[name]
         every = zip((*made.parts, *made.swept), (*masses, *made.swept_masses), strict=True)
         for part, m in sorted(every, key=lambda item: item[1]):
             look = f'fill="#c00" fill-opacity="{min(max(m / mass, 0.0), 1.0):.3f}" stroke="#888" stroke-width="0.5"'
-            drawn.append(rectangle(origin, scale, *part.box, look))
-        drawn.append(rectangle(origin, scale, place - 0.02, place + 0.02, 'fill="none" stroke="#06c"'))
-        said = f"k = {found.steps[-1].k}: {1e3 * mass:.0f} g, {1e3 * np.linalg.norm(com - place):.1f} mm off"
-        drawn.append(f'<text x="{left:.0f}" y="{top - 6:.0f}">{said}</text>')
+            parts.append(rectangle(origin, scale, *part.box, look))
+        parts.append(rectangle(origin, scale, place - half, place + half, 'fill="none" stroke="#06c"'))
+        said = f"k = {step.k}: {1e3 * mass:.0f} g, {1e3 * np.linalg.norm(com - place):.1f} mm off"
+        parts.append(f'<text x="{left:.0f}" y="{top - 6:.0f}">{said}</text>')
     width, height = 12 + across * (wide + 16), 26 + -(-len(steps) // across) * (high + gap)
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" font-family="sans-serif"'
-    return f'{head} font-size="11">\n<rect width="100%" height="100%" fill="#fff"/>\n' + "\n".join(drawn) + "\n</svg>\n"
+    return f'{head} font-size="11">\n<rect width="100%" height="100%" fill="#fff"/>\n' + "\n".join(parts) + "\n</svg>\n"
 
 
 def rectangle(origin: np.ndarray, scale: float, low: np.ndarray, high: np.ndarray, look: str) -> str:
