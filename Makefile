@@ -8,7 +8,7 @@ STAMPS := $(VENV)/.stamps
 .PHONY: help setup demo test lint types bench clean
 
 help:
-	@echo "make demo   weigh a simulated arm, write demo/report.html"
+	@echo "make demo   weigh a trotting quadruped and what it carries, write demo/report.html"
 	@echo "make test   lint, types, tests"
 	@echo "make setup  .venv with every extra"
 	@echo "make bench  times of identification, solvers, kernels, streams and online steps against others (installs those)"
@@ -20,7 +20,7 @@ $(STAMPS)/venv:
 	mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/demo: pyproject.toml $(STAMPS)/venv
-	$(BIN)/python -m pip install --quiet --editable ".[report]"
+	$(BIN)/python -m pip install --quiet --editable ".[report,sim]"
 	touch $@
 
 $(STAMPS)/setup: pyproject.toml $(STAMPS)/venv

@@ -52,8 +52,11 @@ NullSpaceKind = Literal["structure", "data"]
 PriorSpaceKind = Literal["all", "null"]
 PriorWidthKind = Literal["inertia", "box"]
 WithinKind = Literal["box", "hull"]
-FrictionKind = Literal["none", "viscous", "coulomb", "all"]
+FrictionKind = Literal["none", "viscous", "coulomb", "armature", "all"]
 RangeKind = Literal["none", "masses", "com", "all"]
+MotionKind = Literal["stand", "sines", "multisine", "trot", "fourier"]
+LevelKind = Literal["none", "low", "mid", "high"]
+PerturbKind = Literal["base", "all", "none"]
 
 RangesOption = Annotated[
     RangeKind, typer.Option(help="Least and greatest values whatever the prior: of masses, of com too, or of all.")
@@ -184,6 +187,17 @@ def load(
     earlier: Annotated[
         Path | None, typer.Option("--from", metavar="DIR", help="What `identify` found without the load.")
     ] = None,
+    area: Annotated[
+        tuple[float, float, float, float, float, float] | None,
+        typer.Option(metavar="X0 X1 Y0 Y1 Z0 Z1", help="m, axes of LINK: the load lies in this cuboid; it is divided."),
+    ] = None,
+    top: Annotated[
+        float | None, typer.Option(metavar="M", help="The load stands on LINK and reaches at most so many m above it.")
+    ] = None,
+    shapes: Annotated[
+        Path | None, typer.Option(metavar="F", help="TOML: shapes of the load to begin with, and how to divide them.")
+    ] = None,
+    divisions: Annotated[int | None, typer.Option(help="Divide the area at most so often.")] = None,
     base: Annotated[BaseKind, typer.Option(help="Whether the base moves.")] = "auto",
     equations: Annotated[EquationKind, typer.Option(help="Which rows to use.")] = "auto",
     friction: Annotated[
@@ -211,6 +225,7 @@ def load(
     """Weigh an unknown load on a link: writes load.json, the estimate it rests on, and a report."""
     from steelyard.load import load_text, weigh_load
     from steelyard.plan import Options
+    from steelyard.read.shapes import read_shapes
     from steelyard.samples import Filter
     from steelyard.write.results import refuse_overwriting, write_results
 
@@ -218,8 +233,10 @@ def load(
         base=base, equations=equations, friction=friction, feet=_listed(feet), lock=_locks(lock),
         repair_prior=repair_prior, robust=robust, filter=Filter(delay=delay),
         ranges=ranges, ranges_inside=ranges_inside, ranges_together=ranges_together,
+        load=on, area=area, top=top, shapes=read_shapes(shapes) if shapes else None, divisions=divisions,
     )  # fmt: skip
-    inputs = [*logs, *(empty or []), *(validate or []), *([mapping] if mapping else []), *_written(earlier)]
+    read = [path for path in (mapping, shapes) if path]
+    inputs = [*logs, *(empty or []), *(validate or []), *read, *_written(earlier)]
     refuse_overwriting(out, [*inputs, *([Path(robot)] if Path(robot).exists() else [])])
     chosen = _topics(topic)
     with shown_progress() as progress:
@@ -337,31 +354,215 @@ def check(
 
 @app.command()
 def demo(
-    robot: Annotated[str, typer.Option(help="Which demonstration: ur10 (an arm).")] = "ur10",
+    robot: Annotated[str, typer.Option(help="Which demonstration: a1 (a quadruped that trots), ur10 (an arm).")] = "a1",
     out: OutOption = Path("demo"),
     as_json: JsonOption = False,
 ) -> None:
-    """Weigh a simulated arm that differs from its description, and compare with the truth."""
-    from steelyard.demo import ROBOTS, run_arm
+    """Weigh a simulated robot that differs from its description, and what it carries; compare with the truth."""
+    from steelyard.demo import ROBOTS, run_arm, run_quadruped
     from steelyard.errors import Finding, UsageError
     from steelyard.write.results import write_results
 
     if robot not in ROBOTS:
         raise UsageError(Finding(f"demo {robot!r}", "does not exist", f"Demos: {', '.join(ROBOTS)}"))
     with shown_progress() as progress:
-        shown = run_arm(robot, out, progress=progress)
+        arm = run_arm(robot, out, progress=progress) if robot == "ur10" else None
+        result = arm.result if arm else run_quadruped(robot, out, progress=progress).result
         progress("writing")
-        files = write_results(shown.result, out)
+        files = write_results(result, out)
     if as_json:
-        print(shown.result.estimate.to_json(), end="")
+        print(result.estimate.to_json(), end="")
         return
-    print("Arm demonstration: simulated, so the truth is known. Nothing below was told to the identification.\n")
-    print_bodies(shown.result, truth=True)
-    print(
-        f"\nDistance from the truth in base parameters (all that motion can show): description "
-        f"{100 * shown.description_error:.1f} %, identified {100 * shown.estimate_error:.2f} %."
-    )
-    print_end(shown.result, files)
+    if arm:
+        print("Arm demonstration: simulated, so the truth is known. Nothing below was told to the identification.\n")
+    else:
+        print("A quadruped trots, first alone, then with a load. Its trunk is not as described, and nobody says what")
+        print("it carries: joint angles, joint torques and an inertial sensor are all there is. Simulated, so the")
+        print("truth is known; it was not told to the identification.\n")
+    print_bodies(result, truth=True)
+    if arm:
+        print(
+            f"\nDistance from the truth in base parameters (all that motion can show): description "
+            f"{100 * arm.description_error:.1f} %, identified {100 * arm.estimate_error:.2f} %."
+        )
+    print_end(result, files)
+
+
+@app.command()
+def simulate(
+    robot: RobotArgument,
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="LOG", help="Log to write: .parquet, .csv or .npz.")],
+    motion: Annotated[MotionKind, typer.Option(help="What it does; fourier is for arms.")] = "trot",
+    seconds: Annotated[float, typer.Option(metavar="S", help="How long.")] = 10.0,
+    noise: Annotated[LevelKind, typer.Option(help="Of encoders, torques and IMU.")] = "mid",
+    seed: Annotated[int, typer.Option(help="Of noise and motion, and of the truth unless --truth-seed.")] = 0,
+    truth_seed: Annotated[int | None, typer.Option(help="Of what the description does not know.")] = None,
+    perturb: Annotated[
+        PerturbKind | None, typer.Option(help="Bodies that are not as described: base (legged), all (arms).")
+    ] = None,
+    load: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KG@LINK:x,y,z[:sx,sy,sz]", help="A cuboid welded on a link, m; may be repeated."),
+    ] = None,
+    friction: Annotated[LevelKind, typer.Option(help="Of the joints, with rotor inertia.")] = "none",
+    sensor: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A further error of sensors, e.g. tau_gain=0.02; may be repeated."),
+    ] = None,
+    terrain: Annotated[str, typer.Option(metavar="T", help="flat, rough or rough:HEIGHT in m.")] = "flat",
+    grip: Annotated[float, typer.Option(help="Coefficient of friction of the ground.")] = 0.8,
+    speed: Annotated[float, typer.Option(metavar="M/S", help="Of a trot, forward.")] = 0.3,
+    turn: Annotated[float, typer.Option(metavar="RAD/S", help="Of a trot, to the left.")] = 0.0,
+    sway: Annotated[float, typer.Option(help="How far the trunk sways in a trot or multisine, 0 to 1.")] = 0.8,
+    rate: Annotated[float | None, typer.Option(metavar="HZ", help="Samples a second; 500, of arms 200.")] = None,
+    feet: Annotated[
+        list[str] | None, typer.Option(metavar="F,…", help="Ball feet, F:point:RADIUS; found if not given.")
+    ] = None,
+    imu: Annotated[str | None, typer.Option(metavar="FRAME", help="Where the IMU sits; found if not given.")] = None,
+    wrenches: Annotated[
+        bool, typer.Option("--wrenches", help="Write what the ground does to the feet, too (--noise none).")
+    ] = False,
+) -> None:
+    """Simulate a robot that differs from its description, and write its log with the truth in the metadata."""
+    from steelyard.read.table import write_log
+    from steelyard.robot import Robot
+    from steelyard.simulate.asked import simulate_arm_as_asked, simulate_legged_as_asked
+
+    model = Robot.load(robot)
+    with shown_progress() as progress:
+        progress("simulating")
+        if motion == "fourier":
+            only = {"--load": load, "--sensor": sensor, "--feet": feet, "--imu": imu, "--wrenches": wrenches}
+            log = simulate_arm_as_asked(
+                model, [k for k, v in only.items() if v], seconds=seconds, noise=noise, seed=seed,
+                truth_seed=truth_seed, perturb=perturb or "all", friction=friction, rate=rate or 200.0,
+            )  # fmt: skip
+        else:
+            log = simulate_legged_as_asked(
+                model, motion, (speed, turn, sway), load or [], sensor or [], noise, (terrain, grip), seconds=seconds,
+                seed=seed, truth_seed=truth_seed, perturb=perturb or "base", friction=friction, rate=rate or 500.0,
+                feet=_listed(feet), imu_frame=imu, wrenches=wrenches,
+            )  # fmt: skip
+        out.resolve().parent.mkdir(parents=True, exist_ok=True)
+        write_log(out, log)
+    print(f"{len(log)} samples in {len(log.columns) + 1} columns, with the truth: {out}")
+    if touched := log.metadata["simulation"].get("at_joint_limits"):
+        print(f"Joints were at a limit in {touched} instants: forces there that no equation knows.")
+    if found := log.metadata["simulation"].get("feet"):
+        print(f"Identify its trunk: steelyard identify {robot} {out} --links {model.bodies[0].name} "
+              f"--feet {','.join(found)} -o DIR")  # fmt: skip
+
+
+calibrate_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Let a simulated quadruped weigh itself.")
+app.add_typer(calibrate_app, name="calibrate")
+
+CalibrateOut = Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Folder for calibration.json.")]
+LoadsOption = Annotated[
+    list[str] | None,
+    typer.Option("--load", metavar="KG@LINK:x,y,z[:sx,sy,sz]", help="A cuboid that nobody told it of; repeats."),
+]
+NoiseOption = Annotated[LevelKind, typer.Option(help="Of encoders, torques and IMU.")]
+RigSeed = Annotated[int, typer.Option(help="Of noise, and of what the description does not know.")]
+PerturbOption = Annotated[PerturbKind, typer.Option(help="Bodies that are not as described.")]
+JointFriction = Annotated[LevelKind, typer.Option(help="Of the joints, with rotor inertia.")]
+ZeroError = Annotated[float, typer.Option(metavar="RAD", help="Standard deviation of each joint's zero.")]
+
+
+@calibrate_app.command("com")
+def calibrate_com(
+    robot: RobotArgument,
+    out: CalibrateOut = None,
+    load: LoadsOption = None,
+    noise: NoiseOption = "mid",
+    seed: RigSeed = 0,
+    perturb: PerturbOption = "base",
+    friction: JointFriction = "none",
+    zero_error: ZeroError = 0.0,
+    method: Annotated[
+        Literal["momentum", "halving"],
+        typer.Option(help="Where to try next: by the speed of tipping, or in the middle of the bracket."),
+    ] = "momentum",
+    tilt: Annotated[bool, typer.Option(help="Turn the trunk by ±15°, too, for z.")] = True,
+    trials: Annotated[int, typer.Option(help="On each line at most.")] = 6,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the centre of mass by bisection on two diagonal feet, from joints and IMU alone."""
+    from steelyard.calibrate.command import calibrate_com as run
+    from steelyard.calibrate.command import rig_as_asked
+
+    rig = rig_as_asked(robot, load or [], noise, seed, zero_error, perturb, friction)
+    said = (lambda text: None) if as_json else print
+    found, result, files = run(rig, out, zero_error=zero_error, method=method, tilt=tilt, most=trials, said=said)
+    if as_json:
+        print(json.dumps(result, indent=1))
+        return
+    true = result["truth"]["com"]
+    rows = [
+        [axis, f"{1e3 * d:.1f}", f"{1e3 * c:.1f} ± {1960 * s:.1f}", f"{1e3 * t:.1f}"]
+        for axis, d, c, s, t in zip("xyz", found.described, found.com, found.std, true, strict=True)
+    ]
+    print_table(["centre of mass, mm", "described", "found (95 %)", "true"], rows)
+    print("Of the whole robot in its nominal posture, base axes; the legs' moments are as described.")
+    if files:
+        print("written: " + ", ".join(map(str, files)))
+    depth = "" if tilt else "; z is the description's, nothing measured it"
+    print(f"\nIn {found.trials} trials on two feet x and y are known to ± {1960 * max(found.std[:2]):.1f} mm{depth}.")
+
+
+@calibrate_app.command("inertia")
+def calibrate_inertia(
+    robot: RobotArgument,
+    out: CalibrateOut = None,
+    load: LoadsOption = None,
+    noise: NoiseOption = "mid",
+    seed: RigSeed = 0,
+    perturb: PerturbOption = "base",
+    friction: JointFriction = "none",
+    zero_error: ZeroError = 0.0,
+    periods: Annotated[int, typer.Option(help="Of two seconds, about each axis.")] = 10,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the moments of inertia by shaking the trunk: effective ones of that motion, and the composite."""
+    from steelyard.calibrate.command import calibrate_inertia as run
+    from steelyard.calibrate.command import rig_as_asked
+
+    rig = rig_as_asked(robot, load or [], noise, seed, zero_error, perturb, friction)
+    with shown_progress() as progress:
+        found, result, files = run(rig, out, periods=periods, said=progress)
+    if as_json:
+        print(json.dumps(result, indent=1))
+        return
+    whole, true = found.composite, result["truth"]
+    rows = [
+        [one.axis, f"{one.inertia:.4f} ± {1.96 * one.std:.4f}", f"{true['effective'][k]:.4f}", f"{one.damping:.3f}",
+         f"{whole.inertia[k, k]:.4f} ± {1.96 * whole.std[k]:.4f}", f"{true['composite'][(0, 2, 5)[k]]:.4f}"]
+        for k, one in enumerate(found.effective)
+    ]  # fmt: skip
+    print_table(["kg·m² about", "effective (95 %)", "true", "damping, N·m·s", "composite (95 %)", "true"], rows)
+    if files:
+        print("written: " + ", ".join(map(str, files)))
+    print("\nEffective: what the trunk shows while its feet stay and its legs bend, as its controller needs it.")
+    print("Composite: the whole robot as one body in its nominal posture, the legs as described.")
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def reproduce(
+    context: typer.Context,
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="A folder of papers/ with a run.py, e.g. lee.")],
+) -> None:
+    """Compute a paper's tables and figures anew: `steelyard reproduce lee --quick`; from a checkout."""
+    import importlib
+
+    from steelyard.errors import Finding, UsageError
+
+    root = Path(__file__).resolve().parents[1]
+    known = sorted(path.parent.name for path in (root / "papers").glob("*/run.py"))
+    if paper not in known:
+        what = "cannot be reproduced" if known else "needs the papers folder of a checkout, which is not here"
+        fix = f"Choose from: {', '.join(known)}" if known else "Clone the repository and install it with pip install -e"
+        raise UsageError(Finding(f"paper {paper!r}", what, fix))
+    sys.path.insert(0, str(root))
+    importlib.import_module(f"papers.{paper}.run").main(context.args)
 
 
 @app.command()
@@ -400,13 +601,39 @@ def report(
     """Write the report of a finished identification again."""
     from steelyard.estimate import read_estimate
     from steelyard.report import load_series, render
+    from steelyard.scene import read_scene
     from steelyard.write.files import write_text
 
     estimate = read_estimate(folder)
     series = load_series(folder / "series.npz") if (folder / "series.npz").exists() else []
     path = out or folder / "report.html"
-    write_text(path, render(estimate, series))
+    write_text(path, render(estimate, series, scene=read_scene(folder)))
     print(path)
+
+
+@app.command()
+def view(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What `identify` or `load` wrote.")],
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Where to listen; the next free one if taken.")] = 8080,
+    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
+) -> None:
+    """Look at a finished identification in three dimensions and move its joints; served to this machine alone."""
+    import webbrowser
+    from contextlib import redirect_stdout
+
+    from steelyard.view import LOOPBACK, serve
+
+    with redirect_stdout(sys.stderr):  # viser greets
+        server = serve(folder, port)
+    url = f"http://{LOOPBACK}:{server.get_port()}"
+    print(f"{url} (Ctrl+C ends it)", flush=True)
+    if browser:
+        webbrowser.open(url)
+    try:
+        server.sleep_forever()
+    except KeyboardInterrupt:
+        with redirect_stdout(sys.stderr):
+            server.stop()
 
 
 @app.command()

@@ -9,18 +9,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from numpy import ndarray as Array
+
     from steelyard.estimate import BodyEstimate, Estimate
     from steelyard.identification import Identification
+
+FEW = 4  # bodies held as described: more are one line
 
 
 def print_bodies(result: Identification, truth: bool = False) -> None:
     """Every body with its mass, centre of mass, and who says so; then the fit and its proof."""
     estimate = result.estimate
     header = ["body", "mass, kg", "who says so", "centre of mass, mm", "who says so", "inertia", "physical"]
-    if truth:
-        header[1:2] = ["described, kg", "identified, kg", "true, kg"]
     rows = []
-    for b in estimate.bodies:
+    held = [b for b in estimate.bodies if not b.free]
+    for b in estimate.bodies if len(held) <= FEW else [b for b in estimate.bodies if b.free]:
         com = 1e3 * b.parameters[1:4] / b.mass if b.mass else b.parameters[1:4]
         row = [
             b.name,
@@ -31,11 +34,13 @@ def print_bodies(result: Identification, truth: bool = False) -> None:
             _says(b.verdict.inertia) if b.free else "held fixed",
             "yes" if b.consistent else "NO",
         ]
-        if truth:
-            row[1:2] = [f"{b.prior[0]:.3f}", row[1], f"{estimate.truth[b.name][0]:.3f}"]
         rows.append(row)
     rows += [_load(load) for load in estimate.loads]
+    if truth:
+        header, rows = _with_truth(estimate, header, rows)
     print_table(header, rows)
+    if len(held) > FEW:
+        print(f"held as described: {', '.join(b.name for b in held)}")
     print_ranges(estimate)
     if estimate.sensors:
         forces, moments = (f"f{c}, N" for c in "xyz"), (f"m{c}, N·m" for c in "xyz")
@@ -79,13 +84,30 @@ def _thousand(metres: float | None) -> float | None:
     return None if metres is None else 1e3 * metres
 
 
+def _with_truth(estimate: Estimate, header: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """The same with what the description says, and what is true."""
+    bodies = {b.name: b for b in estimate.bodies} | {f"load on {b.carrier}": b for b in estimate.loads}
+    header = [header[0], "described, kg", "identified, kg", "true, kg", *header[2:4], "true, mm", *header[4:]]
+    more = []
+    for row in rows:
+        b = bodies[row[0]]
+        true = estimate.truth[b.name]
+        described = "—" if b.carrier else f"{b.prior[0]:.3f}"
+        more.append([row[0], described, row[1], f"{true[0]:.3f}", *row[2:4], _millimetres(true), *row[4:]])
+    return header, more
+
+
+def _millimetres(parameters: Array) -> str:
+    """Centre of mass."""
+    return " ".join(f"{1e3 * x / parameters[0]:.1f}" for x in parameters[1:4])
+
+
 def _load(load: BodyEstimate) -> list[str]:
-    com = 1e3 * load.parameters[1:4] / load.mass
     return [
         f"load on {load.carrier}",
         load.weight(".3f"),
         _says(load.verdict.mass),
-        " ".join(f"{x:.1f}" for x in com),
+        _millimetres(load.parameters),
         _says(load.verdict.com),
         _says(load.verdict.inertia),
         "yes" if load.consistent else "NO",
@@ -133,7 +155,7 @@ def print_table(header: list[str], rows: list[list[str]]) -> None:
         table.add_column(name, overflow="fold")
     for row in rows:
         table.add_row(*row)
-    Console(width=None if sys.stdout.isatty() else 140, markup=False, highlight=False).print(table)
+    Console(width=None if sys.stdout.isatty() else 160, markup=False, highlight=False).print(table)
 
 
 @contextmanager

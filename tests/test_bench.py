@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from bench.__main__ import PHYSICAL, main
+from bench.ceres import ceres, evaluate
 from bench.consistency import consistency, methods, table
 from bench.coverage import coverage
 from bench.identify import identify
@@ -23,7 +25,10 @@ from bench.problems import CASES
 from bench.ranges import ranges
 from bench.solvers import PROMISED, kept, solvers
 from papers.ayusawa.readings import readings
+from steelyard.compose.log_cholesky import Chart
+from steelyard.solve import nonlinear
 from tests.motions import installed
+from tests.test_solve import SIZE, problem
 
 
 def test_intervals_of_base_parameters_hold_the_truth_as_often_as_they_promise():
@@ -91,12 +96,41 @@ def test_the_online_step_is_timed_with_its_proof_and_its_slowest_steps(capsys):
     assert case["e_p"] < 0.2  # of the same 0.4 s over and over
     assert case["steps"]["p50"] <= case["steps"]["p99"] <= case["steps"]["p99.9"] <= case["steps"]["max"]
     assert round(case["paper"]["nonlinear"]) == 69
-    good = {"a1": {"proof": {"holds": True}, "ratio": dict.fromkeys(ONLINE, 1000.0)}}
+    assert case["methods"]["nonlinear"]["right"] == case["methods"]["nonlinear"]["of"] == 20
+    good = {"a1": {"proof": {"holds": True}, "ratio": dict.fromkeys(ONLINE, 1000.0), "methods": {}}}
     assert online_kept(good)
     assert not online_kept({"a1": good["a1"] | {"proof": {"holds": False}}})
     for name in ONLINE:
         assert not online_kept({"a1": good["a1"] | {"ratio": good["a1"]["ratio"] | {name: 0.1}}})
-    assert capsys.readouterr().err.count("promised") == len(ONLINE)
+    assert not online_kept({"a1": good["a1"] | {"methods": {"ceres": {"ratio": 0.1}}}})
+    assert capsys.readouterr().err.count("promised") == len(ONLINE) + 1
+
+
+def one_body(noise):
+    p = problem(1, bodies=1, noise=noise)
+    return p, Chart(float(p.start[0]), p.lower[0], SIZE)
+
+
+def test_ceres_is_given_the_residual_of_the_chart_and_its_jacobian():
+    p, chart = one_body(0.3)
+    R, z = np.ascontiguousarray(p.information.R), np.array(p.information.z)
+    xi = chart.coordinates(p.start) + 0.1 * np.random.default_rng(0).normal(size=10)
+    body = np.array([p.start[0], p.lower[0], SIZE, chart.margin])
+    room, residual, jacobian = np.empty((11, 10)), np.empty(10), np.empty(100)
+    assert evaluate(xi, R, z, body, room, residual, jacobian)
+    np.testing.assert_allclose(residual, R @ chart.parameters(xi) - z, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(jacobian.reshape(10, 10), R @ chart.jacobian(xi), rtol=0, atol=1e-9)
+    assert not evaluate(xi + 1000.0, R, z, body, room, residual, jacobian)
+
+
+def test_ceres_finds_the_same_body_as_nonlinear_where_it_lies_inside():
+    pytest.importorskip("pyceres")
+    p, chart = one_body(0.01)
+    solve = ceres(p, chart, tight=True)
+    solve()
+    np.testing.assert_allclose(solve.theta() / p.scale, nonlinear.solve(p, [chart]).theta / p.scale, atol=1e-5)
+    assert solve.steps() > 0
+    assert solve.net() > 0
 
 
 def test_a_promise_is_kept_only_if_ours_is_right_and_every_rival_is_slower_by_what_was_promised(capsys):

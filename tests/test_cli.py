@@ -269,6 +269,23 @@ def test_demo_ends_with_the_report_and_a_verdict(steelyard, tmp_path):
     assert steelyard("demo", "--robot", "toaster", "-o", tmp_path / "x").code == 2
 
 
+def test_the_demo_weighs_a_trotting_quadruped_and_a_load_that_nobody_told_it_about(steelyard, tmp_path):
+    folder = tmp_path / "demo"
+    done = steelyard("demo", "-o", folder)
+    assert done.code == 0
+    assert "held as described: RL_hip" in done.out
+    assert str(folder / "report.html") in done.out
+    assert done.out.splitlines()[-1].startswith("Trusted")
+    content = json.loads((folder / "estimate.json").read_text())
+    (load,) = json.loads((folder / "load.json").read_text())["loads"]
+    truth = np.array(content["truth"]["(load)"]["parameters"])
+    assert load["mass"] == pytest.approx(truth[0], abs=0.03)
+    assert 1e3 * np.linalg.norm(load["com"] - truth[1:4] / truth[0]) < 4
+    trunk, true = content["links"]["trunk"], np.array(content["truth"]["trunk"]["parameters"])
+    assert np.linalg.norm(trunk["parameters"] - true) < 0.03
+    assert trunk["verdicts"] == {"mass": "identified", "com": "identified", "inertia": "identified"}
+
+
 def test_help_imports_nothing_heavy():
     code = (
         "import sys, steelyard.cli; print(*{'pinocchio', 'numpy', 'scipy', 'mujoco', 'rich.table'} & set(sys.modules))"

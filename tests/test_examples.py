@@ -1,5 +1,6 @@
 """Every example fits on a page, runs from the root of the project, and prints what it says it prints."""
 
+import json
 import os
 import re
 import subprocess
@@ -141,3 +142,18 @@ def test_a_quadruped_notices_what_is_put_on_its_back_and_weighs_it():
     assert float(load[1]) == pytest.approx(1.0, abs=0.03)
     assert [int(load[k]) for k in (2, 3, 4)] == pytest.approx([50, -30, 80], abs=6)
     assert "\n".join(printed.splitlines()) in (ROOT / "docs" / "online.md").read_text(encoding="utf-8")
+
+
+def test_a_report_shows_how_a_load_was_found_and_what_was_known_when(a1_robot, tmp_path):
+    printed = run("load_report", tmp_path)
+    mass, off = map(float, re.match(r"([\d.]+) kg, ([\d.]+) mm off: .*report\.html$", printed).groups())
+    assert mass == pytest.approx(1.0, abs=0.02)
+    assert off < 4
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    for section in ("scene", "division", "convergence"):
+        assert f'<section id="{section}"' in page
+    assert 'id="course-3"' in page
+    assert 'class="truth"' in page
+    divisions = json.loads((tmp_path / "load.json").read_text(encoding="utf-8"))["divisions"]
+    assert {"k", "objective", "mass", "com"} <= set(divisions[0])
+    assert sum(cell["mass"] for cell in divisions[0]["cells"]) == pytest.approx(divisions[0]["mass"])

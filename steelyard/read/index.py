@@ -80,7 +80,10 @@ z1              arm        fixed      7  z1_description/urdf/z1.urdf
 
 
 # kind, base, joints of the models in ``models/``
-_EMBEDDED: dict[str, tuple[str, str, int | None]] = {"demo_arm": ("arm", "fixed", 6)}
+_EMBEDDED: dict[str, tuple[str, str, int | None]] = {
+    "demo_a1": ("quadruped", "floating", 12),
+    "demo_arm": ("arm", "fixed", 6),
+}
 
 
 class IndexEntry(NamedTuple):
