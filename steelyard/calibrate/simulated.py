@@ -121,12 +121,12 @@ class SimulatedRig:
         """(3 J + 6,) q, v, tau, gyro, acc as the sensors say."""
         state, rng, sigma = self.world.state, self._rng, self.noise
         proper = state.acceleration + state.rotation.T @ np.array([0, 0, GRAVITY])
-        J = len(state.q)
+        J, half = len(state.q), self.world.timestep / 2  # the integrator's velocities are those of half a step before
         return np.concatenate([
             state.q + self._zero + sigma.q * rng.normal(size=J),
-            state.v + 10 * sigma.q * rng.normal(size=J),
+            state.v + half * state.a + 10 * sigma.q * rng.normal(size=J),
             state.tau * (1 + sigma.tau_gain) + sigma.tau * rng.normal(size=J),
-            state.angular_velocity + self._gyro + sigma.gyro * rng.normal(size=3),
+            state.angular_velocity + half * state.angular_acceleration + self._gyro + sigma.gyro * rng.normal(size=3),
             proper + self._acc + sigma.acc * rng.normal(size=3),
         ])  # fmt: skip
 

@@ -182,22 +182,22 @@ def upwards(gyro: Array, acc: Array, step: float) -> Array:
 
 
 def strayed(stance: Stance, q: Array, v: Array, gyro: Array, up: Array, axis: int) -> Array:
-    """(T, 3) kg·m²/s: believed angular momentum of all motion but the turn about one axis through the trunk's origin.
+    """(T, 3) kg·m²/s: believed angular momentum but for that of the turn about one axis, in the nominal posture.
 
     Joints give way, so a trunk that shall only turn also sways; what legs that bend below a swaying trunk carry is no
-    part of the inertia of the turn.
+    part of the inertia of the turn. Nor is what a posture that is not the nominal one adds to it.
     """
     import pinocchio as pin
 
-    data = stance.model.createData()
+    data, nominal = stance.model.createData(), effective_of(stance.model, stance, AXES[axis])
     momentum = np.empty((len(q), 3))
     for k, x in enumerate(stance.robot.positions(q)):
         pin.computeJointJacobians(stance.model, data, x)
         A = _feet(stance, data, up[k])
-        omega = gyro[k].copy()
-        sway = -np.mean([a @ np.concatenate([np.zeros(3), omega, v[k]]) for a in A], axis=0)
-        omega[axis] = 0.0
-        momentum[k] = _pinned_momentum(stance, stance.model, data, x, A, np.concatenate([sway, omega]))
+        sway = -np.mean([a @ np.concatenate([np.zeros(3), gyro[k], v[k]]) for a in A], axis=0)
+        motion = np.concatenate([sway, gyro[k], v[k]])
+        momentum[k] = pin.computeCentroidalMomentum(stance.model, data, x, motion).angular
+        momentum[k, axis] -= nominal * gyro[k, axis]
     return momentum
 
 
