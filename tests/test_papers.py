@@ -77,3 +77,17 @@ def test_a_cube_on_a_trotting_robot_is_found_by_nine_divisions():
     assert found["weighed before, 1 kg, gain 2 %"]["mm"]["worst"] < 8
     assert found["weighed before, 1 kg, gain 2 %, unknown"]["g"]["worst"] < 20  # the legs tell the scale
     assert loads.table(found).count("\n") == 7
+
+
+@installed
+def test_a_quadruped_weighs_itself_as_the_page_says(tmp_path):
+    told = run("papers.lee.run", "--quick", "-o", tmp_path)
+    rows = {line.split("|")[1].strip(): line.split("|")[2:-1] for line in told.splitlines() if line.startswith("| ")}
+    assert float(rows["momentum, with z"][2]) < 1.5  # mm in x and y
+    assert float(rows["momentum, with z"][4]) < 5  # mm in z
+    assert int(rows["momentum, with z"][6]) <= 6
+    for axis in rows["composite"]:
+        assert float(axis.split("(")[0]) < 1  # %
+    assert [int(x) for x in rows["0"][:2]] == [1, 1]  # balanced
+    assert int(rows["9"][0]) == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["balance.svg", "figure3.svg", "joints.svg"]

@@ -123,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     quick, now = options.quick, datetime.now(UTC).strftime("%Y-%m-%d")
     versions = ", ".join(f"{name} {version(name)}" for name in ("mujoco", "pin", "numpy"))
     print(f"Lee and Manchester, {ROBOT}; {now}; {versions}\n", flush=True)
-    loads = 3 if quick else 24
+    loads = 1 if quick else 24
     figures: dict[str, str] = {}
     with ProcessPoolExecutor(options.processes) as pool:
         run: Callable[..., list[Any]] = lambda f, tasks: list(pool.map(f, tasks))  # noqa: E731
@@ -132,13 +132,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         halved = run(com_case, [(k, "halving", False, 0.0) for k in range(loads)])
         _monte_carlo({"momentum, with z": tilted, "halving, as in the paper": halved})
         figures["figure3.svg"] = _figure_three(tilted, halved)
-        _inertias(run(inertia_case, [(k, True) for k in range(2 if quick else 12)]))
+        _inertias(run(inertia_case, [(k, True) for k in range(1 if quick else 12)]))
         sigmas = (0.0, 5e-3) if quick else (0.0, 2e-3, 5e-3, 1e-2)
-        seeds = range(2 if quick else 6)
+        seeds = range(1 if quick else 6)
         rows = [run(com_case, [(k, "momentum", True, sigma) for k in seeds]) for sigma in sigmas]
         figures["joints.svg"] = _joints(sigmas, rows)
-        errors = (-9, 0, 9) if quick else ERRORS
-        tasks = [(seed, d, float(e)) for e in errors for d in (0, 1) for seed in range(1 if quick else 2)]
+        errors = (0, 9) if quick else ERRORS
+        tasks = [
+            (seed, d, float(e))
+            for e in errors
+            for d in ((0,) if quick else (0, 1))
+            for seed in range(1 if quick else 2)
+        ]
         figures["balance.svg"] = _balance(run(balance_case, tasks))
         _found(run(found_case, range(1 if quick else 6)))
     if options.out:
