@@ -184,12 +184,16 @@ def _upper_factor(A: Array) -> Array:
 def inverse_mean(A: Array, B: Array) -> Array:
     """A⁻¹ # B (geometric mean), the positive definite X with X A X = B.
 
-    With A = LLᵀ, B = KKᵀ and KᵀL = U s Vᵀ it is L⁻ᵀ V s Vᵀ L⁻¹: neither A⁻¹ nor a product of both is formed.
+    With A = LLᵀ, B = KKᵀ and KᵀL = U s Vᵀ it is L⁻ᵀ V s Vᵀ L⁻¹: neither A⁻¹ nor a product of both is formed. What
+    unequal units cost that (small singular values beside large ones) a step of Newton gives back, where it is small.
     """
     L, K = np.linalg.cholesky(A), np.linalg.cholesky(B)
     _, s, Vt = np.linalg.svd(K.T @ L)
     right = Vt @ np.linalg.inv(L)
-    return np.asarray((right.T * s) @ right)
+    X = (right.T * s) @ right
+    D = np.kron(np.eye(len(A)), X @ A) + np.kron(X @ A, np.eye(len(A)))  # of X A X, by the entries of X
+    step = np.linalg.solve(D, (B - X @ A @ X).ravel()).reshape(A.shape)
+    return np.asarray(X + 0.5 * (step + step.T) if np.abs(step).max() < 1e-6 * np.abs(X).max() else X)
 
 
 def split(total: Array, parts: list[Array]) -> list[Array]:
