@@ -16,6 +16,10 @@ from bench.arms import arms
 from bench.arms import table as arms_table
 from bench.consistency import consistency, table
 from bench.coverage import coverage
+from bench.excite import CASES as EXCITE
+from bench.excite import excite
+from bench.excite import kept as excite_kept
+from bench.excite import table as excite_table
 from bench.identify import identify
 from bench.intervals import intervals
 from bench.kernels import kept as kernels_kept
@@ -34,8 +38,8 @@ from bench.stream import kept as stream_kept
 
 PHYSICAL = ("lmi", "points", "shapes", "nonlinear")  # methods that promise bodies that can exist
 STUDIES = (
-    "arms", "consistency", "coverage", "identify", "intervals", "kernels", "online", "points", "ranges", "solvers",
-    "stream",
+    "arms", "consistency", "coverage", "excite", "identify", "intervals", "kernels", "online", "points", "ranges",
+    "solvers", "stream",
 )  # fmt: skip
 
 
@@ -52,8 +56,10 @@ def main() -> int:
     parser.add_argument(
         "--problems", type=int, help="noisy problems a case (consistency, intervals: 1000, ranges: 200)"
     )
-    parser.add_argument("--quick", action="store_true", help="few problems (consistency, intervals, online, ranges)")
-    parser.add_argument("--cases", default="", help="some of the cases, with commas (consistency, ranges)")
+    parser.add_argument(
+        "--quick", action="store_true", help="few problems (consistency, excite, intervals, online, ranges)"
+    )
+    parser.add_argument("--cases", default="", help="some of the cases, with commas (consistency, excite, ranges)")
     parser.add_argument("--methods", default="", help="some of the methods, with commas (consistency)")
     data = os.environ.get("STEELYARD_DATA")
     parser.add_argument("--data", type=Path, default=Path(data) if data else None, help="measured data (arms)")
@@ -80,6 +86,12 @@ def main() -> int:
         kept = kernels_kept(result)
         if not options.json:
             print(kernels_table(result))
+    elif options.name == "excite":
+        asked = tuple(c for c in options.cases.split(",") if c)
+        result = excite(asked or EXCITE, options.seeds or 1, options.quick)
+        kept = excite_kept(result)
+        if not options.json:
+            print(excite_table(result))
     elif options.name == "stream":
         result = bench_stream(options.repeats)
         kept = stream_kept(result)

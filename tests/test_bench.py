@@ -12,6 +12,9 @@ from bench.__main__ import PHYSICAL, main
 from bench.ceres import ceres, evaluate
 from bench.consistency import consistency, methods, table
 from bench.coverage import coverage
+from bench.excite import excite
+from bench.excite import kept as excite_kept
+from bench.excite import table as excite_table
 from bench.identify import identify
 from bench.kernels import PROMISED as KERNELS
 from bench.kernels import kept as kernels_kept
@@ -223,3 +226,19 @@ def test_a_study_is_one_json_object_and_its_gate_holds(study, monkeypatch, capsy
     monkeypatch.setattr("sys.argv", ["bench", study, "--cases", "a1 base", "--problems", "20", "--json", "--gate"])
     assert main() == 0
     assert "a1 base" in json.dumps(json.loads(capsys.readouterr().out))
+
+
+@installed
+def test_exciting_motions_beat_random_ones_within_all_limits():
+    found = excite(("ur10", "g1"), quick=True)
+    assert excite_kept(found)
+    arm = found["ur10"]
+    assert arm["base parameters"] == 36
+    assert arm["ours"]["log_det"] > arm["random"]["best log_det"]
+    assert arm["ours, condition"]["condition"] < arm["random"]["condition"]
+    assert arm["random"]["speed"] <= 1
+    assert not excite_kept({"ur10": arm | {"figaroh": {"log_det": 1e9}}})
+    assert not excite_kept({"ur10": arm | {"ours": arm["ours"] | {"runs": [arm["ours"]["runs"][0] | {"speed": 1.1}]}}})
+    lines = excite_table(found).splitlines()
+    assert sum(line.startswith("| ur10 |") for line in lines) == 3
+    assert lines[-1].startswith("| g1 | 30 | 41 |")

@@ -157,18 +157,23 @@ class Tree:
         Values, one after another: proper acceleration, angular velocity and angular acceleration of the base, up, then
         q, v, a of each moving joint. Zeros make rows of zeros, so nothing has to be cut off again.
         """
-        T = len(segment.time)
-        full = np.zeros((-(-T // batch) * batch, self.width))
+        base = np.zeros((len(segment.time), BASE))
         if self.floating:
             assert segment.acc is not None and segment.gyro is not None and segment.alpha is not None
-            full[:T, :9] = np.hstack([segment.acc, segment.gyro, segment.alpha])
+            base[:, :9] = np.hstack([segment.acc, segment.gyro, segment.alpha])
         else:
-            full[:T, :3] = -self.gravity
-        full[:T, 9:BASE] = self.upright if segment.up is None else segment.up
+            base[:, :3] = -self.gravity
+        base[:, 9:] = self.upright if segment.up is None else segment.up
         index, factor = self.independent[: self.moving], self.factors[: self.moving]
-        full[:T, BASE::3] = segment.q[:, index] * factor + self.offsets
-        full[:T, BASE + 1 :: 3] = segment.v[:, index] * factor
-        full[:T, BASE + 2 :: 3] = segment.a[:, index] * factor
+        q, v, a = (x[:, index] * factor for x in (segment.q, segment.v, segment.a))
+        return self.tiles(base, q + self.offsets, v, a, batch)
+
+    def tiles(self, base: Array, q: Array, v: Array, a: Array, batch: int = LANES) -> Array:
+        """The same from the base's twelve values (T, 12) and q, v, a (T, moving) of the model's joints."""
+        T = len(base)
+        full = np.zeros((-(-T // batch) * batch, self.width))
+        full[:T, :BASE] = base
+        full[:T, BASE::3], full[:T, BASE + 1 :: 3], full[:T, BASE + 2 :: 3] = q, v, a
         out = aligned(full.size).reshape(-1, self.width, LANES)
         out[:] = full.reshape(-1, LANES, self.width).transpose(0, 2, 1)
         return out.reshape(len(out), -1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.errors import Finding, LogError
 from steelyard.log import Log
 from steelyard.robot import Robot
 
@@ -69,6 +70,20 @@ def fourier_motion(
     return t, q, v, a
 
 
+def played(robot: Robot, log: Log) -> tuple[Array, Array, Array, Array]:
+    """Time (T,) and q, v, a (T, J) of a log that says all three of every joint; others are refused."""
+    findings = [
+        Finding(log.source, f"has no column {kind}.{joint}", "Give a motion of `steelyard excite`, or --lock the joint")
+        for joint in robot.joints
+        for kind in "qva"
+        if f"{kind}.{joint}" not in log.columns
+    ]
+    if findings:
+        raise LogError(findings)
+    q, v, a = (np.column_stack([log.columns[f"{kind}.{j}"] for j in robot.joints]) for kind in "qva")
+    return log.time, q, v, a
+
+
 def simulate_arm(
     robot: Robot,
     truth: Mapping[str, Array],
@@ -78,13 +93,17 @@ def simulate_arm(
     rate: float = 200.0,
     noise: str = "mid",
     friction: Friction | None = None,
+    motion: tuple[Array, Array, Array, Array] | None = None,
     source: str = "simulated arm",
 ) -> Log:
-    """A log of joint positions, torques and force–torque sensors, with the truth in its metadata."""
+    """A log of joint positions, torques and force–torque sensors, with the truth in its metadata.
+
+    ``motion``: time (T,) and q, v, a (T, J) to play; None is a random Fourier motion of so many ``seconds``.
+    """
     import pinocchio as pin
 
     rng = np.random.default_rng(seed)
-    t, q, v, a = fourier_motion(robot, rng, seconds, rate)
+    t, q, v, a = fourier_motion(robot, rng, seconds, rate) if motion is None else motion
     model = robot.model.copy()
     for body in robot.bodies:
         model.inertias[body.joint] = pin.Inertia.FromDynamicParameters(truth[body.name])
@@ -113,6 +132,6 @@ def simulate_arm(
             if friction is not None
             else {},
         },
-        "simulation": {"seed": seed, "noise": noise, "rate": rate},
+        "simulation": {"seed": seed, "noise": noise, "rate": (len(t) - 1) / (t[-1] - t[0])},
     }
     return Log.from_columns(columns, metadata, source)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from steelyard.errors import Finding, UsageError
 from steelyard.log import Log
+from steelyard.read.table import read_log
 from steelyard.robot import Robot
-from steelyard.simulate.arm import Friction, simulate_arm
+from steelyard.simulate.arm import Friction, played, simulate_arm
 from steelyard.simulate.ground import Ground
 from steelyard.simulate.loads import Load
 from steelyard.simulate.quadruped import FRICTION, Gait, simulate_quadruped, true_robot
@@ -50,9 +52,10 @@ def simulate_arm_as_asked(
     truth_seed: int | None,
     perturb: str,
     friction: str,
+    play: Path | None = None,
     **rest: Any,
 ) -> Log:
-    """A log of an arm on a Fourier motion; ``legged``: options given that no arm has."""
+    """A log of an arm on a Fourier motion, or on one to ``play``; ``legged``: options given that no arm has."""
     findings = [Finding(option, "is for legged robots", "Leave it out with --motion fourier") for option in legged]
     if robot.floating:
         what = "is a motion of arms, and this robot has a floating base"
@@ -63,7 +66,8 @@ def simulate_arm_as_asked(
     truth = true_robot(robot, perturb, draw)
     drawn, scale = Friction.random(robot, draw), FRICTION[friction]
     joints = Friction(*(scale * np.asarray(x) for x in vars(drawn).values())) if scale else None
-    return simulate_arm(robot, truth, seed=seed, friction=joints, **rest)
+    motion = None if play is None else played(robot, read_log(play))
+    return simulate_arm(robot, truth, seed=seed, friction=joints, motion=motion, **rest)
 
 
 def _setting(text: str) -> tuple[str, float]:

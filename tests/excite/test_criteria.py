@@ -1,0 +1,103 @@
+"""Criteria are what their definitions say, whatever form the information comes in."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard import prior as priors
+from steelyard.excite import criteria
+from steelyard.identifiable import structural
+from steelyard.regressor import Columns, Rows
+from tests.motions import installed, load, segment
+
+
+def rows(seed, m, r=6):
+    return np.random.default_rng(seed).normal(size=(m, r)) * np.logspace(0, 2, r)
+
+
+@given(st.integers(0, 10**6), st.integers(6, 30))
+def test_log_det_is_the_determinants_logarithm_and_condition_that_of_the_rows(seed, m):
+    Y = rows(seed, m)
+    for M in (Y, criteria.triangle(Y)):
+        assert criteria.log_det(M) == pytest.approx(np.linalg.slogdet(Y.T @ Y)[1], rel=1e-9)
+        assert criteria.condition(M) == pytest.approx(np.linalg.cond(Y), rel=1e-9)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 20))
+def test_gain_is_what_log_det_grows_by(seed, k):
+    M, A = criteria.triangle(rows(seed, 12)), rows(seed + 1, k)
+    grown = criteria.log_det(criteria.together(M, A)) - criteria.log_det(M)
+    assert criteria.gain(M, A) == pytest.approx(grown, rel=1e-8, abs=1e-10)
+    assert criteria.gain(M, A) >= 0
+
+
+@given(st.integers(0, 10**6))
+def test_a_motion_adds_less_the_more_is_known(seed):
+    M, A, B = (criteria.triangle(rows(seed + k, 12)) for k in range(3))
+    assert criteria.gain(criteria.together(M, B), A) <= criteria.gain(M, A) + 1e-12
+
+
+@pytest.mark.parametrize("Y", [rows(0, 4), rows(0, 12) * [1, 1, 0, 1, 1, 1]], ids=["too few rows", "a dead column"])
+def test_rows_that_leave_a_parameter_out_are_infinitely_bad(Y):
+    assert criteria.condition(Y) == np.inf
+    assert criteria.log_det(Y) == -np.inf
+
+
+def test_greedy_takes_at_each_step_the_best_of_all_that_are_left():
+    roots = [rows(k, 3) * np.random.default_rng(k).uniform(0.1, 3, 6) for k in range(15)]
+    known = criteria.natural_prior(6)
+    naive, so_far = [], known
+    for _ in range(7):
+        left = [k for k in range(15) if k not in naive]
+        naive.append(max(left, key=lambda k: criteria.gain(so_far, roots[k])))
+        so_far = criteria.together(so_far, roots[naive[-1]])
+    assert criteria.greedy(roots, 7, known) == naive
+    assert sorted(criteria.greedy(roots, 99, known)) == list(range(15))
+
+
+def test_greedy_reaches_the_share_of_the_best_choice_that_submodularity_promises():
+    roots, known = [rows(k, 3) for k in range(8)], criteria.natural_prior(6)
+
+    def worth(chosen):
+        return criteria.log_det(criteria.together(known, *(roots[k] for k in chosen)))
+
+    best = max(worth(c) for c in itertools.combinations(range(8), 3))
+    assert worth(criteria.greedy(roots, 3, known)) >= (1 - 1 / np.e) * best
+
+
+@installed
+def test_base_parameters_of_an_arm_have_a_regular_root_and_their_own_deviations():
+    robot = load("ur10")
+    columns = Columns(tuple(b.name for b in robot.bodies))
+    scale = priors.make(robot, columns).scale
+    possible = structural(robot, columns, "joint", scale)
+    Y = np.concatenate([b.Y for b in Rows(robot, [segment(robot, np.random.default_rng(1), 200)], columns, "joint")])
+    R = np.linalg.qr(Y.reshape(-1, columns.n), mode="r")
+    M = criteria.base_root(R, possible)
+    assert M.shape == (36, 36)
+    assert criteria.condition(M) < 1e5
+    Z = possible.composition[1]
+    std = np.sqrt(np.diag(Z @ np.linalg.pinv(R.T @ R, rcond=1e-13, hermitian=True) @ Z.T))
+    assert criteria.deviations(M, possible) == pytest.approx(std / np.linalg.norm(Z * scale, axis=1), rel=1e-4)
+    assert np.all(np.isinf(criteria.deviations(0 * M, possible)))
+
+
+@installed
+def test_a_links_condition_is_that_of_the_columns_that_any_motion_could_tell():
+    robot = load("ur10")
+    columns = Columns(tuple(b.name for b in robot.bodies))
+    scale = priors.make(robot, columns).scale
+    possible = structural(robot, columns, "joint", scale)
+    Y = np.concatenate([b.Y for b in Rows(robot, [segment(robot, np.random.default_rng(1), 200)], columns, "joint")])
+    R = np.linalg.qr(Y.reshape(-1, columns.n), mode="r")
+    found = criteria.link_conditions(R, possible, columns)
+    assert set(found) == set(columns.bodies)
+    assert found[columns.bodies[0]] == pytest.approx(1)  # it turns about one axis: one moment of inertia
+    last = columns.body(columns.bodies[-1])
+    assert found[columns.bodies[-1]] == pytest.approx(np.linalg.cond(R[:, last] * scale[last]), rel=1e-6)
+    still = R.copy()
+    still[:, last] = 0
+    assert criteria.link_conditions(still, possible, columns)[columns.bodies[-1]] == np.inf
