@@ -1,4 +1,4 @@
-"""Verbs that make robots move: demo, simulate, calibrate, reproduce."""
+"""Verbs that make robots move: demo, simulate, excite, calibrate, reproduce."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from steelyard.commands.arguments import (
+    BaseKind,
+    FrictionKind,
     JsonOption,
     LevelKind,
     MotionKind,
@@ -17,11 +19,13 @@ from steelyard.commands.arguments import (
     PerturbKind,
     RobotArgument,
     listed,
+    locks,
 )
-from steelyard.terminal import print_bodies, print_end, print_table, shown_progress
+from steelyard.terminal import print_bodies, print_end, print_table, shown_bar, shown_progress
 
 if TYPE_CHECKING:
-    pass
+    from steelyard.excite.humanoid import Asked as Standing
+    from steelyard.robot import Robot
 
 
 def demo(
@@ -65,6 +69,10 @@ def simulate(
     robot: RobotArgument,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="LOG", help="Log to write: .parquet, .csv or .npz.")],
     motion: Annotated[MotionKind, typer.Option(help="What it does; fourier is for arms.")] = "trot",
+    play: Annotated[
+        Path | None, typer.Option(metavar="LOG", help="A motion of an arm to play, as `steelyard excite` writes it.")
+    ] = None,
+    lock: Annotated[list[str] | None, typer.Option(metavar="J=q", help="Joints held at a value; repeats.")] = None,
     seconds: Annotated[float, typer.Option(metavar="S", help="How long.")] = 10.0,
     noise: Annotated[LevelKind, typer.Option(help="Of encoders, torques and IMU.")] = "mid",
     seed: Annotated[int, typer.Option(help="Of noise and motion, and of the truth unless --truth-seed.")] = 0,
@@ -100,14 +108,15 @@ def simulate(
     from steelyard.robot import Robot
     from steelyard.simulate.asked import simulate_arm_as_asked, simulate_legged_as_asked
 
-    model = Robot.load(robot)
+    model = Robot.load(robot, lock=locks(lock))
     with shown_progress() as progress:
         progress("simulating")
-        if motion == "fourier":
+        if motion == "fourier" or play is not None:
             only = {"--load": load, "--sensor": sensor, "--feet": feet, "--imu": imu, "--wrenches": wrenches}
             log = simulate_arm_as_asked(
                 model, [k for k, v in only.items() if v], seconds=seconds, noise=noise, seed=seed,
                 truth_seed=truth_seed, perturb=perturb or "all", friction=friction, rate=rate or 200.0,
+                play=play,
             )  # fmt: skip
         else:
             log = simulate_legged_as_asked(
@@ -123,6 +132,107 @@ def simulate(
     if found := log.metadata["simulation"].get("feet"):
         print(f"Identify its trunk: steelyard identify {robot} {out} --links {model.bodies[0].name} "
               f"--feet {','.join(found)} -o DIR")  # fmt: skip
+
+
+def excite(
+    robot: RobotArgument,
+    out: OutOption,
+    duration: Annotated[float, typer.Option(metavar="S", help="How long the motion lasts.")] = 10.0,
+    period: Annotated[float | None, typer.Option(metavar="S", help="After which it repeats; the duration.")] = None,
+    harmonics: Annotated[int, typer.Option(metavar="K", help="Of the Fourier series.")] = 5,
+    speed: Annotated[float, typer.Option(help="Share of the speed limits that may be used.")] = 0.8,
+    effort: Annotated[float, typer.Option(help="Share of the torque limits that may be used.")] = 0.8,
+    margin: Annotated[float, typer.Option(help="Share of a joint's range that is left free at each end.")] = 0.05,
+    clearance: Annotated[float, typer.Option(metavar="M", help="Between links; 0 does not look for contacts.")] = 0.01,
+    srdf: Annotated[
+        Path | None, typer.Option(metavar="F", help="Says which links may touch; found if not given.")
+    ] = None,
+    friction: Annotated[FrictionKind, typer.Option(help="Joint terms that are to be told, too.")] = "none",
+    criterion: Annotated[
+        Literal["determinant", "condition"], typer.Option(help="Smallest uncertainty, or best condition number.")
+    ] = "determinant",
+    candidates: Annotated[
+        int | None, typer.Option(help="Random motions to begin with; 30 for an arm, 120 for a humanoid.")
+    ] = None,
+    restarts: Annotated[int, typer.Option(help="Starts that are improved.")] = 4,
+    rate: Annotated[float, typer.Option(metavar="HZ", help="Of the log that is written.")] = 200.0,
+    motions: Annotated[int, typer.Option(help="Humanoid: how many to choose.")] = 12,
+    choice: Annotated[
+        Literal["determinant", "links"], typer.Option(help="Humanoid: by all base parameters, or three for each link.")
+    ] = "determinant",
+    rounds: Annotated[int, typer.Option(help="Humanoid: of candidates; later ones move what is told least.")] = 2,
+    improve: Annotated[int, typer.Option(help="Humanoid: how many of the chosen ones are improved.")] = 3,
+    feet: Annotated[list[str] | None, typer.Option(metavar="L,R", help="Humanoid: links of its soles.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the random motions.")] = 0,
+    lock: Annotated[list[str] | None, typer.Option(metavar="J=q", help="Joints held at a value; repeats.")] = None,
+    base: Annotated[BaseKind, typer.Option(help="Whether the base is fixed.")] = "auto",
+    as_json: JsonOption = False,
+) -> None:
+    """Find motions that tell most about a robot, within its limits and clear of itself; broken off, it goes on.
+
+    An arm gets one periodic motion; a humanoid gets several that it does on its own feet.
+    """
+    from steelyard.excite.command import Asked, excite_fixed
+    from steelyard.excite.humanoid import Asked as Standing
+    from steelyard.robot import Robot
+
+    model = Robot.load(robot, base=base, lock=locks(lock))
+    if model.floating:
+        _excite_humanoid(
+            model, Standing(candidates or 120, motions, choice, rounds, improve, seed, tuple(listed(feet)),
+                            None if srdf is None else str(srdf)), out, as_json,
+        )  # fmt: skip
+        return
+    asked = Asked(
+        duration, period, harmonics, speed, effort, margin, clearance, friction, criterion, candidates or 30, restarts,
+        seed, rate, None if srdf is None else str(srdf),
+    )  # fmt: skip
+    with shown_bar("looking for a motion") as bar:
+        found, files = excite_fixed(model, asked, out, bar)  # which refuses a base that floats
+    if as_json:
+        print(json.dumps(found.as_json(), indent=1))
+        return
+    start, limits = found.best.motion.at(0.0)[0][0], found.task.limits
+    rows = [
+        [joint, f"{start[k]:.3f}", f"{limits.lower[k]:.2f} … {limits.upper[k]:.2f}", f"{limits.speed[k]:.2f}"]
+        for k, joint in enumerate(found.task.robot.joints)
+    ]
+    print_table(["joint", "starts at", "kept within", "and below, /s"], rows)
+    print_table(["link", "condition of its columns"], [[name, f"{x:.3g}"] for name, x in found.links.items()])
+    used = ", ".join(f"{100 * x:.1f} % of {k}" for k, x in found.best.used._asdict().items() if x > 0)
+    print(f"limits used at any time: {used}")
+    print(f"base parameters: {found.told}; log det {found.best.log_det:.1f}, random {found.start.log_det:.1f}")
+    print("told least: " + ", ".join(f"{name} to {100 * std:.0f} %" for name, std in found.weakest))
+    print(
+        "pairs of links kept apart: " + ("none, --clearance is 0" if found.looked_at is None else str(found.looked_at))
+    )
+    print("written: " + ", ".join(map(str, files)))
+    print(f"\n{found.sentence()}")
+
+
+def _excite_humanoid(robot: Robot, asked: Standing, out: Path, as_json: bool) -> None:
+    from steelyard.excite.humanoid import excite_humanoid, write
+
+    with shown_bar("looking for motions") as bar:
+        found = excite_humanoid(robot, asked, out, lambda share, _: bar(share))
+        files = write(found, out)
+    told = found.as_json()
+    if as_json:
+        print(json.dumps(told, indent=1))
+        return
+    print_table(
+        ["candidates", "drawn", "as drawn", "possible"],
+        [[kind, str(n["drawn"]), str(n["as_drawn"]), str(n["possible"])] for kind, n in told["candidates"].items()],
+    )
+    print_table(
+        ["motion", "kind", "seconds", "amplitude kept", "slower by"],
+        [[f"{m['number']}", m["kind"], f"{m['seconds']:.1f}", f"{100 * m['amplitude']:.0f} %", f"{m['stretch']:.2f}"]
+         for m in told["motions"]],
+    )  # fmt: skip
+    print_table(["link", "condition of its columns"], [[name, f"{x:.3g}"] for name, x in found.links.items()])
+    print("told least: " + ", ".join(f"{w.name} (move {', '.join(w.joints) or 'the base'})" for w in found.weakest))
+    print(f"written: {files[0]} to {files[-3].name}, {', '.join(f.name for f in files[-2:])}")
+    print(f"\n{found.sentence()}")
 
 
 calibrate_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Let a simulated quadruped weigh itself.")

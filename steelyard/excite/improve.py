@@ -1,0 +1,89 @@
+"""A chosen motion made to tell more, by the gradient of what all chosen motions tell together.
+
+With M the root of all information and P = (MᵀM)⁻¹, a change dY of one motion's rows changes log det(MᵀM) by 2⟨YP, dY⟩.
+So one product Y·P gives the derivative by every target of every joint: rows are made again with that target moved a
+little, the base and the legs as they are. That is the gradient but for how base and legs answer; each step along it is
+built, balanced and checked in full, and taken only if the motion can be done and tells more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard.excite import criteria
+from steelyard.excite.build import Built, build
+from steelyard.excite.course import STEP, Course
+from steelyard.excite.feasible import reasons
+from steelyard.excite.postures import Postures
+from steelyard.excite.rescue import CHECKED
+from steelyard.excite.schedule import joined
+from steelyard.excite.telling import Telling
+
+Array = np.ndarray
+
+STEPS = 4
+SIZES = (0.3, 0.15, 0.07)  # rad that the target with the largest derivative is moved, tried in order
+NUDGE = 1e-3  # rad, for differences
+
+
+@dataclass(frozen=True)
+class Improved:
+    """A motion after some steps."""
+
+    built: Built
+    gain: float  # log det, nats, by all steps
+    steps: int
+
+
+def gradient(telling: Telling, built: Built, rest: Array) -> Array:
+    """(K, U) derivative of log det by the targets of the upper joints; ``rest`` (r, r): root of all other motions."""
+    stance, candidate, scale = built.stance, built.candidate, built.scale
+    weight = telling.possible.scale[:, None] * telling.possible.V  # (n, r)
+    Y = telling.rows(built.course) @ weight
+    M = criteria.together(rest, Y)
+    G = np.linalg.solve(M, np.linalg.solve(M.T, Y.T)).T @ weight.T  # Y P, for all parameters
+    knots = np.arange(round(built.course.duration / STEP) + 1) * STEP
+    values = built.course.spline(knots)
+    base = float(np.sum(G * telling.rows(built.course)))
+    out = np.zeros_like(candidate.upper)
+    for k in range(1, len(candidate.times) - 1):
+        for j in np.flatnonzero(np.ptp(candidate.upper, axis=0) > 0):
+            bump = np.zeros((len(candidate.times), 1))
+            bump[k] = NUDGE
+            moved = values.copy()
+            moved[:, 6 + stance.upper[j]] += joined(candidate.times, bump, knots / scale.stretch)[:, 0]
+            out[k, j] = 2 * (float(np.sum(G * telling.rows(Course.through(stance.robot, moved)))) - base) / NUDGE
+    return out
+
+
+def improve(
+    postures: Postures, telling: Telling, built: Built, rest: Array, progress: Callable[[], None] = lambda: None
+) -> Improved:
+    """Steps along the gradient while they can be done and tell more."""
+    stance = postures.stance
+    lower, upper = (limit[stance.upper] for limit in stance.limits)
+    score = criteria.gain(rest, telling.rows(built.course) @ (telling.possible.scale[:, None] * telling.possible.V))
+    first, taken = score, 0
+    for _ in range(STEPS):
+        slope = gradient(telling, built, rest)
+        largest = np.abs(slope).max()
+        if not largest > 0:
+            break
+        for size in SIZES:
+            aim = np.clip(built.candidate.upper + size * slope / largest, lower, upper)
+            aim[[0, -1]] = built.candidate.upper[[0, -1]]
+            other = build(stance, replace(built.candidate, upper=aim), built.scale)
+            progress()
+            if reasons(other, other.course.sampled(CHECKED)) or postures.blame(other.course):
+                continue
+            told = telling.rows(other.course) @ (telling.possible.scale[:, None] * telling.possible.V)
+            better = criteria.gain(rest, told)
+            if better > score:
+                built, score, taken = other, better, taken + 1
+                break
+        else:
+            break
+    return Improved(built, score - first, taken)

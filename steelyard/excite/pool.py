@@ -1,0 +1,137 @@
+"""Many candidates: drawn, made possible, looked at, and kept in a file so that nothing is done twice.
+
+A candidate is its kind and seed, and what was left of it is its scale: both are a few numbers, and the motion is built
+from them again in a moment. So a run that was broken off goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.excite.build import Built, Scale, build
+from steelyard.excite.candidates import KINDS, SHARES, draw
+from steelyard.excite.collision import Collisions
+from steelyard.excite.postures import Postures
+from steelyard.excite.rescue import attempt
+from steelyard.excite.stance import Stance
+from steelyard.robot import Robot
+from steelyard.write.files import write_text
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What became of one candidate, as it is kept."""
+
+    kind: str
+    seed: int
+    focus: tuple[str, ...]
+    scale: Mapping[str, Any] | None  # None where nothing could be done
+    tries: int
+    raw: bool
+    amplitude: float
+    reasons: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """For the file."""
+        return vars(self) | {"focus": list(self.focus), "reasons": list(self.reasons)}
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> Tried:
+        """From what ``as_json`` gave."""
+        return cls(**{**found, "focus": tuple(found["focus"]), "reasons": tuple(found["reasons"])})
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Where candidates of one robot come from."""
+
+    postures: Postures
+
+    @classmethod
+    def of(cls, robot: Robot, feet: Sequence[str] = (), srdf: str | Path | None = None) -> Pool:
+        """Of a humanoid: its stance and what must not touch."""
+        stance = Stance.of(robot, feet)
+        return cls(Postures(stance, Collisions.of(robot, srdf)))
+
+    @property
+    def stance(self) -> Stance:
+        """The robot on its feet."""
+        return self.postures.stance
+
+    def attempt(self, kind: str, seed: int, focus: Sequence[str] = ()) -> tuple[Tried, Built | None]:
+        """Draw one and make it possible."""
+        outcome = attempt(self.postures, draw(self.postures, kind, seed, focus))
+        built = outcome.built
+        scale = None if built is None else {k: np.asarray(x).tolist() for k, x in vars(built.scale).items()}
+        tried = Tried(
+            kind, seed, tuple(focus), scale, outcome.tries, outcome.raw, outcome.amplitude, outcome.reasons
+        )  # fmt: skip
+        return tried, built
+
+    def built(self, tried: Tried) -> Built:
+        """The motion of one that was made possible before."""
+        assert tried.scale is not None
+        scale = Scale(**{**tried.scale, "upper": np.array(tried.scale["upper"])})
+        return build(self.stance, draw(self.postures, tried.kind, tried.seed, tried.focus), scale)
+
+    def screen(
+        self,
+        wanted: Sequence[tuple[str, int, tuple[str, ...]]],
+        kept: Kept,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> list[Tried]:
+        """All of these kinds, seeds and focuses; what ``kept`` has is not tried again."""
+        found = []
+        for kind, seed, focus in wanted:
+            key = f"{kind} {seed} {' '.join(focus)}".strip()
+            if key not in kept.done:
+                kept.add(key, self.attempt(kind, seed, focus)[0])
+            found.append(kept.done[key])
+            progress(len(found))
+        kept.write()
+        return found
+
+
+def kinds(count: int, seed: int) -> list[str]:
+    """Kinds of so many candidates, each with its share."""
+    return [str(k) for k in np.random.default_rng(seed).choice(KINDS, count, p=SHARES)]
+
+
+class Kept:
+    """A file of tried candidates, of one question; it is written every so often, whole or not at all."""
+
+    EVERY = 20
+
+    def __init__(self, path: Path | None, question: Mapping[str, Any]):
+        self.path, self.question = path, json.loads(json.dumps(question))
+        self.done: dict[str, Tried] = {}
+        self._new = 0
+        if path is not None and path.is_file():
+            try:
+                found = json.loads(path.read_text(encoding="utf-8"))
+                if found["question"] == self.question:
+                    self.done = {key: Tried.from_json(x) for key, x in found["done"].items()}
+            except (ValueError, KeyError, TypeError):  # not ours, or broken off while it was written: begin again
+                self.done = {}
+
+    def add(self, key: str, tried: Tried) -> None:
+        """One more."""
+        self.done[key] = tried
+        self._new += 1
+        if self._new >= self.EVERY:
+            self.write()
+
+    def write(self) -> None:
+        """All of them, where there is a file and something is new."""
+        if self.path is not None and self._new:
+            content = {"question": self.question, "done": {key: x.as_json() for key, x in self.done.items()}}
+            write_text(self.path, json.dumps(content) + "\n")
+        self._new = 0
