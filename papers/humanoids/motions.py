@@ -1,0 +1,163 @@
+"""Exciting motions by the hundred: which survive, which fall, and what a choice of them is worth.
+
+``python -m papers.humanoids.motions [ROBOT …] [--candidates 300] [--keep FOLDER] [--json]``
+
+Candidates are drawn, made possible, and played in MuJoCo by a true robot that nobody told the planner about (+5 kg on
+its torso, every mass off by up to 30 %). What did not fall is then chosen from in several ways, and each choice judged
+by what the true robot's logs of it come to: errors on motions that were never played, noise-free.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.linalg import qr
+
+from papers.humanoids.source import NOISE, Library, load
+from papers.humanoids.study import Yardstick, as_vector, errors, weigh
+from papers.humanoids.truths import truth_of
+from steelyard.excite.humanoid import as_log
+from steelyard.excite.pool import Kept, Pool, Tried, kinds
+from steelyard.excite.selection import Told, best_for_links, most_telling
+from steelyard.excite.telling import Telling
+from steelyard.log import Log
+from steelyard.read.table import read_log, write_log
+from steelyard.simulate.sensors import measured
+
+Array = np.ndarray
+
+HELD = 12  # motions of other seeds that are only judged by
+FEW, MANY = 12, 38
+DRAWS = 3  # of random choices
+
+
+def screened(pool: Pool, count: int, kept: Kept) -> tuple[list[Tried], float]:
+    """All candidates, and the seconds of CPU that one took (0 where they were kept)."""
+    wanted = [(kind, k, ()) for k, kind in enumerate(kinds(count, 0))]
+    pool.attempt("double", count)  # kernels are compiled, or read from their cache, before anything is timed
+    before, start = len(kept.done), time.process_time()
+    tried = pool.screen(wanted, kept, lambda n: _say(f"candidates {n} of {count}"))
+    return tried, (time.process_time() - start) / max(len(kept.done) - before, 1)
+
+
+def study(name: str, folder: Path, count: int = 300) -> dict[str, Any] | None:
+    """Everything of one robot; None where it is not there."""
+    robot = load(name)
+    if robot is None:
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    pool, library = Pool.of(robot), Library(robot, folder)
+    telling, truth = Telling(pool.stance), truth_of(library, 0)
+    tried, cpu = screened(pool, count, Kept(folder / "candidates.json", {"robot": robot.description.sha256}))
+    alive = [k for k, t in enumerate(tried) if t.scale is not None]
+    told, triangles, logs, upright = [], [], list[Log](), list[int]()
+    for n, k in enumerate(alive):
+        path = folder / f"candidate-{k:03d}.parquet"
+        built = pool.built(tried[k])
+        if not path.is_file():
+            write_log(path, as_log(built, k))
+        log = library.played(read_log(path), truth, "truth-0")
+        _say(f"{name}: played {n + 1} of {len(alive)}")
+        if log is not None:
+            triangles.append(telling.triangle(built.course))
+            told.append(Told.of(telling, triangles[-1]))
+            logs.append(measured(log, NOISE, k))
+            upright.append(k)
+    fell = len(alive) - len(logs)
+    others = [pool.attempt(kind, 10_000 + k)[1] for k, kind in enumerate(kinds(2 * HELD, 1))]
+    held = [as_log(b, k) for k, b in enumerate(others) if b is not None][:HELD]
+    result: dict[str, Any] = {
+        "candidates": count,
+        "as_drawn": sum(t.raw for t in tried) / count,
+        "survivors": len(alive) / count,
+        "amplitude": float(np.median([tried[k].amplitude for k in alive])),
+        "fell": fell / len(alive),
+        "cpu": cpu,
+        "kinds": {
+            kind: {"drawn": sum(t.kind == kind for t in tried), "possible": sum(tried[k].kind == kind for k in alive),
+                   "upright": sum(tried[k].kind == kind for k in upright)}
+            for kind in sorted({t.kind for t in tried})
+        },
+        "choices": {},
+    }  # fmt: skip
+    rng = np.random.default_rng(0)
+    choices: dict[str, list[int]] = {
+        "all": list(range(len(logs))),
+        "three for each link": best_for_links(told),
+        f"D-optimal, {MANY}": most_telling(told, MANY),
+        f"D-optimal, {FEW}": most_telling(told, FEW),
+    }
+    for size in (MANY, FEW):
+        for draw in range(DRAWS):
+            choices[f"random, {size} ({draw + 1})"] = rng.choice(len(logs), min(size, len(logs)), replace=False).tolist()
+    yardstick = None
+    for choice, some in choices.items():
+        _say(f"{name}: {choice}")
+        found = weigh(robot, [logs[k] for k in some])
+        yardstick = yardstick or Yardstick.of(found.plan.robot, held, found.plan)
+        off = errors(found.plan, yardstick, found.found.theta, as_vector(found.plan, truth))
+        result["choices"][choice] = {
+            "motions": len(some),
+            "seconds": float(sum(logs[k].time[-1] - logs[k].time[0] for k in some)),
+            "condition": condition([triangles[k] for k in some], telling.possible.rank),
+            **{key: off[key] for key in ("held", "base", "base_rest", "mass_kg", "com_mm", "inconsistent")},
+        }
+    return result
+
+
+def condition(triangles: Sequence[Array], rank: int) -> float:
+    """Of base-parameter columns of unit length, the most independent ones (Gautier: QR with pivots)."""
+    R = np.linalg.qr(np.vstack(triangles), mode="r")
+    R = R / np.maximum(np.linalg.norm(R, axis=0), 1e-12)
+    pivots = qr(R, mode="r", pivoting=True)[1][:rank]
+    return float(np.linalg.cond(R[:, pivots]))
+
+
+def table(results: dict[str, dict[str, Any]]) -> str:
+    """Two tables: what survives, and what a choice is worth."""
+    lines = ["| robot | as drawn | possible | amplitude kept | fell | CPU a candidate |", "|---|---|---|---|---|---|"]
+    for name, r in results.items():
+        lines.append(
+            f"| {name} | {100 * r['as_drawn']:.0f} % | {100 * r['survivors']:.1f} % | {100 * r['amplitude']:.0f} % | "
+            f"{100 * r['fell']:.1f} % | {r['cpu']:.2f} s |"
+        )
+    lines += ["", "| robot | choice | motions | seconds | condition | wrench error, of the description's | base parameters |",
+              "|---|---|---|---|---|---|---|"]  # fmt: skip
+    for name, r in results.items():
+        lines += [
+            f"| {name} | {choice} | {c['motions']} | {c['seconds']:.0f} | {c['condition']:.0f} | "
+            f"{100 * c['held']:.2g} % | {100 * c['base']:.2g} % |"
+            for choice, c in r["choices"].items()
+        ]
+    return "\n".join(lines)
+
+
+def _say(text: str) -> None:
+    print(f"\r{text:<60}", end="", file=sys.stderr, flush=True)
+
+
+def main(args: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
+    parser = argparse.ArgumentParser(prog="python -m papers.humanoids.motions", description=__doc__)
+    parser.add_argument("robots", nargs="*", default=["talos", "g1"])
+    parser.add_argument("--candidates", type=int, default=300)
+    parser.add_argument("--keep", type=Path, default=None, help="folder of motions and logs, to go on from")
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args(args)
+    with tempfile.TemporaryDirectory() as there:
+        folder = asked.keep or Path(there)
+        found = {name: study(name, folder / name, asked.candidates) for name in asked.robots}
+    results = {name: r for name, r in found.items() if r is not None}
+    print(json.dumps(results, indent=1) if asked.json else table(results))
+    return results
+
+
+if __name__ == "__main__":
+    main()
