@@ -30,6 +30,9 @@ from bench.online import online
 from bench.points import GRIDS, figure, points
 from bench.problems import CASES
 from bench.ranges import USUAL, ranges
+from bench.scale import CASES as SCALE_CASES
+from bench.scale import scale
+from bench.scale import table as scale_table
 from bench.solvers import kept as solvers_kept
 from bench.solvers import solvers
 from bench.stream import bench_stream
@@ -39,6 +42,7 @@ from bench.stream import kept as stream_kept
 PHYSICAL = ("lmi", "points", "shapes", "nonlinear")  # methods that promise bodies that can exist
 STUDIES = (
     "arms", "consistency", "coverage", "excite", "identify", "intervals", "kernels", "online", "points", "ranges",
+    "scale",
     "solvers", "stream",
 )  # fmt: skip
 
@@ -57,9 +61,9 @@ def main() -> int:
         "--problems", type=int, help="noisy problems a case (consistency, intervals: 1000, ranges: 200)"
     )
     parser.add_argument(
-        "--quick", action="store_true", help="few problems (consistency, excite, intervals, online, ranges)"
+        "--quick", action="store_true", help="few problems (consistency, excite, intervals, online, ranges, scale)"
     )
-    parser.add_argument("--cases", default="", help="some of the cases, with commas (consistency, excite, ranges)")
+    parser.add_argument("--cases", default="", help="some of the cases, with commas (consistency, excite, ranges, scale)")
     parser.add_argument("--methods", default="", help="some of the methods, with commas (consistency)")
     data = os.environ.get("STEELYARD_DATA")
     parser.add_argument("--data", type=Path, default=Path(data) if data else None, help="measured data (arms)")
@@ -97,6 +101,13 @@ def main() -> int:
         kept = stream_kept(result)
         if options.figure is not None:
             options.figure.write_text(stream_figure(result, _caption("stream")), encoding="utf-8")
+    elif options.name == "scale":
+        wanted = {
+            name: case for name, case in SCALE_CASES.items() if not options.cases or name in options.cases.split(",")
+        }
+        result, kept = scale(10.0 if options.quick else 60.0, wanted, 1 if options.quick else 2), True
+        if not options.json:
+            print(scale_table(result))
     elif options.name == "consistency":
         cases = [c for c in CASES if not options.cases or c in options.cases.split(",")]
         only = [m for m in options.methods.split(",") if m]

@@ -11,7 +11,6 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import date
 from importlib.metadata import version
@@ -23,6 +22,7 @@ from bench.problems import CASES, LEVELS, options, setting
 from steelyard import inertia
 from steelyard.errors import SteelyardError
 from steelyard.plan import Options
+from steelyard.scale import Workers
 from steelyard.solve.methods import solve
 
 DIVISIONS = 5  # of method shapes
@@ -42,11 +42,8 @@ def consistency(
     named = only or methods()
     chunks = [range(k, min(k + CHUNK, problems)) for k in range(0, problems, CHUNK)]
     tasks = [(case, method, chunk) for case in cases for method in named for chunk in chunks]
-    if jobs > 1:
-        with ProcessPoolExecutor(jobs) as pool:
-            counts = list(pool.map(_count, tasks))
-    else:
-        counts = [_count(task) for task in tasks]
+    with Workers.local(jobs) as workers:
+        counts = workers.map(_count, tasks)
     found["cases"] = {case: {} for case in cases}
     for case in cases:
         free = len(CASES[case][1]) or len(setting(*CASES[case]).plan.columns.bodies)

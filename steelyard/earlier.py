@@ -75,25 +75,29 @@ def identify_further(
 
     Bodies that were held as described then are held now.
     """
-    options = options or Options()
-    if options.links:
-        what = "holds the other bodies exactly as described, whatever --from knows of them"
-        raise UsageError(
-            Finding(f"--links {', '.join(options.links)}", what, "Drop --links: --from brings their information")
-        )
     left = Earlier.read(earlier)
-    links = (*left.links, LOAD) if left.links and options.load is not None else left.links
+    options = going_on(options or Options(), left)
     how = read_mapping(mapping) if isinstance(mapping, str | Path) else mapping
     fit, held_out = (
         [with_gains(x if isinstance(x, Log) else read_log(x, how), left.gains) for x in part]
         for part in (logs, validate)
     )
-    options = replace(options, friction=left.friction, links=links)
     result = identify(
         source, fit, options, validate=held_out, command=command, progress=progress,
         save_problem=save_problem, earlier=left.information,
     )  # fmt: skip
     return result if left.doubt is None else _doubted(result, left.doubt)
+
+
+def going_on(options: Options, left: Earlier) -> Options:
+    """The options with the friction and the free bodies of what was found earlier."""
+    if options.links:
+        what = "holds the other bodies exactly as described, whatever --from knows of them"
+        raise UsageError(
+            Finding(f"--links {', '.join(options.links)}", what, "Drop --links: --from brings their information")
+        )
+    links = (*left.links, LOAD) if left.links and options.load is not None else left.links
+    return replace(options, friction=left.friction, links=links)
 
 
 def _doubted(result: Identification, doubt: float) -> Identification:

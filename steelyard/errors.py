@@ -26,6 +26,10 @@ class SteelyardError(Exception):
         self.findings: tuple[Finding, ...] = (findings,) if isinstance(findings, Finding) else tuple(findings)
         super().__init__("\n".join(map(str, self.findings)))
 
+    def __reduce__(self) -> tuple[type[SteelyardError], tuple[tuple[Finding, ...]]]:
+        """By its findings: an error that comes from another process has them all."""
+        return type(self), (self.findings,)
+
 
 class DescriptionError(SteelyardError):
     """The robot description cannot be used."""

@@ -151,6 +151,7 @@ class Estimate:
     points: Mapping[str, Cover] = field(default_factory=dict)  # method points: the masses of each free body
     shapes: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)  # body → shapes with masses
     divisions: tuple[Step, ...] = ()  # how they came about
+    left_out: str = ""  # what was asked for and not used: "2 of 200 logs could not be read"
 
     def body(self, name: str) -> BodyEstimate:
         """One body by its name."""
@@ -212,6 +213,8 @@ class Estimate:
                 f"Trusted: every body is physical, and {self.base_identified} of {self.base_count} base parameters "
                 f"{come} from the data"
             )
+        if self.left_out:
+            head += f"; {self.left_out}"
         scores = [s.relative for s in self.validation.values() if s.relative is not None]
         if scores:
             head += f"; held-out {self._measured} is predicted to {100 * max(scores):.2g} %"

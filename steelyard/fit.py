@@ -25,6 +25,7 @@ from steelyard.regressor import Block, Columns
 from steelyard.solve.constrained import weighed
 from steelyard.solve.dividing import Refined
 from steelyard.solve.methods import pull, solve
+from steelyard.stream import Channels, memory
 
 Array = np.ndarray
 Progress = Callable[[str], None]
@@ -55,20 +56,23 @@ class Fit:
 
 def fit(
     plan: Plan,
-    training: Training,
+    training: Training | Channels,
     options: Options,
     *,
     earlier: Information | None = None,
     progress: Progress = lambda _: None,
     save: Path | None = None,
 ) -> Fit:
-    """Fit what a plan asks for; ``earlier`` is information about parameters of the same names."""
+    """Fit what a plan asks for; ``earlier`` is information about parameters of the same names.
+
+    ``training`` are rows, or what is left of rows that were streamed with their memory.
+    """
     names = plan.columns.names
     prior = priors.make(
         plan.robot, plan.columns, options.prior, options.regularisation, width=options.prior_width,
         weight=options.prior_weight,
     )  # fmt: skip
-    measured: Iterable[Block] = _cached(training)
+    measured: Iterable[Block] = [] if isinstance(training, Channels) else _cached(training)
     blocks, before = measured, _by_name(earlier, plan.columns)
     if options.total_mass is not None and not options.hard_mass:
         before = before + weighed(plan.columns, plan.robot, options.total_mass)
@@ -76,15 +80,20 @@ def fit(
     if any(term == "gain" for _, term in plan.columns.joint_terms):
         progress("finding drive gains")
         drives = _drives(plan, measured, prior, options)
-    channels = None if drives is not None or options.robust else training.channels()
+    channels = None
+    if not isinstance(training, Channels) and drives is None and not options.robust:
+        channels = training.channels()
     for attempt in range(GAIN_ROUNDS):
         if drives is not None:
             blocks, prior = drives.rows(measured), drives.belief(pinned=attempt == 0)
         progress("weighing rows")
-        model, info = noise.estimate(
-            blocks, names, prior.information + before, full=training.projected, robust=options.robust,
-            weighed=None if channels is None else channels.information,
-        )  # fmt: skip
+        if isinstance(training, Channels):
+            model, info = memory.weighed(training, prior.information + before)
+        else:
+            model, info = noise.estimate(
+                blocks, names, prior.information + before, full=training.projected, robust=options.robust,
+                weighed=None if channels is None else channels.information,
+            )  # fmt: skip
         info = info + before
         progress("solving")
         theta, proof, free, said, refined = solve(plan, info, prior, options, save, progress)
@@ -101,7 +110,10 @@ def fit(
     known = np.setdiff1d(np.arange(plan.columns.n), free)
     seen = info.given(known, theta[known])
     space = Subspace.of(seen.R, prior.scale[free])
-    meat = long_run_covariance(_reduced(blocks, free, known, theta), model, theta[free], space, options.robust)
+    if isinstance(training, Channels):
+        meat = memory.long_run_covariance(training, model, theta, free, space)
+    else:
+        meat = long_run_covariance(_reduced(blocks, free, known, theta), model, theta[free], space, options.robust)
     meat = meat + before.R[:, free].T @ before.R[:, free]
     pulled = options.method != "least-squares"
     K = pull(plan, seen, prior, options, free)

@@ -16,7 +16,7 @@ from steelyard import prior as priors
 from steelyard.compose.cover import Cover, cover, cover_notices
 from steelyard.errors import Finding, UsageError
 from steelyard.estimate import Estimate
-from steelyard.fit import Progress, fit
+from steelyard.fit import Fit, Progress, fit
 from steelyard.gains import as_torques, with_gains
 from steelyard.holdout import HoldOut, Training
 from steelyard.identifiable import base_parameters
@@ -99,16 +99,10 @@ def identify(
     training = Training(list(zip(rows_of, holds, strict=True))[: len(fit_logs)])
 
     found = fit(plan, training, options, earlier=earlier, progress=progress, save=save_problem)
-    theta, free, unc, drives = found.theta, found.free, found.uncertainty, found.drives
-    notices += found.notices
-
-    bounded = limits.ranges(plan, options, found, progress)
-    notices += bounded.notices(options.ranges_inside) if bounded else []
-    edges = limits.intervals(plan, options, found)
+    drives = found.drives
 
     progress("validating")
     gains = drives.named() if drives is not None else {}
-    notices += judge.about_gains(gains, drives)
     logs_of = [*fit_logs, *held_out]
     columns, driven = _without_gains(plan.columns)
     if drives is not None:
@@ -118,15 +112,45 @@ def identify(
             Rows(plan.robot, segments, columns, plan.equations, plan.feet, filter, everything.free)
             for segments in segments_of
         ]
-    scores = _scores(rows_of, theta[driven], logs_of, holds, len(fit_logs))
-    explained = pooled([s for s, drawn in scores if drawn.role == "fit"])
+    scores = _scores(rows_of, found.theta[driven], logs_of, holds, len(fit_logs))
+    estimate = concluded(
+        plan, options, found, pooled([s for s, drawn in scores if drawn.role == "fit"]),
+        {drawn.log: s for s, drawn in scores if drawn.role == "validation"}, everything.names, notices,
+        provenance(description, digests([*fit_logs, *held_out]), command, filter, options),
+        truth or truth_of(plan, fit_logs), progress,
+    )  # fmt: skip
+    return Identification(
+        estimate, plan.robot, plan.columns, found.theta, found.information, tuple(drawn for _, drawn in scores),
+        next((s.q[0] for segments in segments_of for s in segments), np.zeros(len(plan.robot.joints))),
+    )  # fmt: skip
 
+
+def concluded(
+    plan: Plan,
+    options: Options,
+    found: Fit,
+    explained: Score,
+    validation: Mapping[str, Score],
+    rows: Sequence[str],
+    notices: Sequence[str],
+    origin: Mapping[str, Any],
+    truth: Mapping[str, Array],
+    progress: Progress,
+    left_out: str = "",
+) -> Estimate:
+    """The answer, from what was fitted to rows of these names and how well that explains them."""
+    theta, free, unc, drives = found.theta, found.free, found.uncertainty, found.drives
+    gains = drives.named() if drives is not None else {}
+    bounded = limits.ranges(plan, options, found, progress)
+    edges = limits.intervals(plan, options, found)
+    said = [*notices, *found.notices, *(bounded.notices(options.ranges_inside) if bounded else [])]
+    said += judge.about_gains(gains, drives)
     covers = _covers(plan, found.prior, free, options)
-    notices += cover_notices(covers, options.points_in)
+    said += cover_notices(covers, options.points_in)
     bodies = [replace(b, interval=edges.get(b.name)) for b in judge.bodies(plan, found.prior, theta, free, unc)]
     masses = judge.weighed_masses(plan) if plan.robot.floating else []
     names = [plan.columns.names[i] for i in free]
-    estimate = Estimate(
+    return Estimate(
         robot=plan.robot.name,
         method=options.method,
         equations=plan.equations,
@@ -137,15 +161,15 @@ def identify(
         rows=found.information.rows,
         objective=0.5 * found.information.cost(theta),
         fit=explained,
-        validation={drawn.log: s for s, drawn in scores if drawn.role == "validation"},
+        validation=validation,
         certificate=found.certificate,
-        provenance=_provenance(description, [*fit_logs, *held_out], command, filter, options),
-        notices=tuple(dict.fromkeys(notices + judge.thin(plan, theta))),
+        provenance=origin,
+        notices=tuple(dict.fromkeys(said + judge.thin(plan, theta))),
         hidden=judge.hidden(plan, found.prior),
-        blind=judge.blind(plan, everything),
+        blind=judge.blind(plan, rows),
         advice=judge.advice(plan, unc, found.prior, free, explained),
         total=judge.total(masses, theta, free, unc) if masses else None,
-        truth=truth or _truth(plan, fit_logs),
+        truth=truth,
         locked=dict(plan.robot.locked),
         loads=tuple(b for b in bodies if b.carrier is not None),
         scale=judge.scale(plan, unc, drives),
@@ -155,11 +179,8 @@ def identify(
         points=covers,
         shapes=found.refined.shapes if found.refined else {},
         divisions=found.refined.steps if found.refined else (),
+        left_out=left_out,
     )
-    return Identification(
-        estimate, plan.robot, plan.columns, theta, found.information, tuple(drawn for _, drawn in scores),
-        next((s.q[0] for segments in segments_of for s in segments), np.zeros(len(plan.robot.joints))),
-    )  # fmt: skip
 
 
 def _refuse_training_logs(fit: Sequence[Log], held_out: Sequence[Log]) -> None:
@@ -209,7 +230,7 @@ def _without_gains(columns: Columns) -> tuple[Columns, Array]:
     return replace(columns, joint_terms=terms), np.setdiff1d(np.arange(columns.n), gains)
 
 
-def _truth(plan: Plan, logs: Sequence[Log]) -> dict[str, Array]:
+def truth_of(plan: Plan, logs: Sequence[Log]) -> dict[str, Array]:
     """True parameters of bodies and of the load, where a simulation wrote them into its logs."""
     told = next((log for log in logs if "truth" in log.metadata), None)
     if told is None:
@@ -231,13 +252,17 @@ def _truth(plan: Plan, logs: Sequence[Log]) -> dict[str, Array]:
     return known
 
 
-def _provenance(
-    description: Description, logs: Sequence[Log], command: str, filter: Filter, options: Options
+def digests(logs: Sequence[Log]) -> dict[str, str]:
+    """File → SHA-256 of its bytes, of all files that logs were read from."""
+    files = [name for log in logs for name in (log.source, *log.files) if Path(name).is_file()]
+    return {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in files}
+
+
+def provenance(
+    description: Description, logs: Mapping[str, str], command: str, filter: Filter, options: Options
 ) -> dict[str, Any]:
-    inputs = {str(description.path): hashlib.sha256(Path(description.path).read_bytes()).hexdigest()}
-    for file in (name for log in logs for name in (log.source, *log.files)):
-        if Path(file).is_file():
-            inputs[file] = hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    """Where an estimate comes from: ``logs`` are files with their digests."""
+    inputs = {str(description.path): hashlib.sha256(Path(description.path).read_bytes()).hexdigest(), **logs}
     if options.shapes is not None and Path(options.shapes.source).is_file():
         inputs[options.shapes.source] = hashlib.sha256(Path(options.shapes.source).read_bytes()).hexdigest()
     packages = ("steelyard", "numpy", "scipy", "pin", "clarabel", "pyarrow")

@@ -17,7 +17,7 @@ from steelyard.missing import Missing, grouped
 from steelyard.motors import LAWS, PREFIX
 from steelyard.plan import Plan
 from steelyard.profile import THIN
-from steelyard.regressor import BASE_ROWS, Columns, Rows
+from steelyard.regressor import BASE_ROWS, Columns
 from steelyard.validate import Score
 
 Array = np.ndarray
@@ -92,12 +92,12 @@ def hidden(plan: Plan, prior: priors.Prior) -> tuple[str, ...]:
     return tuple(b for b in plan.columns.bodies if possible.outside(unit[plan.columns.body(b).start]) >= ROW_SPACE)
 
 
-def blind(plan: Plan, rows: Rows) -> str:
-    """What base rows measure, where wrenches measured in part leave forces only."""
+def blind(plan: Plan, rows: Sequence[str]) -> str:
+    """What base rows of these names measure, where wrenches measured in part leave forces only."""
     parts = [m for m in plan.feet if isinstance(m, Missing)]
-    if not parts or not all(name in BASE_ROWS[:3] for name in rows.names):
+    if not parts or not all(name in BASE_ROWS[:3] for name in rows):
         return ""
-    return "vertical force alone" if len(rows.names) == 1 and any(m.level for m in parts) else "force without moment"
+    return "vertical force alone" if len(rows) == 1 and any(m.level for m in parts) else "force without moment"
 
 
 def advice(plan: Plan, unc: Uncertainty, prior: priors.Prior, free: Array, fit: Score) -> str:

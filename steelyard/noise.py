@@ -20,6 +20,7 @@ Array = np.ndarray
 
 FLOOR = 1e-6  # of a channel's rms: noise is never taken to be less
 LAGS = 24  # at four samples a period of the cut-off frequency: six periods
+DUST = 1e-10  # directions that weigh less than this, of the heaviest, are rounding
 SETTLED = 0.01  # change of the weights at which iteration stops
 HUBER = 1.345  # residuals beyond this many σ count linearly under the robust loss
 
@@ -79,19 +80,38 @@ def estimate(
     gives the information of the same rows for any weights of the channels (C,), quicker than by going through them.
     """
 
-    def informed(noise: Noise, outliers_of: Array | None = None) -> Information:
+    def informed(noise: Noise, outliers_of: Array | None) -> Information:
         if full or robust or weighed is None:
-            return information(blocks, noise, names, outliers_of)
+            return information(blocks, noise, names, outliers_of if robust else None)
         return weighed(np.diag(noise.whitener))
 
-    scale = np.sqrt(_mean_square(block.target for block in blocks))
+    def looked(theta: Array, root: Array, floor: Array) -> Noise:
+        return _from_residuals(blocks, theta, root, floor, full, robust)
+
+    return settled(np.sqrt(_mean_square(block.target for block in blocks)), informed, looked, prior, passes)
+
+
+def settled(
+    scale: Array,
+    informed: Callable[[Noise, Array | None], Information],
+    looked: Callable[[Array, Array, Array], Noise],
+    prior: Information,
+    passes: int = 10,
+) -> tuple[Noise, Information]:
+    """The same from what can be asked of the rows, whoever keeps them.
+
+    ``scale`` (C,) is the rms of the channels; ``informed`` gives the information under some noise, perhaps with the θ
+    whose outliers count less; ``looked`` the noise that explains the residuals of θ, given a square root of its
+    covariance and the least noise of each channel.
+    """
     scale = np.where(scale > 0, scale, 1.0)
     noise = Noise.unit(scale)
-    info = informed(noise)
-    theta, root = info.solve(), np.zeros_like(info.R)  # the first weights are a guess: the prior must not pull yet
+    info = informed(noise, None)
+    # The first weights are a guess: the prior must not pull yet, and what only rounding tells must not either.
+    theta, root = info.solve(DUST), np.zeros_like(info.R)
     for _ in range(passes):
-        before, noise = noise, _from_residuals(blocks, theta, root, FLOOR * scale, full, robust)
-        info = informed(noise, theta if robust else None)
+        before, noise = noise, looked(theta, root, FLOOR * scale)
+        info = informed(noise, theta)
         total = info + prior
         theta, root = total.solve(), np.linalg.pinv(total.R)
         if np.allclose(noise.whitener, before.whitener, rtol=SETTLED, atol=SETTLED * np.abs(noise.whitener).max()):
@@ -116,7 +136,7 @@ def _from_residuals(
     """
     errors = _runs((b.first, b.target - b.Y @ theta) for b in blocks)
     longest, total = max(len(e) for e in errors), sum(len(e) for e in errors)
-    lags = int(min(LAGS, max(total // 32, 4), longest - 1))  # few where logs are short: each costs certainty
+    lags = looked_at(total, longest)
     sums = _lost(blocks, root, lags, full)  # (lags + 1, C, C): Σ e_t e_{t+lag}ᵀ, what was lost first
     if robust:
         e = np.concatenate(errors)
@@ -125,9 +145,20 @@ def _from_residuals(
     for e in errors:
         for lag in range(min(lags, len(e) - 1) + 1):
             sums[lag] += e[: len(e) - lag].T @ e[lag:]
-    covariance = sums[0] / sum(len(e) for e in errors)
+    return explaining(sums, total, floor, full)
+
+
+def looked_at(total: int, longest: int) -> int:
+    """Lags to look at, of so many rows in runs of at most so many."""
+    return int(min(LAGS, max(total // 32, 4), longest - 1))  # few where logs are short: each costs certainty
+
+
+def explaining(sums: Array, total: int, floor: Array, full: bool = False) -> Noise:
+    """Noise of ``total`` rows from Σ e_t e_{t+lag}ᵀ of their residuals, (lags + 1, C, C)."""
+    covariance = sums[0] / total
     W = np.linalg.inv(np.linalg.cholesky((covariance if full else np.diag(np.diag(covariance))) + np.diag(floor**2)))
     white = np.einsum("ij,ljk,ik->li", W, sums, W)
+    lags = len(sums) - 1
     taper = np.clip(2 * (1 - np.arange(lags + 1) / (lags + 1)), 0, 1)  # flat top: full weight on half of the lags
     return Noise(W, np.asarray(white / np.maximum(white[0], 1e-300) * taper[:, None]))
 

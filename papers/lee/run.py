@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -27,6 +26,7 @@ from steelyard.calibrate.simulated import SimulatedRig, simulated_rig, true_stan
 from steelyard.calibrate.sinusoid import AXES, effective_of
 from steelyard.calibrate.stance import Stance
 from steelyard.robot import Robot
+from steelyard.scale import Workers
 from steelyard.simulate.loads import Load
 from steelyard.simulate.sensors import level
 
@@ -118,15 +118,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="steelyard reproduce lee", description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a few cases of each")
     parser.add_argument("-o", "--out", type=Path, help="folder for the figures")
-    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--processes", type=int, default=1, help="at once; more than one needs the extra scale")
     options = parser.parse_args(arguments)
     quick, now = options.quick, datetime.now(UTC).strftime("%Y-%m-%d")
     versions = ", ".join(f"{name} {version(name)}" for name in ("mujoco", "pin", "numpy"))
     print(f"Lee and Manchester, {ROBOT}; {now}; {versions}\n", flush=True)
     loads = 1 if quick else 24
     figures: dict[str, str] = {}
-    with ProcessPoolExecutor(options.processes) as pool:
-        run: Callable[..., list[Any]] = lambda f, tasks: list(pool.map(f, tasks))  # noqa: E731
+    with Workers.local(options.processes) as workers:
+        run: Callable[..., list[Any]] = workers.map
         _table_one(run(table_one, [0])[0])
         tilted = run(com_case, [(k, "momentum", True, 0.0) for k in range(loads)])
         halved = run(com_case, [(k, "halving", False, 0.0) for k in range(loads)])

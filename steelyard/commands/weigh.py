@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -41,14 +41,19 @@ from steelyard.commands.arguments import (
 from steelyard.terminal import print_bodies, print_end, print_table, shown_bar, shown_progress
 
 if TYPE_CHECKING:
+    from steelyard.identification import Identification
     from steelyard.log import Log
+    from steelyard.many.command import Work
     from steelyard.plan import Options
 
 
 def identify(
     robot: RobotArgument,
-    logs: Annotated[list[Path], typer.Argument(metavar="LOG…", help="Logs: .parquet, .csv, .csv.gz, .npz, or a bag.")],
     out: OutOption,
+    logs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="LOG…", help="Logs: .parquet, .csv, .csv.gz, .npz, or a bag; also quoted patterns."),
+    ] = None,
     base: Annotated[BaseKind, typer.Option(help="Whether the base moves.")] = "auto",
     links: Annotated[
         list[str] | None, typer.Option(metavar="L,…", help="Bodies to identify (L,…); the others stay as described.")
@@ -121,9 +126,28 @@ def identify(
     ranges_together: TogetherOption = False,
     mapping: MappingOption = None,
     topic: TopicOption = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Read each log once, in N processes, and keep only sums.")
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="The same by the workers of a Dask scheduler, tcp://HOST:PORT."),
+    ] = None,
+    listed_logs: Annotated[
+        Path | None, typer.Option("--logs", metavar="FILE", help="Text file with a log, pattern or URL on every line.")
+    ] = None,
+    skip_unreadable: Annotated[
+        bool, typer.Option("--skip-unreadable", help="Leave logs out that cannot be used, and name them.")
+    ] = False,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Keep what each log said, here or at a URL; a later run goes on from it."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Identify a robot from logs of its motion: writes estimate.json, robot.urdf, report.html and more."""
+    from steelyard.many.command import Work
+    from steelyard.many.places import expand, is_url
     from steelyard.plan import Options
     from steelyard.read.shapes import read_shapes
     from steelyard.samples import Filter
@@ -143,11 +167,15 @@ def identify(
         ranges=ranges, ranges_inside=ranges_inside, ranges_together=ranges_together,
         shapes=read_shapes(shapes) if shapes else None, divisions=divisions,
     )  # fmt: skip
-    inputs = [*logs, *(validate or []), *(f for f in (mapping, shapes) if f), *written(earlier)]
+    inputs = [*(validate or []), *(f for f in (mapping, shapes, listed_logs) if f), *written(earlier)]
     refuse_overwriting(out, [*inputs, *([Path(robot)] if Path(robot).exists() else [])])
-    chosen = topics_of(topic)
-    given, held_out = bags(logs, chosen), bags(validate or [], chosen)
-    _run_identify(robot, given, options, held_out, out, as_json, mapping, earlier)
+    chosen, work = topics_of(topic), Work(workers, scheduler, listed_logs, skip_unreadable, checkpoint)
+    held_out, names = bags(validate or [], chosen), logs or []
+    if work.asked or any(map(is_url, names)):
+        _identify_many(robot, names, options, work, held_out, out, as_json, mapping, chosen, earlier)
+    given = [Path(name) for name in expand(names)]
+    refuse_overwriting(out, given)
+    _run_identify(robot, bags(given, chosen), options, held_out, out, as_json, mapping, earlier)
 
 
 def load(
@@ -274,6 +302,29 @@ def gather(
     print(f"{information.rows} rows of {found.seconds:.1f} s about {information.n} parameters: {out}")
 
 
+def _identify_many(
+    robot: str, logs: Sequence[str], options: Options, work: Work, validate: Sequence[Path | Log], out: Path,
+    as_json: bool, mapping: Path | None, topics: Mapping[str, str], earlier: Path | None,
+) -> NoReturn:  # fmt: skip
+    from steelyard.many.command import run
+
+    command = shlex.join(["steelyard", *sys.argv[1:]])
+    result, files = run(
+        robot, logs, options, work, out, validate=validate, mapping=mapping, topics=topics, earlier=earlier,
+        command=command,
+    )  # fmt: skip
+    _tell(result, files, as_json)
+
+
+def _tell(result: Identification, files: list[Path], as_json: bool) -> NoReturn:
+    if as_json:
+        print(result.estimate.to_json(), end="")
+    else:
+        print_bodies(result)
+        print_end(result, files)
+    raise typer.Exit(result.estimate.exit_code)
+
+
 def _run_identify(
     robot: str, logs: Sequence[Path | Log], options: Options, validate: Sequence[Path | Log], out: Path,
     as_json: bool, mapping: Path | None, earlier: Path | None,
@@ -293,9 +344,4 @@ def _run_identify(
         )  # fmt: skip
         progress("writing")
         files = write_results(result, out)
-    if as_json:
-        print(result.estimate.to_json(), end="")
-    else:
-        print_bodies(result)
-        print_end(result, files)
-    raise typer.Exit(result.estimate.exit_code)
+    _tell(result, files, as_json)

@@ -8,14 +8,14 @@ With weights w_e, one an equation as ``noise.Noise`` gives them where channels d
 so weighing rows anew needs no second look at them, and the squared residuals of every equation are known for every θ.
 The kept parameters are known combinations of all parameters; the result is the ``Information`` that the rows of
 ``regressor.py`` give, about the same parameters. Triangles are the default; Gram matrices are faster, and square the
-condition.
+condition. Where it was asked for, products of rows with later ones are kept too (``memory.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 
 import numpy as np
@@ -30,6 +30,7 @@ from steelyard.stream.worker import Way, Worker
 Array = np.ndarray
 
 STACK = 256  # rows of small triangles that are merged at once
+Blocks = Mapping[bool, Sequence[Array]]  # with the load or without: an array an equation
 Kept = Callable[[Array], Array]  # times of rows, s → whether they count
 
 
@@ -39,8 +40,10 @@ class Channels:
 
     structure: Structure | WholeRows
     way: Way
-    found: Mapping[bool, Sequence[Array]]  # with the load or without: (m, m) of every equation, upper triangles
+    found: Blocks  # (m, m) upper triangles
     count: int  # rows of each equation
+    lagged: Blocks = field(default_factory=dict)  # (LAGS, m(m+1)/2) products of rows with later ones (``memory.py``)
+    longest: int = 0  # rows that follow each other without a gap, at most
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -49,10 +52,9 @@ class Channels:
 
     def __add__(self, other: Channels) -> Channels:
         """Of both streams, whose structure and way are the same."""
-        found = dict(self.found)
-        for loaded, blocks in other.found.items():
-            found[loaded] = _added(self.way, found[loaded], blocks) if loaded in found else blocks
-        return replace(self, found=found, count=self.count + other.count)
+        found = together(partial(_added, self.way), self.found, other.found)
+        lagged, longest = together(summed, self.lagged, other.lagged), max(self.longest, other.longest)
+        return replace(self, found=found, count=self.count + other.count, lagged=lagged, longest=longest)
 
     def information(self, weights: Array | None = None) -> Information:
         """About all parameters, the rows of each equation times its weight (C,)."""
@@ -112,10 +114,23 @@ def _symmetric(upper: Array) -> Array:
     return np.asarray(upper + np.triu(upper, 1).T)
 
 
+def together(add: Callable[..., Sequence[Array]], a: Blocks, b: Blocks) -> Blocks:
+    """What both have, added, and what one of them has."""
+    return {k: add(a[k], b[k]) if k in a and k in b else (a if k in a else b)[k] for k in dict.fromkeys([*a, *b])}
+
+
+def summed(a: Sequence[Array], b: Sequence[Array]) -> list[Array]:
+    """Blocks of two streams added."""
+    return [x + y for x, y in zip(a, b, strict=True)]
+
+
 def _added(way: Way, a: Sequence[Array], b: Sequence[Array]) -> list[Array]:
     """Blocks of two streams as one."""
-    if way == "gram":
-        return [x + y for x, y in zip(a, b, strict=True)]
+    return summed(a, b) if way == "gram" else merged(a, b)
+
+
+def merged(a: Sequence[Array], b: Sequence[Array]) -> list[Array]:
+    """Triangles of two streams factored again."""
     return [np.asarray(np.linalg.qr(np.vstack([x, y]), mode="r")) for x, y in zip(a, b, strict=True)]
 
 
@@ -140,23 +155,30 @@ def stream(
 class Gathering:
     """Threads at work on one stream, segment after segment; a context manager."""
 
-    def __init__(self, rows: Rows, structure: Structure | WholeRows, way: Way, threads: int):
-        self.rows, self.structure, self.way, self.threads = rows, structure, way, max(threads, 1)
+    def __init__(self, rows: Rows, structure: Structure | WholeRows, way: Way, threads: int, memory: bool = False):
+        self.rows, self.structure, self.way = rows, structure, way
+        self.threads, self.memory = 1 if memory else max(threads, 1), memory  # products need rows in their order
         self._workers: dict[bool, list[Worker | WholeWorker]] = {}
         self._pool = ThreadPoolExecutor(self.threads)
 
     @classmethod
-    def of(cls, rows: Rows, *, way: Way = "triangle", threads: int = 1, grouped: bool = True) -> Gathering | None:
-        """For rows such as these, whose segments do not matter; None where no kernel covers them."""
+    def of(
+        cls, rows: Rows, *, way: Way = "triangle", threads: int = 1, grouped: bool = True, memory: bool = False
+    ) -> Gathering | None:
+        """For rows such as these, whose segments do not matter; None where no kernel covers them.
+
+        ``memory``: keep products of rows with later ones.
+        """
         tree = rows.robot.tree if rows.free is None else None
         if tree is None:
             return None
-        return cls(rows, Structure(rows.robot, tree, rows.columns, rows.equations, grouped=grouped), way, threads)
+        structure = Structure(rows.robot, tree, rows.columns, rows.equations, grouped=grouped)
+        return cls(rows, structure, way, threads, memory)
 
     @classmethod
-    def whole(cls, rows: Rows, threads: int = 1) -> Gathering:
+    def whole(cls, rows: Rows, threads: int = 1, memory: bool = False) -> Gathering:
         """For rows that have to be made: all that no kernel covers."""
-        return cls(rows, WholeRows(rows), "triangle", threads)
+        return cls(rows, WholeRows(rows), "triangle", threads, memory)
 
     def __enter__(self) -> Gathering:
         return self
@@ -164,11 +186,17 @@ class Gathering:
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown()
 
-    def take(self, segment: Segment, centres: Array) -> None:
-        """The rows at these samples of a segment."""
+    def take(self, segment: Segment, centres: Array, first: bool = True) -> None:
+        """The rows at these samples of a segment; ``first``: those taken before do not belong to the same run."""
         if segment.loaded not in self._workers:
             self._workers[segment.loaded] = [self._worker() for _ in range(self.threads)]
         workers, taps = self._workers[segment.loaded], self.rows.taps(segment)
+        for worker in workers:
+            if first and worker.memory is not None:
+                worker.memory.begin()
+        if len(workers) == 1:
+            workers[0].run(segment, centres, taps)
+            return
         shares = np.array_split(centres, len(workers))
         jobs = [self._pool.submit(w.run, segment, share, taps) for w, share in zip(workers, shares, strict=True)]
         for job in jobs:
@@ -176,13 +204,15 @@ class Gathering:
 
     def _worker(self) -> Worker | WholeWorker:
         if isinstance(self.structure, WholeRows):
-            return WholeWorker(self.structure)
-        return Worker(self.structure, self.way)
+            return WholeWorker(self.structure, self.memory)
+        return Worker(self.structure, self.way, memory=self.memory)
 
     def channels(self) -> Channels:
         """What was gathered."""
-        found, count = dict[bool, Sequence[Array]](), 0
+        found, count, lagged, longest = dict[bool, Sequence[Array]](), 0, dict[bool, Sequence[Array]](), 0
         for loaded, workers in self._workers.items():
             found[loaded] = reduce(partial(_added, self.way), [w.finish() for w in workers])
             count += sum(w.count for w in workers)
-        return Channels(self.structure, self.way, found, count)
+            for memory in (w.memory for w in workers if w.memory is not None):
+                lagged[loaded], longest = memory.finish(), max(longest, memory.longest)
+        return Channels(self.structure, self.way, found, count, lagged, longest)

@@ -12,7 +12,7 @@ Not read in pieces are logs that need a mapping, bags and npz.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -20,12 +20,13 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.clock import GAP, merged
+from steelyard.contact import FreeRows
 from steelyard.errors import Finding, LogError, UsageError
 from steelyard.information import Information
 from steelyard.log import Log
 from steelyard.plan import Options, Plan, make_plan
 from steelyard.read.description import Description, read_description
-from steelyard.read.pieces import PIECE_BYTES, read_pieces
+from steelyard.read.pieces import PIECE_BYTES, Piece, read_pieces
 from steelyard.regressor import Rows
 from steelyard.samples import EDGE, Filter, Segment, first_sample, lowpass, needed, prepare, sharpened, window
 from steelyard.stream.channels import Channels, Gathering
@@ -103,12 +104,31 @@ def stream_log(
         return Streamed(plan, filter, gathering.channels(), samples / filter.rate)
 
 
-def _gathering(plan: Plan, first: Log, filter: Filter, way: Way, threads: int) -> Gathering:
-    """In blocks where kernels cover the rows; whole ones where not, and where unknown forces are projected out."""
+def rows_of(plan: Plan, first: Log, filter: Filter) -> Rows:
+    """Rows as a log's first piece decides them, and no samples yet."""
     segments = list[Segment]()
     if plan.feet:  # which coordinates their rows are named after is decided by some postures
         segments, _ = prepare(plan.robot, first, filter, torques=plan.equations != "base")
-    rows = Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter, samples=MANY)
+    return Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter, samples=MANY)
+
+
+def stream_pieces(plan: Plan, filter: Filter, free: FreeRows | None, pieces: Iterable[Piece]) -> tuple[Channels, float]:
+    """What one log says, with products of rows that follow each other; and seconds of its samples."""
+    assert filter.rate is not None
+    rows = Rows(plan.robot, [], plan.columns, plan.equations, plan.feet, filter, free, samples=MANY)
+    run: _Run | None = None
+    with Gathering.of(rows, memory=True) or Gathering.whole(rows, memory=True) as gathering:
+        for piece in pieces:
+            run = run or _Run(plan, filter, gathering, bool(plan.feet) and not piece.log.has("base.quaternion.w"))
+            run.take(piece.log)
+        if run is not None:
+            run.end()
+        return gathering.channels(), run.samples / filter.rate if run is not None else 0.0
+
+
+def _gathering(plan: Plan, first: Log, filter: Filter, way: Way, threads: int) -> Gathering:
+    """In blocks where kernels cover the rows; whole ones where not, and where unknown forces are projected out."""
+    rows = rows_of(plan, first, filter)
     return Gathering.of(rows, way=way, threads=threads) or Gathering.whole(rows, threads)
 
 
@@ -130,6 +150,7 @@ class _Run:
         self.until = -np.inf  # s, up to where samples were made
         self.tail: Segment | None = None  # samples that rows still to come reach back to
         self.next = 0  # sample of the tail that is the centre of the next row
+        self.begun = False  # whether rows of this run were taken
 
     def take(self, log: Log) -> None:
         """The next piece of the file."""
@@ -184,7 +205,8 @@ class _Run:
         half, step = len(self.gathering.rows.taps(segment)) // 2, self.gathering.rows.stride(segment.rate)
         centres = np.arange(half if self.tail is None else self.next, len(segment.time) - half, step)
         if len(centres):
-            self.gathering.take(segment, centres)
+            self.gathering.take(segment, centres, first=not self.begun)
+            self.begun = True
         following = int(centres[-1]) + step if len(centres) else (half if self.tail is None else self.next)
         keep = max(min(following - half, len(segment.time)), 0)
         self.tail, self.next = segment.part(slice(keep, None)), following - keep

@@ -10,6 +10,7 @@ import numpy as np
 
 from steelyard.regressor import Rows
 from steelyard.samples import Segment
+from steelyard.stream.memory import Memory
 
 Array = np.ndarray
 
@@ -30,8 +31,9 @@ class WholeRows:
 class WholeWorker:
     """One thread of the stream."""
 
-    def __init__(self, structure: WholeRows):
+    def __init__(self, structure: WholeRows, memory: bool = False):
         self.structure, self.count = structure, 0
+        self.memory = Memory([structure.n + 1] * len(structure.names)) if memory else None
         self.found = [np.zeros((structure.n + 1, structure.n + 1)) for _ in structure.names]
 
     def run(self, segment: Segment, centres: Array, taps: Array) -> None:
@@ -41,6 +43,9 @@ class WholeWorker:
             for e, R in enumerate(self.found):
                 fresh = np.column_stack([block.Y[:, e], block.target[:, e]])
                 self.found[e] = np.asarray(np.linalg.qr(np.vstack([R, fresh]), mode="r"))
+            if self.memory is not None:
+                rows = np.concatenate([block.Y, block.target[:, :, None]], axis=2)  # (T, C, n + 1)
+                self.memory.take(rows.reshape(len(rows), -1).T)
 
     def finish(self) -> list[Array]:
         """What was found so far, a triangle an equation."""

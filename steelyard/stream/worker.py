@@ -15,6 +15,7 @@ import numpy as np
 
 from steelyard.kernels.tree import LANES
 from steelyard.samples import Segment
+from steelyard.stream.memory import Memory
 from steelyard.stream.structure import Lines, Structure
 
 Array = np.ndarray
@@ -29,7 +30,7 @@ PIECE = 256  # samples whose states are laid out at once
 class Worker:
     """Buffers, and what was gathered so far."""
 
-    def __init__(self, structure: Structure, way: Way, *, batch: int = BATCH, rows: int = ROWS):
+    def __init__(self, structure: Structure, way: Way, *, batch: int = BATCH, rows: int = ROWS, memory: bool = False):
         from steelyard.kernels import lines, panels
 
         self.structure, self.way, self.batch, self.rows = structure, way, batch, rows
@@ -39,6 +40,7 @@ class Worker:
         self.operand = np.zeros((self.lines.count, rows))
         self.filled = 0  # rows in the operand
         sizes = [len(columns) for columns in structure.blocks]
+        self.memory = Memory(sizes) if memory else None  # of single rows, where it is asked for
         self.found, self._calls = (_grams if way == "gram" else _triangles)(self.operand, sizes)
 
     def run(self, segment: Segment, centres: Array, taps: Array) -> None:
@@ -47,7 +49,7 @@ class Worker:
             return
         self.count += len(centres)
         start, stop, half = int(centres[0]), int(centres[-1]) + 1, len(taps) // 2
-        if half == 0 and len(centres) == stop - start:
+        if half == 0 and len(centres) == stop - start and self.memory is None:
             if self.filled + self.batch > self.rows:
                 self.factor()
             for _, put in self._batches(segment, start, stop):  # samples beyond the end are rows of zeros
@@ -93,6 +95,8 @@ class Worker:
 
     def _collect(self, columns: Array) -> None:
         """Finished rows into the operand."""
+        if self.memory is not None:
+            self.memory.take(columns)
         while columns.shape[1]:
             part = columns[:, : self.rows - self.filled]
             self.operand[:, self.filled : self.filled + part.shape[1]] = part

@@ -1,0 +1,99 @@
+"""``steelyard identify`` with workers: logs from patterns and lists, a bar, a checkpoint, and an end that says all."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from steelyard.earlier import Earlier, going_on
+from steelyard.errors import Finding, UsageError
+from steelyard.identification import Identification
+from steelyard.many.identify import identify_many
+from steelyard.many.places import expand
+from steelyard.many.shelf import Shelf
+from steelyard.plan import Options
+from steelyard.scale import Workers
+from steelyard.terminal import shown_progress
+from steelyard.write.results import refuse_overwriting, write_results
+
+FOLDER = "triangles"  # inside -o DIR: what was found of single logs, until the results are written
+
+
+@dataclass(frozen=True)
+class Work:
+    """How the logs are gone through."""
+
+    workers: int | None = None  # processes of this machine
+    scheduler: str | None = None  # address of a Dask scheduler
+    listed: Path | None = None  # file with a log on every line
+    skip: bool = False  # leave out logs that cannot be used
+    checkpoint: str | None = None  # folder or URL; None: inside the results, and gone with success
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.scheduler is not None:
+            what = "and --scheduler both say who works"
+            raise UsageError(Finding(f"--workers {self.workers}", what, "Give one of them"))
+
+    @property
+    def asked(self) -> bool:
+        """Whether logs are to be read once and summed, rather than held in memory together."""
+        return any(x not in (None, False) for x in vars(self).values())
+
+
+def run(
+    robot: str,
+    logs: Sequence[str],
+    options: Options,
+    work: Work,
+    out: Path,
+    *,
+    validate: Sequence[Any] = (),
+    mapping: Path | None = None,
+    topics: Mapping[str, str] | None = None,
+    earlier: Path | None = None,
+    command: str = "",
+) -> tuple[Identification, list[Path]]:
+    """Identify, and write the results."""
+    names = expand(logs, work.listed)
+    refuse_overwriting(out, [Path(name) for name in names])
+    left = None if earlier is None else Earlier.read(earlier)
+    if left is not None:
+        options = going_on(options, left)
+        if left.gains:
+            what = "found drive gains, and logs that are read once have to come with theirs"
+            raise UsageError(Finding(f"--from {earlier}", what, "Give the gains in a mapping"))
+    checkpoint = work.checkpoint or str((out / FOLDER).resolve())
+    with (
+        shown_progress() as progress,
+        Workers.at(work.scheduler) if work.scheduler else Workers.local(work.workers or 1) as workers,
+    ):
+        result = identify_many(
+            robot, names, options, workers=workers, checkpoint=checkpoint, skip=work.skip, validate=validate,
+            mapping=mapping, topics=topics, command=command, progress=progress, counted=_Counter(progress),
+            save_problem=out.resolve().with_name(out.resolve().name + ".problem.npz"),
+            earlier=None if left is None else left.information,
+        )  # fmt: skip
+        progress("writing")
+        files = write_results(result, out)
+    if work.checkpoint is None:
+        Shelf(checkpoint).clear()
+    return result, files
+
+
+class _Counter:
+    """How many logs are read, in words: at every log on a terminal, else at every tenth of them."""
+
+    def __init__(self, progress: Callable[[str], None]):
+        self._progress, self._start, self._tenths = progress, time.monotonic(), 0
+
+    def __call__(self, done: int, of: int) -> None:
+        tenths = 10 * done // of
+        if tenths == self._tenths and not sys.stderr.isatty():
+            return
+        self._tenths = tenths
+        left = (time.monotonic() - self._start) / done * (of - done)
+        self._progress(f"read {done} of {of} logs" + (f", about {left:.0f} s left" if done < of else ""))

@@ -1,0 +1,114 @@
+"""A real cluster of separate processes: the same answer, whatever dies."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from steelyard.scale import Workers
+from tests.scale.conftest import ASKED, LOGS, difference, environment
+from tests.scale.work import whose
+
+pytest.importorskip("distributed")
+
+SAME = 1e-9
+
+
+def command(fleet, out, *more):
+    return ["identify", "demo_arm", str(fleet.folder / "*.parquet"), *ASKED, "-o", str(out), *map(str, more)]
+
+
+def started(fleet, out, *more):
+    """The same as a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "steelyard", *command(fleet, out, *more)], env=environment(),
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def kept(folder: Path) -> dict[str, int]:
+    return {file.name: file.stat().st_mtime_ns for file in folder.glob("*.npz")}
+
+
+def until(driver, folder, count):
+    """Wait for so many finished logs; how many there are."""
+    while len(kept(folder)) < count:
+        assert driver.poll() is None, driver.stderr.read()
+        time.sleep(0.01)
+    return len(kept(folder))
+
+
+def answer(out: Path) -> dict:
+    return json.loads((out / "estimate.json").read_text())
+
+
+def test_two_hundred_logs_on_a_cluster_are_what_one_process_makes_of_them(fleet, crew, steelyard, tmp_path):
+    outcome = steelyard(*command(fleet, tmp_path / "out", "--scheduler", crew.address))
+    assert outcome.code in (0, 4), outcome.err  # least squares knows nothing of physics
+    found = answer(tmp_path / "out")
+    assert difference(found, fleet.estimate) <= SAME
+    assert found["provenance"]["inputs"].keys() >= set(fleet.names)
+    for one, other in zip(found["links"].values(), fleet.estimate["links"].values(), strict=True):
+        assert one["std"] == pytest.approx(other["std"], rel=SAME)
+        assert one["verdicts"] == other["verdicts"]
+    assert found["fit"]["relative_filtered"] == pytest.approx(fleet.estimate["fit"]["relative_filtered"], rel=SAME)
+    assert not (tmp_path / "out" / "triangles").exists()  # nothing is left of the way there
+
+
+def test_a_worker_that_is_killed_costs_time_and_nothing_else(fleet, crew, tmp_path):
+    out, shelf = tmp_path / "out", tmp_path / "shelf"
+    doomed = crew.worker()
+    with Workers.at(crew.address) as workers:
+        while doomed.pid not in workers.map(whose, range(12), 0.02):
+            assert doomed.poll() is None
+    driver = started(fleet, out, "--scheduler", crew.address, "--checkpoint", shelf)
+    assert until(driver, shelf, LOGS // 8) < LOGS
+    doomed.kill()
+    doomed.wait()
+    assert len(kept(shelf)) < LOGS  # there was work left
+    assert driver.wait(timeout=120) in (0, 4), driver.stderr.read()
+    assert difference(answer(out), fleet.estimate) <= SAME
+
+
+def test_a_driver_that_is_killed_goes_on_from_the_logs_it_finished(fleet, crew, steelyard, tmp_path):
+    out, shelf = tmp_path / "out", tmp_path / "shelf"
+    driver = started(fleet, out, "--scheduler", crew.address, "--checkpoint", shelf)
+    until(driver, shelf, LOGS // 4)
+    driver.kill()
+    driver.wait()
+    before = kept(shelf)
+    assert LOGS // 4 <= len(before) < LOGS
+    assert not (out / "estimate.json").exists()
+    outcome = steelyard(*command(fleet, out, "--scheduler", crew.address, "--checkpoint", shelf))
+    assert outcome.code in (0, 4), outcome.err
+    after = kept(shelf)
+    assert len(after) == LOGS  # a shelf that was named is kept
+    assert {name: after[name] for name in before} == before  # and what was on it was not made again
+    served = int(re.search(r"(\d+) of them by an earlier run", outcome.out).group(1))
+    assert len(before) <= served < LOGS  # workers may have finished what they had begun for the dead driver
+    assert difference(answer(out), fleet.estimate) <= SAME
+
+
+def test_a_corrupt_log_is_named_and_skipped_only_when_asked(fleet, crew, steelyard, tmp_path):
+    bad, shelf = tmp_path / "bad.parquet", tmp_path / "shelf"
+    bad.write_bytes(Path(fleet.names[0]).read_bytes()[:5000])
+    listed = tmp_path / "logs.txt"
+    half = len(fleet.names) // 2
+    listed.write_text("# all logs\n" + "\n".join([*fleet.names[:half], str(bad), "", *fleet.names[half:]]))
+    asked = ["identify", "demo_arm", "--logs", listed, *ASKED, "--scheduler", crew.address, "--checkpoint", shelf]
+    outcome = steelyard(*asked, "-o", tmp_path / "out")
+    assert outcome.code == 3
+    assert f"{bad}: cannot be read" in outcome.err
+    assert not (tmp_path / "out" / "estimate.json").exists()
+    assert len(kept(shelf)) == LOGS  # the rest was finished
+    outcome = steelyard(*asked, "-o", tmp_path / "out", "--skip-unreadable")
+    assert outcome.code in (0, 4), outcome.err
+    found = answer(tmp_path / "out")
+    assert difference(found, fleet.estimate) <= SAME
+    assert f"1 of {LOGS + 1} logs could not be used and was skipped" in found["verdict"]["sentence"]
+    assert "cannot be read" in found["provenance"]["skipped"][str(bad)][0]
+    assert any(notice.startswith("skipped") and str(bad) in notice for notice in found["notices"])

@@ -1,0 +1,245 @@
+"""Many logs read once: their sums are fitted as their rows would be, and whatever cannot be used is named."""
+
+import json
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from steelyard import Filter, LogError, Options, UsageError, identify
+from steelyard.fit import fit
+from steelyard.holdout import Training
+from steelyard.many import gather_logs, identify_many
+from steelyard.many.places import expand
+from steelyard.many.shelf import Shelf
+from steelyard.noise import LAGS
+from steelyard.plan import make_plan
+from steelyard.read.pieces import read_pieces
+from steelyard.read.table import read_log, write_log
+from steelyard.regressor import Rows
+from steelyard.samples import prepare
+from steelyard.stream.file import stream_pieces
+from tests.floating import floating_log
+from tests.scale.conftest import ASKED, OPTIONS
+
+FEW = 12
+
+
+@pytest.fixture
+def few(fleet):
+    return fleet.names[:FEW]
+
+
+def rows_and_sums(description, log, options, tmp_path, piece_bytes):
+    """The rows of a log in memory, and what is left of them when it is streamed in pieces."""
+    write_log(tmp_path / "log.parquet", log)
+    plan, filter = make_plan(description, [log], options), options.filter.for_logs([log])
+    segments, _ = prepare(plan.robot, log, filter, torques=plan.equations != "base")
+    rows = Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter)
+    pieces = read_pieces(tmp_path / "log.parquet", piece_bytes)
+    return plan, rows, stream_pieces(plan, filter, rows.free, pieces)[0]
+
+
+def with_a_gap(log):
+    late = log.time > log.time[len(log) // 2]
+    return replace(log, time=log.time + 3.0 * late)
+
+
+@pytest.mark.parametrize("piece_bytes", [8_000_000, 20_000])
+def test_sums_are_fitted_as_rows_are(arm, tmp_path, piece_bytes):
+    plan, rows, sums = rows_and_sums(
+        arm.robot.description, with_a_gap(read_log(arm.train)), Options(friction="all"), tmp_path, piece_bytes
+    )
+    one, other = fit(plan, Training([(rows, None)]), Options()), fit(plan, sums, Options())
+    assert np.linalg.norm(one.theta - other.theta) <= 1e-9 * np.linalg.norm(one.theta)
+    assert one.noise.correlation == pytest.approx(other.noise.correlation, abs=1e-7)
+    assert one.uncertainty.posterior == pytest.approx(other.uncertainty.posterior, rel=1e-5, abs=1e-9)
+    assert one.meat == pytest.approx(other.meat, rel=1e-6, abs=1e-6 * np.abs(one.meat).max())
+
+
+@pytest.mark.parametrize("equations", ["full", "contact-free"])
+def test_products_of_rows_with_later_ones_are_kept_for_every_equation(a1_robot, tmp_path, equations):
+    feet = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
+    truth = {b.name: b.parameters for b in a1_robot.bodies}
+    log = floating_log(a1_robot, truth, feet, seconds=4.0, rate=100.0, wrenches=equations == "full")
+    options = Options(equations=equations, feet=feet if equations == "contact-free" else (), friction="viscous")
+    plan, rows, sums = rows_and_sums(a1_robot.description, with_a_gap(log), options, tmp_path, 60_000)
+    theta = np.random.default_rng(0).normal(size=plan.columns.n)
+    runs = [[b.target - b.Y @ theta for b in rows.at(s, rows.centres(s))] for s in rows.segments]
+    runs = [np.concatenate(run) for run in runs]
+    assert sums.longest == max(len(e) for e in runs)
+    assert len(runs) == 2
+    x = np.append(sums.structure.parameters(False) @ theta, -1.0)
+    for e, (columns, products) in enumerate(zip(sums.structure.blocks, sums.lagged[False], strict=True)):
+        i, j = np.triu_indices(len(columns))
+        twice = np.where(i == j, 1.0, 2.0) * x[columns][i] * x[columns][j]
+        direct = [sum(run[:-lag, e] @ run[lag:, e] for run in runs) for lag in range(1, LAGS + 1)]
+        scale = sum(run[:, e] @ run[:, e] for run in runs)
+        assert products @ twice == pytest.approx(np.array(direct), abs=1e-8 * scale)
+
+
+def test_many_logs_read_once_are_what_they_are_in_memory(few, fleet):
+    held = fleet.names[-1]
+    once = identify_many("demo_arm", few, replace(OPTIONS, method="lmi"), validate=[held])
+    whole = identify("demo_arm", few, replace(OPTIONS, method="lmi"), validate=[held])
+    assert np.linalg.norm(once.theta - whole.theta) <= 1e-8 * np.linalg.norm(whole.theta)
+    for one, other in zip(once.estimate.bodies, whole.estimate.bodies, strict=True):
+        assert one.std == pytest.approx(other.std, rel=1e-4)
+        assert one.verdict == other.verdict
+    score, other = once.estimate.validation[held], whole.estimate.validation[held]
+    assert score.relative == pytest.approx(other.relative, rel=1e-6)
+    assert once.estimate.fit.relative_filtered == pytest.approx(whole.estimate.fit.relative_filtered, rel=0.1)
+    assert once.estimate.fit.relative is None
+    assert once.estimate.provenance["inputs"] == whole.estimate.provenance["inputs"]
+    assert once.estimate.truth.keys() == whole.estimate.truth.keys()
+
+
+def test_the_command_takes_patterns_lists_and_urls(few, fleet, steelyard, tmp_path):
+    pytest.importorskip("fsspec")
+    listed = tmp_path / "logs.txt"
+    listed.write_text("\n".join(f"file://{name}" for name in few[1:]))
+    pattern = fleet.folder / "000.par*"
+    outcome = steelyard("identify", "demo_arm", pattern, "--logs", listed, *ASKED, "-o", tmp_path / "out", "--json")
+    found = json.loads(outcome.out)
+    names = set(found["provenance"]["inputs"])
+    assert names >= {few[0], *(f"file://{name}" for name in few[1:])}
+    direct = identify_many("demo_arm", few, OPTIONS).estimate.as_json()
+    assert found["links"] == direct["links"]
+    assert f"read {FEW} of {FEW} logs" in outcome.err
+
+
+def test_patterns_serve_without_workers_too(few, fleet, steelyard, tmp_path):
+    outcome = steelyard("identify", "demo_arm", fleet.folder / "00[0-2].parquet", *ASKED, "-o", tmp_path / "out")
+    inputs = json.loads((tmp_path / "out" / "estimate.json").read_text())["provenance"]["inputs"]
+    assert outcome.code in (0, 4)
+    assert [name for name in inputs if name.endswith(".parquet")] == few[:3]
+
+
+def test_a_log_behind_a_url_is_what_it_is_on_disk_and_nothing_of_it_stays(few, tmp_path, monkeypatch):
+    fsspec = pytest.importorskip("fsspec")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    names = [f"memory://fleet/{Path(name).name}" for name in few]
+    for name, url in zip(few, names, strict=True):
+        with fsspec.open(url, "wb") as file:
+            file.write(Path(name).read_bytes())
+    found, direct = gather_logs("demo_arm", names, OPTIONS), gather_logs("demo_arm", few, OPTIONS)
+    assert list(found.inputs.values()) == list(direct.inputs.values())
+    assert all(
+        np.array_equal(a, b) for a, b in zip(found.channels.found[False], direct.channels.found[False], strict=True)
+    )
+    assert expand(["memory://fleet/*.parquet"]) == [f"memory:///fleet/{Path(name).name}" for name in few]
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(LogError, match=r"memory://fleet/none.parquet: cannot be read"):
+        gather_logs("demo_arm", ["memory://fleet/none.parquet"], OPTIONS)
+    with pytest.raises(LogError, match=r"nosuch://bucket/.*: cannot be listed"):
+        expand(["nosuch://bucket/*.parquet"])
+    monkeypatch.setitem(sys.modules, "fsspec", None)  # as where it is not installed
+    with pytest.raises(LogError, match=r'fsspec, which opens them, is not installed.*pip install "steelyard\[scale\]"'):
+        gather_logs("demo_arm", names, OPTIONS)
+
+
+def test_names_that_mean_nothing_or_the_same_are_refused(few, tmp_path):
+    with pytest.raises(UsageError) as caught:
+        expand([few[0], str(tmp_path / "*.parquet"), few[0]])
+    assert [f.what for f in caught.value.findings] == ["matches no file", "is given twice"]
+    with pytest.raises(UsageError, match=r"--logs .*none.txt: cannot be read"):
+        expand([], tmp_path / "none.txt")
+    with pytest.raises(UsageError, match="logs: there are none"):
+        expand([])
+
+
+def test_logs_that_do_not_fit_are_all_named_with_their_reasons(few, tmp_path):
+    log = read_log(few[1])
+    joint = "wrist_3_joint"
+    fewer = {k: v for k, v in log.columns.items() if not k.endswith(joint)}
+    write_log(tmp_path / "fewer.parquet", replace(log, columns=fewer))
+    write_log(tmp_path / "short.parquet", log.cut(0, 30))
+    (tmp_path / "torn.csv").write_text("time,q.shoulder_pan_joint\n0,one\n")
+    shutil.copy(few[2], tmp_path / "twin.parquet")
+    bad = [str(tmp_path / name) for name in ("fewer.parquet", "short.parquet", "torn.csv", "none.parquet")]
+    with pytest.raises(LogError) as caught:
+        gather_logs("demo_arm", [bad[2], *few[:3], *bad[:2], bad[3]], OPTIONS)
+    said = [str(f) for f in caught.value.findings]
+    assert len(said) == 4
+    assert "torn.csv, " in said[0]
+    assert "'one' is not a number" in said[0]
+    assert f"measures other joints, sensors or contacts than {few[0]}" in said[1]
+    assert "has no piece longer than the filter" in said[2]
+    assert "does not exist" in said[3]
+    found = gather_logs("demo_arm", [*few[:3], *bad, str(tmp_path / "twin.parquet")], OPTIONS, skip=True)
+    assert list(found.skipped) == bad
+    assert f"{few[2]} and {tmp_path / 'twin.parquet'} hold the same bytes: they counted as two logs" in found.notices
+    with pytest.raises(LogError, match=r"does not exist"):
+        gather_logs("demo_arm", [bad[3]], OPTIONS, skip=True)
+
+
+def test_what_was_found_of_a_log_serves_again_only_where_nothing_changed(few, tmp_path):
+    logs = [str(tmp_path / Path(name).name) for name in few]
+    for name, copy in zip(few, logs, strict=True):
+        shutil.copy(name, copy)
+    shelf = Shelf(str(tmp_path / "shelf")).set_up("first")
+
+    def again(options=OPTIONS):
+        return gather_logs("demo_arm", logs, options, shelf=Shelf(shelf.place).set_up("again"))
+
+    first, second = again(), again()
+    assert (first.kept, second.kept) == (0, FEW)
+    pairs = zip(first.channels.lagged[False], second.channels.lagged[False], strict=True)
+    assert all(np.array_equal(a, b) for a, b in pairs)
+    assert again(replace(OPTIONS, filter=Filter(cutoff=8.0, kinematics=10.0))).kept == 0
+    assert again(replace(OPTIONS, friction="none")).kept == 0
+    assert again(replace(OPTIONS, gravity=(0.0, 0.0, -9.8))).kept == 0
+    shutil.copy(few[1], logs[0])
+    assert again().kept == FEW  # by its bytes it is a log that is known
+    write_log(logs[0], read_log(few[0]).cut(0, 150))
+    files = sorted((tmp_path / "shelf").glob("*.npz"))
+    assert again().kept == FEW - 1
+    for file in files:
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    assert again().kept == 1  # all but the one that was made last are damaged, and count as not there
+    (tmp_path / "shelf" / "mine.txt").write_text("not the shelf's")
+    shelf.clear()
+    assert [file.name for file in (tmp_path / "shelf").iterdir()] == ["mine.txt"]
+
+
+def test_a_shelf_that_workers_do_not_see_is_told(few, pair):
+    shelf = Shelf("memory://shelf").set_up("ours")  # each process has a memory of its own
+    found = gather_logs("demo_arm", few[:3], OPTIONS, workers=pair, shelf=shelf)
+    assert "3 logs were read by workers that do not see memory://shelf: nothing of them is kept" in found.notices
+    assert gather_logs("demo_arm", few[:3], OPTIONS, shelf=shelf).kept == 0
+    assert gather_logs("demo_arm", few[:3], OPTIONS, shelf=shelf).kept == 3
+
+
+def test_an_estimate_from_earlier_logs_goes_on_with_new_ones(few, steelyard, tmp_path):
+    def masses(out, names, *more):
+        assert steelyard("identify", "demo_arm", *names, *ASKED[:-2], "-o", tmp_path / out, *more).code == 0
+        links = json.loads((tmp_path / out / "estimate.json").read_text())["links"]
+        return [b["mass"] for b in links.values()]
+
+    once = "--workers", 1
+    before = masses("some", few[:8], *once)
+    after = masses("once", few[8:], *once, "--from", tmp_path / "some")
+    assert after == pytest.approx(masses("memory", few[8:], "--from", tmp_path / "some"), rel=1e-6)
+    assert after != pytest.approx(before, rel=1e-6)
+
+
+def test_what_needs_the_rows_again_is_refused(few, arm, steelyard, tmp_path):
+    with pytest.raises(UsageError) as caught:
+        gather_logs("demo_arm", few, replace(OPTIONS, robust=True, hold_out=1.0))
+    assert [f.where for f in caught.value.findings] == ["--robust", "--hold-out"]
+    log = read_log(few[0])
+    currents = {k.replace("tau.", "current."): v for k, v in log.columns.items()}
+    write_log(tmp_path / "currents.parquet", replace(log, columns=currents))
+    with pytest.raises(LogError, match="currents without drive gains"):
+        gather_logs("demo_arm", [str(tmp_path / "currents.parquet")], OPTIONS)
+    with pytest.raises(UsageError, match="is a log that is learned from"):
+        identify_many("demo_arm", few, OPTIONS, validate=[few[3]])
+    outcome = steelyard(
+        "identify", "demo_arm", few[0], "--workers", 2, "--scheduler", "tcp://h:1", "-o", tmp_path / "o"
+    )
+    assert outcome.code == 2
+    assert "--workers 2: and --scheduler both say who works" in outcome.err

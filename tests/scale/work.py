@@ -1,0 +1,64 @@
+"""Work for workers: functions that they import by name."""
+
+import os
+import time
+from collections.abc import Sequence
+
+from steelyard.cluster import Killed
+from steelyard.errors import Finding, UsageError
+
+
+def scaled(item: int, factor: int) -> str:
+    return str(item * factor)
+
+
+def bracketed(parts: Sequence[str]) -> str:
+    """A sum that shows the order it was made in."""
+    return f"({' '.join(parts)})"
+
+
+def whose(item: int, seconds: float) -> int:
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def refused(item: int, _: None) -> int:
+    raise UsageError([Finding("a", "is wrong", "Correct it"), Finding(f"item {item}", "too", "As well")])
+
+
+def deadly(item: int, _: None) -> str:
+    """Takes the process down that tries the third item."""
+    if item == 2:
+        os._exit(1)
+    return str(item)
+
+
+def harmless(item: int, _: None) -> str:
+    """What is left of it where ``buried`` stands in for the third."""
+    return buried(item, str(Killed())) if item == 2 else str(item)
+
+
+def buried(item: int, what: str) -> str:
+    return f"{item} {what}"
+
+
+class Held:
+    """Counts how many of its kind there are at a time."""
+
+    alive, most = 0, 0
+
+    def __init__(self, count: int):
+        self.count = count
+        Held.alive += 1
+        Held.most = max(Held.most, Held.alive)
+
+    def __del__(self) -> None:
+        Held.alive -= 1
+
+
+def held(item: int) -> Held:
+    return Held(1)
+
+
+def together(parts: Sequence[Held]) -> Held:
+    return Held(sum(part.count for part in parts))
