@@ -42,8 +42,7 @@ from bench.stream import kept as stream_kept
 PHYSICAL = ("lmi", "points", "shapes", "nonlinear")  # methods that promise bodies that can exist
 STUDIES = (
     "arms", "consistency", "coverage", "excite", "identify", "intervals", "kernels", "online", "points", "ranges",
-    "scale",
-    "solvers", "stream",
+    "scale", "solvers", "stream",
 )  # fmt: skip
 
 
