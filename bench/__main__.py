@@ -27,6 +27,9 @@ from bench.kernels import kernels
 from bench.kernels import table as kernels_table
 from bench.online import kept as online_kept
 from bench.online import online
+from bench.played import CASES as PLAYED
+from bench.played import kept as played_kept
+from bench.played import played
 from bench.points import GRIDS, figure, points
 from bench.problems import CASES
 from bench.ranges import USUAL, ranges
@@ -41,8 +44,8 @@ from bench.stream import kept as stream_kept
 
 PHYSICAL = ("lmi", "points", "shapes", "nonlinear")  # methods that promise bodies that can exist
 STUDIES = (
-    "arms", "consistency", "coverage", "excite", "identify", "intervals", "kernels", "online", "points", "ranges",
-    "scale", "solvers", "stream",
+    "arms", "consistency", "coverage", "excite", "identify", "intervals", "kernels", "online", "played", "points",
+    "ranges", "scale", "solvers", "stream",
 )  # fmt: skip
 
 
@@ -57,7 +60,9 @@ def main() -> int:
         "--repeats", type=int, default=7, help="interleaved repeats (identify, kernels, online, solvers, stream)"
     )
     parser.add_argument(
-        "--problems", type=int, help="noisy problems a case (consistency, intervals: 1000, ranges: 200)"
+        "--problems",
+        type=int,
+        help="problems a case (consistency, intervals: 1000, ranges: 200), candidates (played: 300)",
     )
     parser.add_argument(
         "--quick", action="store_true", help="few problems (consistency, excite, intervals, online, ranges, scale)"
@@ -95,6 +100,10 @@ def main() -> int:
         kept = excite_kept(result)
         if not options.json:
             print(excite_table(result))
+    elif options.name == "played":
+        asked = tuple(c for c in options.cases.split(",") if c)
+        result = played(asked or PLAYED, options.problems or (10 if options.quick else 300), options.seeds or 0)
+        kept = played_kept(result)
     elif options.name == "stream":
         result = bench_stream(options.repeats)
         kept = stream_kept(result)

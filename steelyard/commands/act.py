@@ -15,6 +15,7 @@ from steelyard.commands.arguments import (
     JsonOption,
     LevelKind,
     MotionKind,
+    NoiseKind,
     OutOption,
     PerturbKind,
     RobotArgument,
@@ -70,15 +71,19 @@ def simulate(
     out: Annotated[Path, typer.Option("-o", "--out", metavar="LOG", help="Log to write: .parquet, .csv or .npz.")],
     motion: Annotated[MotionKind, typer.Option(help="What it does; fourier is for arms.")] = "trot",
     play: Annotated[
-        Path | None, typer.Option(metavar="LOG", help="A motion of an arm to play, as `steelyard excite` writes it.")
+        Path | None,
+        typer.Option(metavar="LOG", help="A motion of an arm or humanoid to play, as `steelyard excite` writes it."),
     ] = None,
     lock: Annotated[list[str] | None, typer.Option(metavar="J=q", help="Joints held at a value; repeats.")] = None,
     seconds: Annotated[float, typer.Option(metavar="S", help="How long.")] = 10.0,
-    noise: Annotated[LevelKind, typer.Option(help="Of encoders, torques and IMU.")] = "mid",
+    noise: Annotated[
+        NoiseKind, typer.Option(help="Of encoders, torques and IMU; humanoid: of force sensors on the feet, too.")
+    ] = "mid",
     seed: Annotated[int, typer.Option(help="Of noise and motion, and of the truth unless --truth-seed.")] = 0,
     truth_seed: Annotated[int | None, typer.Option(help="Of what the description does not know.")] = None,
     perturb: Annotated[
-        PerturbKind | None, typer.Option(help="Bodies that are not as described: base (legged), all (arms).")
+        PerturbKind | None,
+        typer.Option(help="Bodies not as described: base (legged; of humanoids the torso), all (arms, humanoids)."),
     ] = None,
     load: Annotated[
         list[str] | None,
@@ -106,12 +111,21 @@ def simulate(
     """Simulate a robot that differs from its description, and write its log with the truth in the metadata."""
     from steelyard.read.table import write_log
     from steelyard.robot import Robot
-    from steelyard.simulate.asked import simulate_arm_as_asked, simulate_legged_as_asked
+    from steelyard.simulate.asked import (
+        simulate_arm_as_asked,
+        simulate_humanoid_as_asked,
+        simulate_legged_as_asked,
+    )
 
     model = Robot.load(robot, lock=locks(lock))
     with shown_progress() as progress:
         progress("simulating")
-        if motion == "fourier" or play is not None:
+        if play is not None and model.floating:
+            log = simulate_humanoid_as_asked(
+                model, play, load or [], sensor or [], noise, (terrain, grip), seed=seed, truth_seed=truth_seed,
+                perturb=perturb or "all", friction=friction, rate=rate or 200.0, feet=listed(feet), imu_frame=imu,
+            )  # fmt: skip
+        elif motion == "fourier" or play is not None:
             only = {"--load": load, "--sensor": sensor, "--feet": feet, "--imu": imu, "--wrenches": wrenches}
             log = simulate_arm_as_asked(
                 model, [k for k, v in only.items() if v], seconds=seconds, noise=noise, seed=seed,
@@ -129,7 +143,10 @@ def simulate(
     print(f"{len(log)} samples in {len(log.columns) + 1} columns, with the truth: {out}")
     if touched := log.metadata["simulation"].get("at_joint_limits"):
         print(f"Joints were at a limit in {touched} instants: forces there that no equation knows.")
-    if found := log.metadata["simulation"].get("feet"):
+    if play is not None and model.floating:
+        if any(name.startswith("wrench.") for name in log.columns):
+            print(f"Identify all its links: steelyard identify {robot} {out} --equations base -o DIR")
+    elif found := log.metadata["simulation"].get("feet"):
         print(f"Identify its trunk: steelyard identify {robot} {out} --links {model.bodies[0].name} "
               f"--feet {','.join(found)} -o DIR")  # fmt: skip
 

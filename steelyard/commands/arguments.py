@@ -39,6 +39,7 @@ FrictionKind = Literal["none", "viscous", "coulomb", "armature", "all"]
 RangeKind = Literal["none", "masses", "com", "all"]
 MotionKind = Literal["stand", "sines", "multisine", "trot", "fourier"]
 LevelKind = Literal["none", "low", "mid", "high"]
+NoiseKind = Literal["none", "low", "mid", "high", "humanoid"]
 PerturbKind = Literal["base", "all", "none"]
 
 RangesOption = Annotated[

@@ -12,12 +12,14 @@ from steelyard.errors import Finding, UsageError
 from steelyard.log import Log
 from steelyard.read.table import read_log
 from steelyard.robot import Robot
-from steelyard.simulate.arm import Friction, played, simulate_arm
+from steelyard.simulate.arm import NOISE, Friction, played, simulate_arm
 from steelyard.simulate.ground import Ground
+from steelyard.simulate.humanoid import simulate_humanoid
 from steelyard.simulate.loads import Load
-from steelyard.simulate.quadruped import FRICTION, Gait, simulate_quadruped, true_robot
+from steelyard.simulate.quadruped import FRICTION, Gait, leg_friction, simulate_quadruped, true_robot
 from steelyard.simulate.sensors import level
 from steelyard.simulate.trot import Command
+from steelyard.simulate.truth import SHARE, reweighed
 
 ROUGH = 0.03  # m, where nobody says how rough
 
@@ -44,6 +46,36 @@ def simulate_legged_as_asked(
     )
 
 
+def simulate_humanoid_as_asked(
+    robot: Robot,
+    play: Path,
+    loads: Sequence[str],
+    sensors: Sequence[str],
+    noise: str,
+    ground: tuple[str, float],  # flat or rough:HEIGHT, grip
+    *,
+    seed: int,
+    truth_seed: int | None,
+    perturb: str,
+    friction: str,
+    **rest: Any,
+) -> Log:
+    """A log of a humanoid that plays a motion."""
+    draw = np.random.default_rng([seed if truth_seed is None else truth_seed, 0])
+    truth = {} if perturb == "none" else reweighed(robot, draw, share=0.0 if perturb == "base" else SHARE)
+    return simulate_humanoid(
+        robot,
+        read_log(play),
+        truth=truth,
+        loads=[Load.parse(text) for text in loads],
+        noise=level(noise).but(dict(map(_setting, sensors))) if sensors else noise,
+        ground=_ground(*ground, seed=seed),
+        friction=leg_friction(robot, friction, draw),
+        seed=seed,
+        **rest,
+    )
+
+
 def simulate_arm_as_asked(
     robot: Robot,
     legged: Sequence[str],
@@ -57,6 +89,8 @@ def simulate_arm_as_asked(
 ) -> Log:
     """A log of an arm on a Fourier motion, or on one to ``play``; ``legged``: options given that no arm has."""
     findings = [Finding(option, "is for legged robots", "Leave it out with --motion fourier") for option in legged]
+    if rest["noise"] not in NOISE:
+        findings.append(Finding(f"--noise {rest['noise']}", "is none of an arm's", f"Choose: {', '.join(NOISE)}"))
     if robot.floating:
         what = "is a motion of arms, and this robot has a floating base"
         findings.append(Finding("--motion fourier", what, "Choose stand, sines, multisine or trot"))

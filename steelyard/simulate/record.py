@@ -16,7 +16,7 @@ from steelyard import inertia
 from steelyard.errors import Finding, UsageError
 from steelyard.log import WRENCH, XYZ
 from steelyard.simulate.loads import Load
-from steelyard.simulate.state import State
+from steelyard.simulate.state import State, cross
 from steelyard.simulate.world import World
 
 Array = np.ndarray
@@ -91,12 +91,12 @@ def ground_wrenches(world: World, state: State) -> dict[str, float]:
 
     out: dict[str, float] = {}
     pin.forwardKinematics(world.robot.model, world.kinematics, state.configuration)
-    for foot, touch in zip(world.feet, world.touches, strict=True):
-        at = world.kinematics.oMi[foot.frame.joint] * pin.SE3(foot.frame.placement)
-        moment = np.cross(touch.point - at.translation, touch.force)
+    for frame, touch in zip(world.stands, world.touches, strict=True):
+        at = world.kinematics.oMi[frame.joint] * pin.SE3(frame.placement)
+        moment = touch.moment + cross(touch.point - at.translation, touch.force)
         wrench = np.concatenate([at.rotation.T @ touch.force, at.rotation.T @ moment])
-        out |= {f"wrench.{foot.frame.name}.{c}": float(x) for c, x in zip(WRENCH, wrench, strict=True)}
-        out[f"contact.{foot.frame.name}"] = float(touch.force[2] > 0)
+        out |= {f"wrench.{frame.name}.{c}": float(x) for c, x in zip(WRENCH, wrench, strict=True)}
+        out[f"contact.{frame.name}"] = float(touch.force[2] > 0)
     return out
 
 

@@ -17,7 +17,8 @@ from steelyard.log import Log
 
 Array = np.ndarray
 
-MEASURED = ("q", "tau", "imu.gyro", "imu.acc")
+MEASURED = {"q": "q", "tau": "tau", "imu.gyro": "gyro", "imu.acc": "acc"}
+ON_FEET = {"fx": "force", "fy": "force", "fz": "force_z", "mx": "moment", "my": "moment", "mz": "moment"}
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,9 @@ class Sensors:
     imu_late: float = 0.0  # s by which gyro and accelerometer do
     q_step: float = 0.0  # rad or m, resolution
     tau_step: float = 0.0  # N·m or N, resolution
+    force: float = 0.0  # N, noise of forces on feet along x and y of their frames
+    force_z: float = 0.0  # N, noise along z
+    moment: float = 0.0  # N·m, noise of moments on feet; all three zero: feet have no sensors
 
     def __post_init__(self) -> None:
         values = asdict(self)
@@ -61,6 +65,7 @@ LEVELS = {
     "low": Sensors(1e-4, 0.005, 0.05, 0.1),
     "mid": Sensors(3e-4, 0.005, 0.05, 0.2),
     "high": Sensors(1e-3, 0.005, 0.05, 0.3),
+    "humanoid": Sensors(1e-4, 0.005, 0.05, 0.5, force=1.0, force_z=2.0, moment=0.1),
 }
 
 
@@ -72,14 +77,16 @@ def level(name: str) -> Sensors:
 
 
 def measured(log: Log, sensors: Sensors | str, seed: int) -> Log:
-    """What such sensors would have written instead of an exact log: joints, torques and IMU, and nothing else."""
+    """What such sensors would have written instead of an exact log: joints, torques, IMU and feet, and nothing else."""
     known = level(sensors) if isinstance(sensors, str) else sensors
     rng = np.random.default_rng([seed, 1])
     columns: dict[str, Array] = {"time": log.time}
     for name, exact in log.columns.items():
-        kind = next((k for k in MEASURED if name.startswith(f"{k}.")), None)
+        kind = next((k for begin, k in MEASURED.items() if name.startswith(f"{begin}.")), None)
+        if name.startswith("wrench.") and (known.force or known.force_z or known.moment):
+            kind = ON_FEET[name.rsplit(".", 1)[1]]
         if kind is not None:
-            columns[name] = _read(known, kind.removeprefix("imu."), log.time, exact, rng)
+            columns[name] = _read(known, kind, log.time, exact, rng)
     metadata: dict[str, Any] = dict(log.metadata)
     label = sensors if isinstance(sensors, str) else next((k for k, s in LEVELS.items() if s == known), "own")
     settings = {"noise": label, "noise_seed": seed, "sensors": asdict(known)}

@@ -1,4 +1,4 @@
-"""A legged robot in MuJoCo, built from our own tree of moving bodies, so that its inertias are Pinocchio's.
+"""A legged robot in MuJoCo, on balls or on soles: our own tree of moving bodies, so that its inertias are Pinocchio's.
 
 One MuJoCo body a moving body, in the same frame, with all ten parameters of its truth; the base on a free joint. Then
 ``M(q) a + h(q, v) = τ − friction + Σ Jᵀ f`` is the same equation here and in ``regressor.py``, and everything that
@@ -8,6 +8,7 @@ comes out is in the log's conventions: joints by ``robot.joints``, quaternion x 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,15 @@ from steelyard.simulate.arm import Friction
 from steelyard.simulate.feet import point_feet
 from steelyard.simulate.ground import Ground
 from steelyard.simulate.loads import Load, carried
-from steelyard.simulate.state import State, Touch, rotation
+from steelyard.simulate.state import State, Touch, crosses, rotation
+from steelyard.soles import Sole
 
 Array = np.ndarray
 
 TIMESTEP = 5e-4  # s
 CONTACT = {"solref": [0.008, 1.0], "solimp": [0.95, 0.99, 0.001, 0.5, 2.0]}  # rubber: feet sink in by 0.2 mm
+SHIN = 0.1  # m over the ground, at neutral: boxes that reach below touch it where shins and ankles do not
+PLATE = 0.01  # m, half the thickness of a simulated sole
 STICK = {"solref": [0.001, 1.0], "solimp": [0.999, 0.999, 0.001, 0.5, 2.0]}  # of dry friction: it creeps by little
 
 
@@ -33,6 +37,7 @@ class World:
 
     ``truth``: parameters (10,) of bodies that are not as described. ``friction``: what the joints add, dry friction
     with real sticking. ``trunk``: whether the base's box collides with the ground, too (``fallen`` tells).
+    ``soles``: what it stands on instead of balls; then boxes of all bodies but shins and feet collide with the ground.
     """
 
     def __init__(
@@ -41,14 +46,17 @@ class World:
         truth: Mapping[str, Array] | None = None,
         *,
         feet: Sequence[str] = (),
+        soles: Sequence[Sole] = (),
         loads: Iterable[Load] = (),
         ground: Ground | None = None,
         friction: Friction | None = None,
         timestep: float = TIMESTEP,
         trunk: bool = True,
     ) -> None:
-        self.robot, self.ground, self.friction = robot, ground or Ground(), friction
-        self.feet = point_feet(_simulable(robot), feet)
+        self.robot, self.ground, self.friction = _simulable(robot), ground or Ground(), friction
+        self.soles = tuple(soles)
+        self.feet = point_feet(robot, feet) if not soles else ()
+        self.stands = tuple(robot.frame(s.name) for s in soles) or tuple(f.frame for f in self.feet)
         self.truth = carried(robot, truth or {}, loads)
         mujoco = engine()
         self.model = self._compile(mujoco, timestep, trunk)
@@ -62,7 +70,8 @@ class World:
             self.model.dof_armature[self._v] = friction.armature
             self.model.dof_solref[self._v], self.model.dof_solimp[self._v] = STICK["solref"], STICK["solimp"]
             mujoco.mj_setConst(self.model, self.data)
-        self._geoms = {self.model.geom(f"foot {k}").id: k for k in range(len(self.feet))}
+        self._foot_of = np.full(self.model.ngeom, -1)  # which foot a geom is, or none
+        self._foot_of[[self.model.geom(f"foot {k}").id for k in range(len(self.stands))]] = range(len(self.stands))
         self.kinematics: Any = robot.model.createData()  # for whoever looks at it, of the described robot
         self._pushes: dict[str, tuple[Array, Array, Array]] = {}
         self._tau = np.zeros(len(names))
@@ -95,13 +104,34 @@ class World:
                 mass=0, contype=2, conaffinity=1, condim=3, priority=1, friction=[self.ground.grip, 0.005, 0.0001],
                 **CONTACT,
             )  # fmt: skip
-        if trunk:
-            low, high = places[1].box
-            made[1].add_geom(
-                name="trunk", type=mujoco.mjtGeom.mjGEOM_BOX, size=(high - low) / 2, pos=(high + low) / 2,
-                mass=0, contype=2, conaffinity=1,
+        for k, sole in enumerate(self.soles):
+            made[sole.joint].add_geom(
+                name=f"foot {k}", type=mujoco.mjtGeom.mjGEOM_BOX, size=[*sole.half, PLATE],
+                pos=(sole.placement @ [0, 0, PLATE, 1])[:3], quat=_wxyz(mujoco, sole.placement[:3, :3]),
+                mass=0, contype=2, conaffinity=1, condim=3, priority=1, friction=[self.ground.grip, 0.005, 0.0001],
+                **CONTACT,
+            )  # fmt: skip
+        for i in (self._solid() if self.soles else [1]) if trunk else ():
+            low, high = places[i].box
+            made[i].add_geom(
+                name=f"box {places[i].name}", type=mujoco.mjtGeom.mjGEOM_BOX, size=(high - low) / 2,
+                pos=(high + low) / 2, mass=0, contype=2, conaffinity=1,
             )  # fmt: skip
         return spec.compile()
+
+    def _solid(self) -> list[int]:
+        """Joints of bodies that are on the ground only when a robot on soles has fallen."""
+        import pinocchio as pin
+
+        model, data = self.robot.model, self.robot.model.createData()
+        pin.forwardKinematics(model, data, pin.neutral(model))
+        ground = min(data.oMi[s.joint].act(s.placement[:3, 3])[2] for s in self.soles)
+        corners = {b.joint: np.array(list(product(*np.transpose(b.box)))) for b in self.robot.bodies}
+        return [
+            i
+            for i, c in corners.items()
+            if (c @ data.oMi[i].rotation[2]).min() + data.oMi[i].translation[2] > ground + SHIN
+        ]
 
     def _add_joint(self, mujoco: Any, body: Any, name: str) -> None:
         described = self.robot.description.joints[name]
@@ -138,7 +168,9 @@ class World:
         R = np.eye(3) if rotation is None else np.asarray(rotation, float)
         model, data = self.robot.model, self.robot.model.createData()
         pin.forwardKinematics(model, data, self.robot.positions(np.asarray(q, float)[None])[0])
-        lowest = min((R @ data.oMi[f.frame.joint].act(f.centre))[2] - f.radius for f in self.feet)
+        balls = [(R @ data.oMi[f.frame.joint].act(f.centre))[2] - f.radius for f in self.feet]
+        corners = [(R @ data.oMi[s.joint].act(corner))[2] for s in self.soles for corner in s.corners]
+        lowest = min(balls + corners)
         quaternion = pin.Quaternion(R).coeffs()
         self.place(np.array([0, 0, clearance - lowest]), quaternion, np.asarray(q, float))
 
@@ -215,20 +247,22 @@ class World:
 
     @property
     def touches(self) -> tuple[Touch, ...]:
-        """What the ground does to each foot at this instant, in the order of ``feet``."""
+        """What the ground does to each foot at this instant, in the order of ``stands``."""
         self._forward()
-        mujoco, six, contact = engine(), np.zeros(6), self.data.contact
-        forces, moments, weights = (np.zeros((len(self.feet), 3)) for _ in range(3))
-        for k, ((one, other), frame, at) in enumerate(zip(contact.geom, contact.frame, contact.pos, strict=True)):
-            foot, sign = (self._geoms[other], 1) if other in self._geoms else (self._geoms.get(one), -1)
-            if foot is None:
-                continue
-            mujoco.mj_contactForce(self.model, self.data, k, six)
-            forces[foot] += sign * (six[:3] @ frame.reshape(3, 3))
-            moments[foot] += abs(six[0]) * at
-            weights[foot] += abs(six[0])
-        points = np.divide(moments, weights, out=np.zeros_like(moments), where=weights > 0)
-        return tuple(Touch(f, p) for f, p in zip(forces, points, strict=True))
+        contact, count = self.data.contact, len(self.stands)
+        one, other = self._foot_of[contact.geom].T.reshape(2, -1)
+        foot = np.maximum(one, other)
+        used = np.flatnonzero((foot >= 0) & (contact.efc_address >= 0))
+        address = contact.efc_address[used]
+        local = self.data.efc_force[address[:, None] + np.arange(3)]  # normal first; cones are elliptic
+        force = np.einsum("ki,kij->kj", local, contact.frame[used].reshape(-1, 3, 3))
+        force[other[used] < 0] *= -1  # frames point from the first body to the second
+        at, whose = contact.pos[used], foot[used] == np.arange(count)[:, None]
+        forces, weights = whose @ force, whose @ local[:, 0]
+        moments = whose @ crosses(at, force)  # about the world's origin
+        points = whose @ (local[:, :1] * at) / np.where(weights > 0, weights, 1.0)[:, None]
+        moments -= crosses(points, forces)
+        return tuple(map(Touch, forces, points, moments))
 
     @property
     def at_limits(self) -> int:
@@ -239,10 +273,11 @@ class World:
 
     @property
     def fallen(self) -> bool:
-        """Whether the trunk lies on the ground, or nothing is finite any more."""
+        """Whether the trunk, or on soles any other body, touches the ground, or nothing is finite any more."""
         if not np.isfinite(self.data.qpos).all():
             return True
-        return any(g not in self._geoms and self.model.geom_bodyid[g] for g in self.data.contact.geom.flat)
+        touching = self.data.contact.geom.ravel()
+        return bool(np.any((self._foot_of[touching] < 0) & (self.model.geom_bodyid[touching] > 0)))
 
 
 def engine() -> Any:
