@@ -20,6 +20,8 @@ from bench.excite import CASES as EXCITE
 from bench.excite import excite
 from bench.excite import kept as excite_kept
 from bench.excite import table as excite_table
+from bench.humanoid import humanoid
+from bench.humanoid import kept as humanoid_kept
 from bench.identify import identify
 from bench.intervals import intervals
 from bench.kernels import kept as kernels_kept
@@ -44,8 +46,8 @@ from bench.stream import kept as stream_kept
 
 PHYSICAL = ("lmi", "points", "shapes", "nonlinear")  # methods that promise bodies that can exist
 STUDIES = (
-    "arms", "consistency", "coverage", "excite", "identify", "intervals", "kernels", "online", "played", "points",
-    "ranges", "scale", "solvers", "stream",
+    "arms", "consistency", "coverage", "excite", "humanoid", "identify", "intervals", "kernels", "online", "played",
+    "points", "ranges", "scale", "solvers", "stream",
 )  # fmt: skip
 
 
@@ -57,7 +59,10 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=None, help="noise draws (coverage: 500, points: 5)")
     parser.add_argument("--seconds", type=float, default=20.0, help="length of the log (coverage)")
     parser.add_argument(
-        "--repeats", type=int, default=7, help="interleaved repeats (identify, kernels, online, solvers, stream)"
+        "--repeats",
+        type=int,
+        default=7,
+        help="repeats in turn (humanoid, identify, kernels, online, solvers, stream)",
     )
     parser.add_argument(
         "--problems",
@@ -67,7 +72,9 @@ def main() -> int:
     parser.add_argument(
         "--quick", action="store_true", help="few problems (consistency, excite, intervals, online, ranges, scale)"
     )
-    parser.add_argument("--cases", default="", help="some of the cases, with commas (consistency, excite, ranges, scale)")
+    parser.add_argument(
+        "--cases", default="", help="some of the cases, with commas (consistency, excite, ranges, scale)"
+    )
     parser.add_argument("--methods", default="", help="some of the methods, with commas (consistency)")
     data = os.environ.get("STEELYARD_DATA")
     parser.add_argument("--data", type=Path, default=Path(data) if data else None, help="measured data (arms)")
@@ -83,6 +90,9 @@ def main() -> int:
     elif options.name == "coverage":
         found = coverage(options.seeds or 500, options.seconds)
         result, kept = found.as_json(), 0.93 <= found.covered <= 0.97
+    elif options.name == "humanoid":
+        result = humanoid(options.repeats)
+        kept = humanoid_kept(result)
     elif options.name == "solvers":
         result = solvers(options.repeats)
         kept = solvers_kept(result)

@@ -91,7 +91,8 @@ def fit(
             model, info = memory.weighed(training, prior.information + before)
         else:
             model, info = noise.estimate(
-                blocks, names, prior.information + before, full=training.projected, robust=options.robust,
+                blocks, names, prior.information + before, full=training.projected or plan.equations == "base",
+                robust=options.robust,
                 weighed=None if channels is None else channels.information,
             )  # fmt: skip
         info = info + before

@@ -96,10 +96,8 @@ class Training:
             return None
         from steelyard.stream import stream
 
-        clear = [None if hold is None else partial(hold.clear, reach=rows.reach) for rows, hold in self.parts]
-        streams = [stream(rows, kept=kept) for (rows, _), kept in zip(self.parts, clear, strict=True)]
-        found = [channels for channels in streams if channels is not None]
-        return sum(found[1:], found[0])
+        kept = [None if hold is None else partial(hold.clear, reach=rows.reach) for rows, hold in self.parts]
+        return stream(*(rows for rows, _ in self.parts), kept=kept)
 
     def __iter__(self) -> Iterator[Block]:
         for rows, hold in self.parts:

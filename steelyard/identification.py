@@ -92,7 +92,7 @@ def identify(
         plan.feet, filter,
     )  # fmt: skip
     rows_of = [
-        Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter, everything.free)
+        Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter, everything.free, everything.samples)
         for segments in segments_of
     ]
     holds = [*(HoldOut.of(log, options.hold_out) for log in fit_logs), *(None for _ in held_out)]
@@ -109,7 +109,7 @@ def identify(
         logs_of = [with_gains(log, gains) for log in logs_of]
         segments_of = [[as_torques(s, plan.robot.joints, gains) for s in segments] for segments in segments_of]
         rows_of = [
-            Rows(plan.robot, segments, columns, plan.equations, plan.feet, filter, everything.free)
+            Rows(plan.robot, segments, columns, plan.equations, plan.feet, filter, everything.free, everything.samples)
             for segments in segments_of
         ]
     scores = _scores(rows_of, found.theta[driven], logs_of, holds, len(fit_logs))

@@ -116,13 +116,13 @@ class Rows:
     ):
         """``feet``: unknown forces, projected out. ``filter=None`` gives unfiltered rows at every sample.
 
-        ``samples``: of how many rows will be made, where that is not of the segments.
+        ``samples``: of how many rows will be made, where that is not of the segments: of several logs together.
         """
         self.robot, self.segments, self.columns = robot, list(segments), columns
         self.equations, self.feet, self.filter = equations, tuple(feet), filter
         self._ratios = {motor.joint: motor.vector(robot.joints) for motor in columns.motors}
-        samples = sum(len(s.time) for s in self.segments) if samples is None else samples
-        self.tree = robot.tree if samples * robot.model.nv >= COMPILED_FROM else None
+        self.samples = sum(len(s.time) for s in self.segments) if samples is None else samples
+        self.tree = robot.tree if self.samples * robot.model.nv >= COMPILED_FROM else None
         lead = 6 if robot.floating else 0
         everything = BASE_ROWS[:lead] + robot.joints + robot.readings
         self.free = free
@@ -149,7 +149,9 @@ class Rows:
 
     def unfiltered(self, segment: Segment) -> Rows:
         """The same rows of one segment at every sample, not filtered."""
-        return Rows(self.robot, [segment], self.columns, self.equations, self.feet, None, self.free)
+        return Rows(
+            self.robot, [segment], self.columns, self.equations, self.feet, None, self.free, samples=self.samples
+        )
 
     def taps(self, segment: Segment) -> Array:
         """The low-pass that both sides of the equations pass."""

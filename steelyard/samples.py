@@ -29,6 +29,8 @@ from steelyard.robot import GRAVITY, Robot
 Array = np.ndarray
 
 POSE_CUTOFF = 3.0  # Hz: where the base's acceleration is the second derivative of a pose, noise grows with f²
+GYRO_CUTOFF = 3.0  # Hz: where moments are those of a gyro's derivative, and its noise is not in the forces
+OF_BAND = 0.6  # of the motion's band: where that is more, some of the motion has to be left
 EDGE = 4  # samples dropped at either end, where derivatives of the spline are one-sided
 
 
@@ -53,6 +55,10 @@ class Filter:
         """The same with every default filled in for these logs, taken together."""
         rate, motion = float(np.median([log_rate(log) for log in logs])), max(motion_band(log) for log in logs)
         if not any(_from_pose(log) for log in logs):
+            if self.cutoff is None and any(_by_forces(log) for log in logs):
+                whole = self.at(rate, motion)
+                assert whole.cutoff is not None
+                return replace(whole, cutoff=min(whole.cutoff, max(GYRO_CUTOFF, OF_BAND * motion)))
             return self.at(rate, motion)
         low = replace(self, cutoff=self.cutoff or min(POSE_CUTOFF, (self.rate or rate) / 10)).at(rate, motion)
         assert low.cutoff is not None and low.kinematics is not None
@@ -115,6 +121,11 @@ def _from_pose(log: Log) -> bool:
     """Whether the base's acceleration can only be had by differentiating its position twice."""
     told = any(log.has(f"{name}.x") for name in ("imu.acc", "base.acceleration", "base.velocity"))
     return log.has("base.position.x", *QUATERNION) and not told
+
+
+def _by_forces(log: Log) -> bool:
+    """Whether a floating robot is weighed by what holds it: moments are then those of a gyro's derivative."""
+    return log.has("imu.gyro.x") and bool(log.names("wrench")) and not log.has("base.angular_acceleration.x")
 
 
 def prepare(robot: Robot, log: Log, filter: Filter, *, torques: bool) -> tuple[list[Segment], list[str]]:
@@ -210,20 +221,22 @@ def _segment(robot: Robot, log: Log, filter: Filter, torques: bool, origin: floa
         return np.asarray(np.apply_along_axis(np.convolve, 0, raw(values, moved), taps, "valid"))
 
     def derivative(values: Array, order: int = 1) -> Array:
+        if not values.size:
+            return values
         spline = make_interp_spline(grid[half : count - half], values, k=5)
         return np.asarray(spline(grid[half : count - half], order))
 
     cut = slice(EDGE, -EDGE)
     J = len(robot.joints)
     q, v, a = (np.zeros((count - 2 * half, J)) for _ in range(3))
-    for k, joint in enumerate(robot.joints):
-        q[:, k] = smooth(log.columns[f"q.{joint}"])
-        measured = log.columns.get(f"v.{joint}")
-        v[:, k] = smooth(measured) if measured is not None else derivative(q[:, k])
-        if (acceleration := log.columns.get(f"a.{joint}")) is not None:
-            a[:, k] = smooth(acceleration)
-        else:
-            a[:, k] = derivative(v[:, k]) if measured is not None else derivative(q[:, k], 2)
+    has_v, has_a = ([k for k, j in enumerate(robot.joints) if f"{kind}.{j}" in log.columns] for kind in "va")
+    for kind, into, which in (("q", q, range(J)), ("v", v, has_v), ("a", a, has_a)):
+        for k in which:
+            into[:, k] = smooth(log.columns[f"{kind}.{robot.joints[k]}"])
+    no_v, no_a = (np.setdiff1d(np.arange(J), which) for which in (has_v, has_a))
+    v[:, no_v] = derivative(q[:, no_v])
+    by_v, by_q = np.intersect1d(no_a, has_v).astype(int), np.intersect1d(no_a, no_v)
+    a[:, by_v], a[:, by_q] = derivative(v[:, by_v]), derivative(q[:, by_q], 2)
     gains = log.metadata.get("gains", {})
     tau, current = None, {}
     if torques:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from steelyard import prior as priors
 from steelyard.identifiable import Subspace, structural
 from steelyard.information import Information
+from steelyard.read import index
 from steelyard.regressor import Columns, Rows
 from steelyard.robot import Robot
 from steelyard.solve.certified import least_squares
@@ -85,6 +86,33 @@ def test_base_rows_alone_see_all_that_can_be_seen(name):
     base, full = spaces_of(name)
     assert base.rank == full.rank == law(robot) == 10 + 7 * len(robot.joints)
     same_space(base, full)
+
+
+def every_floating_robot():
+    found = [e.name for e in index.robots() if e.base == "floating" and e.path is not None and (e.joints or 0) <= 60]
+    return found or ["demo_a1"]
+
+
+def equal_spaces(robot):
+    """In units that treat all bodies alike: masses of some descriptions differ by a factor of 1e6."""
+    alike = np.tile([1.0] + 3 * [0.3] + 6 * [0.09], len(robot.bodies))
+    return [structural(robot, columns(robot), kind, alike) for kind in ("base", "full")]
+
+
+@pytest.mark.parametrize("name", every_floating_robot())
+def test_base_rows_and_full_rows_see_the_same_of_every_floating_robot_without_mimic_joints(name):
+    robot = Robot.load(name, repair=True)
+    base, full = equal_spaces(robot)
+    same_space(base, full)  # of those that do mimic, what base rows see is part of it
+    if robot.coupling is None:
+        assert base.rank == full.rank == law(robot)
+
+
+@installed
+def test_a_torque_that_drives_several_joints_shows_what_base_rows_do_not():
+    """The theorem is about trees of independent joints: TALOS' two hands, seven joints a motor, each add one."""
+    base, full = equal_spaces(load("talos_full"))
+    assert full.rank == base.rank + 2
 
 
 def test_a_joint_that_never_moves_hides_what_it_alone_could_show():

@@ -9,9 +9,14 @@ import pytest
 
 from steelyard import Filter, Options, identify, inertia
 from steelyard.errors import LogError, UsageError
+from steelyard.fit import fit
+from steelyard.holdout import Training
+from steelyard.plan import make_plan
 from steelyard.read.description import read_description
 from steelyard.read.table import read_log
+from steelyard.regressor import Rows
 from steelyard.robot import Robot
+from steelyard.samples import prepare
 from steelyard.simulate.arm import simulate_arm
 from steelyard.simulate.truth import perturbed
 from tests.floating import floating_log
@@ -230,3 +235,32 @@ def test_a_known_delay_of_the_torque_is_taken_back(arm):
     plain = identify("demo_arm", [delayed])
     shifted = identify("demo_arm", [delayed], Options(filter=Filter(delay=0.02)))
     assert shifted.estimate.fit.relative_filtered < 0.2 * plain.estimate.fit.relative_filtered
+
+
+def test_many_short_logs_are_compiled_as_one_long_log_is(a1, monkeypatch):
+    robot, truth = a1
+    logs = [floating_log(robot, truth, FEET, wrenches=True, seed=seed, seconds=2.0, rate=200.0) for seed in (0, 1)]
+    options = Options(equations="base", links=("base",))
+    plain = identify(robot.description, logs, options)
+    monkeypatch.setattr("steelyard.regressor.COMPILED_FROM", 10_000)  # more than one log has, less than both
+    compiled = identify(robot.description, logs, options)
+    np.testing.assert_allclose(compiled.theta, plain.theta, rtol=1e-6, atol=1e-9)
+    assert compiled.theta.tobytes() != plain.theta.tobytes()  # by other arithmetic
+
+
+def test_base_rows_are_weighed_by_how_their_noise_goes_together(a1):
+    """Noise of a force sensor in a foot is a moment about the base, too: a lever arm away and at the same time."""
+    robot, truth = a1
+    log = floating_log(robot, truth, FEET, wrenches=True, rate=200.0)
+    rng = np.random.default_rng(0)
+    noise = {c: 3.0 * rng.normal(size=len(log)) for c in log.columns if c.endswith("_foot.fx")}
+    noisy = replace(log, columns={c: x + noise.get(c, 0.0) for c, x in log.columns.items()})
+    plan = make_plan(robot.description, [noisy], Options(equations="base", links=("base",)))
+    filter = Options().filter.for_logs([noisy])
+    segments, _ = prepare(plan.robot, noisy, filter, torques=False)
+    rows = Rows(plan.robot, segments, plan.columns, "base", (), filter)
+    found = fit(plan, Training([(rows, None)]), Options(equations="base", links=("base",)))
+    e = np.concatenate([block.target - block.Y @ found.theta for block in rows])
+    fx, my = 0, 4
+    assert abs(np.corrcoef(e.T)[fx, my]) > 0.7
+    assert abs(np.corrcoef(found.noise.root @ e.T)[fx, my]) < 0.1

@@ -409,3 +409,14 @@ def test_an_orientation_given_in_the_axes_of_the_imu_is_turned_to_those_of_the_b
     np.testing.assert_allclose(up(half + TILT / 2, {"quaternion_frame": "imu"}), expected, atol=1e-6)
     with pytest.raises(LogError, match="quaternion_frame: 'arm' is not on the base body"):
         up(half, {"quaternion_frame": "arm"})
+
+
+@pytest.mark.parametrize(("hertz", "cutoff"), [(0.5, 3.0), (8.0, 4.8), (17.0, 10.0)])
+def test_a_robot_weighed_by_what_holds_it_is_filtered_as_low_as_its_motion_allows(hertz, cutoff):
+    t = times(10.0)
+    gyro = {f"imu.gyro.{c}": np.sin(t) for c in "xyz"}
+    log = joint_log(t, lambda t: np.sin(2 * np.pi * hertz * t), **gyro, **{"wrench.foot.fz": np.ones_like(t)})
+    assert Filter().for_logs([log]).cutoff == pytest.approx(cutoff, rel=0.1)
+    assert Filter(cutoff=7.0).for_logs([log]).cutoff == 7.0
+    without = Log.from_columns({"time": t, **{k: x for k, x in log.columns.items() if not k.startswith("wrench")}})
+    assert Filter().for_logs([without]).cutoff == 10.0

@@ -136,9 +136,16 @@ def test_what_is_held_out_is_not_streamed(arm):
     rows = Rows(arm.robot, [part], columns, "joint", (), Filter(cutoff=20.0, rate=200.0))
     hold = HoldOut("log", float(part.time[0]), 2.0)
     ones = np.ones(len(rows.names))
-    left = stream(rows, kept=lambda time: hold.clear(time, rows.reach)).information()
+    left = stream(rows, kept=[lambda time: hold.clear(time, rows.reach)]).information()
     same(left, dense(list(hold.kept(rows)), columns.names, ones))
     assert left.rows < stream(rows).information().rows
+
+
+def test_several_logs_are_one_stream(arm):
+    columns = Columns(tuple(b.name for b in arm.robot.bodies))
+    logs = [Rows(arm.robot, [noisy(arm.robot, seed=seed)], columns, "joint") for seed in (1, 2, 3)]
+    apart = [stream(rows) for rows in logs]
+    same(stream(*logs).information(), (apart[0] + apart[1] + apart[2]).information())
 
 
 def test_squared_residuals_of_every_equation_are_known_for_every_parameter(arm):

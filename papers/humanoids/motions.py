@@ -97,7 +97,9 @@ def study(name: str, folder: Path, count: int = 300) -> dict[str, Any] | None:
     }
     for size in (MANY, FEW):
         for draw in range(DRAWS):
-            choices[f"random, {size} ({draw + 1})"] = rng.choice(len(logs), min(size, len(logs)), replace=False).tolist()
+            choices[f"random, {size} ({draw + 1})"] = rng.choice(
+                len(logs), min(size, len(logs)), replace=False
+            ).tolist()
     yardstick = None
     for choice, some in choices.items():
         _say(f"{name}: {choice}")
@@ -129,8 +131,8 @@ def table(results: dict[str, dict[str, Any]]) -> str:
             f"| {name} | {100 * r['as_drawn']:.0f} % | {100 * r['survivors']:.1f} % | {100 * r['amplitude']:.0f} % | "
             f"{100 * r['fell']:.1f} % | {r['cpu']:.2f} s |"
         )
-    lines += ["", "| robot | choice | motions | seconds | condition | wrench error, of the description's | base parameters |",
-              "|---|---|---|---|---|---|---|"]  # fmt: skip
+    heads = "robot", "choice", "motions", "seconds", "condition", "wrench error, of the description's", "base parameters"
+    lines += ["", f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     for name, r in results.items():
         lines += [
             f"| {name} | {choice} | {c['motions']} | {c['seconds']:.0f} | {c['condition']:.0f} | "

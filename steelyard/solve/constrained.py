@@ -31,6 +31,7 @@ Array = np.ndarray
 ROUNDS = 5  # of linearising anew
 DESCRIBED_TOTAL = 0.05  # standard deviation of the description's total mass, as a share of it
 WEIGHED_TOTAL = 0.01  # of one that was weighed
+REPAIRED = "linear rows let bodies pass that cannot exist; the exact condition was put in their place for"
 
 
 def solve(
@@ -99,8 +100,7 @@ def notices(bodies: Sequence[Body], repaired: Sequence[str]) -> tuple[str, ...]:
     """What a reader should know: who was repaired, and whose box cannot be where its described mass is."""
     said = []
     if repaired:
-        what = "linear rows let bodies pass that cannot exist; the exact condition was put in their place for"
-        said.append(f"{what} {', '.join(repaired)}")
+        said.append(f"{REPAIRED} {', '.join(repaired)}")
     moved = [b.name for b in bodies if b.carrier is None and np.any(boxed.centred(b) @ b.parameters < 0)]
     if moved:
         said.append(f"as described, the centre of mass lies outside the box of the shapes of {', '.join(moved)}")

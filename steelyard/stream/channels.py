@@ -135,20 +135,29 @@ def merged(a: Sequence[Array], b: Sequence[Array]) -> list[Array]:
 
 
 def stream(
-    rows: Rows, *, kept: Kept | None = None, way: Way = "triangle", threads: int = 1, grouped: bool = True
+    first: Rows,
+    *others: Rows,
+    kept: Sequence[Kept | None] = (),
+    way: Way = "triangle",
+    threads: int = 1,
+    grouped: bool = True,
 ) -> Channels | None:
     """The channels of rows, without making them; None where no kernel covers them.
 
-    Not covered are rows with unknown forces projected out, and joints that ``Robot.tree`` has not. ``kept`` tells which
-    rows count, by their times; ``threads`` share the samples of a segment; ``grouped``: base-parameter columns alone.
+    ``others`` are of the same robot, columns and equations, such as those of further logs. Not covered are rows with
+    unknown forces projected out, and joints that ``Robot.tree`` has not. ``kept`` tells which rows count, by their
+    times, for each of the ``Rows``; ``threads`` share the samples of a segment; ``grouped``: base-parameter columns
+    alone.
     """
-    gathering = Gathering.of(rows, way=way, threads=threads, grouped=grouped)
+    gathering = Gathering.of(first, way=way, threads=threads, grouped=grouped)
     if gathering is None:
         return None
+    every = (first, *others)
     with gathering:
-        for segment in rows.segments:
-            centres = rows.centres(segment)
-            gathering.take(segment, centres if kept is None else centres[kept(segment.time[centres])])
+        for rows, inside in zip(every, kept or [None] * len(every), strict=True):
+            for segment in rows.segments:
+                centres = rows.centres(segment)
+                gathering.take(segment, centres if inside is None else centres[inside(segment.time[centres])])
         return gathering.channels()
 
 

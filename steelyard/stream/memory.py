@@ -6,7 +6,7 @@ With x = (θ_e, −1) the residual of a row [y τ] is −[y τ]·x, so from G_l 
 
 all that ``noise.py`` and ``identifiable.long_run_covariance`` ask of rows, so that what was streamed once is fitted as
 rows in memory are. Only the symmetric part of G_l matters; it is kept as its upper triangle. G_0 is RᵀR and not kept.
-Unlike there each equation has its own noise, also where unknown forces were projected out.
+Unlike there each equation has its own noise, also those of the base and where unknown forces were projected out.
 """
 
 from __future__ import annotations

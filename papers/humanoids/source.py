@@ -1,0 +1,99 @@
+"""Humanoids that play exciting motions in MuJoCo: exact logs, kept in a folder, measured as often as wanted."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from papers.humanoids.followed import follow
+from steelyard.log import Log
+from steelyard.read.table import read_log, write_log
+from steelyard.robot import Robot
+from steelyard.simulate.sensors import measured
+
+Array = np.ndarray
+
+ROBOTS = ("talos", "g1", "hrp4", "jvrc1")
+SHARED = Path(os.environ.get("STEELYARD_ROBOTS", Path(__file__).resolve().parents[3] / "shared" / "robots"))
+FINGER = re.compile(r"HAND|_F\d\d|THUMB|INDEX|LITTLE")  # locked: they follow each other, and weigh little
+NOISE = "humanoid"
+MOST = 400  # candidates that are drawn, at most
+
+
+def load(name: str) -> Robot | None:
+    """A robot of the index, or of the folder beside the project; None where it is not there."""
+    path = SHARED / f"{name}.urdf"
+    if not path.is_file():
+        return Robot.load(name, base="floating") if name in ("talos", "g1") else None
+    joints = Robot.load(path, base="floating", repair=True).description.joints
+    lock = {j: 0.0 for j, joint in joints.items() if FINGER.search(j) and joint.mimic is None and joint.kind != "fixed"}
+    return Robot.load(path, base="floating", lock=lock, repair=True)
+
+
+@dataclass(frozen=True)
+class Library:
+    """Motions of a robot, and logs of true robots that played them; made once, then read."""
+
+    robot: Robot
+    folder: Path
+    followed: bool = False  # motions are followed to the letter, rather than played in MuJoCo
+
+    def motions(self, count: int) -> list[Log]:
+        """So many that keep their balance, of all kinds."""
+        paths = sorted(self.folder.glob("motion-*.parquet"))
+        if len(paths) < count:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            for k, motion in zip(range(count), exciting(self.robot), strict=False):
+                write_log(self.folder / f"motion-{k:03d}.parquet", motion)
+            paths = sorted(self.folder.glob("motion-*.parquet"))
+        return [read_log(path) for path in paths[:count]]
+
+    def played(self, motion: Log, truth: Mapping[str, Array], name: str) -> Log | None:
+        """The exact log of a true robot, known by ``name``, that played a motion; None where it fell."""
+        path = self.folder / (f"{name}-followed" if self.followed else name) / Path(motion.source).name
+        if not path.is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_log(path, self._play(motion, truth))
+        log = read_log(path)
+        return log if log.metadata["simulation"]["fell"] is None else None
+
+    def _play(self, motion: Log, truth: Mapping[str, Array]) -> Log:
+        if self.followed:
+            return follow(self.robot, motion, truth)
+        from steelyard.simulate.humanoid import simulate_humanoid
+
+        return simulate_humanoid(self.robot, motion, truth=truth, may_fall=True, source=motion.source)
+
+    def logs(self, motions: Sequence[Log], truth: Mapping[str, Array], name: str, seed: int = 0) -> list[Log]:
+        """What sensors wrote of all motions that did not end in a fall; each seed draws other noise."""
+        exact = [self.played(motion, truth, name) for motion in motions]
+        return [measured(log, NOISE, 1000 * seed + k) for k, log in enumerate(exact) if log is not None]
+
+
+def exciting(robot: Robot) -> Iterator[Log]:
+    """Motions at random that keep their balance, drawn from seed 0 on."""
+    from steelyard.excite.candidates import KINDS, SHARES, draw
+    from steelyard.excite.collision import Collisions
+    from steelyard.excite.postures import Postures
+    from steelyard.excite.rescue import attempt
+    from steelyard.excite.stance import Stance
+
+    stance = Stance.of(robot)
+    postures, rng = Postures(stance, Collisions.of(robot)), np.random.default_rng(0)
+    for seed in range(MOST):
+        kind = str(rng.choice(KINDS, p=SHARES))
+        built = attempt(postures, draw(postures, kind, seed)).built
+        if built is not None:
+            time = built.course.sampled().time
+            standing = {leg.sole.name: built.standing(time)[:, k] for k, leg in enumerate(stance.legs)}
+            yield built.course.log(standing, {"motion": {"kind": kind, "seed": seed}}, f"{kind} {seed}")
+
+
+def kind(motion: Log) -> str:
+    """double, left, right, step, walk or task."""
+    return str(motion.metadata["motion"]["kind"])

@@ -1,0 +1,207 @@
+"""What each method makes of the logs of a humanoid whose truth is known.
+
+All methods get the same information: base rows (Ayusawa 33), weighed by what their residuals say. Errors are measured
+on the exact kinematics of motions that were not learned from, where no noise hides them:
+
+    held  = ‖Y(θ̂ − θ)‖ / ‖Y(θ_CAD − θ)‖       wrench error, of that of the description,
+    base  = ‖Y(θ̂ − θ)‖ / ‖Yθ‖                  base-parameter error,
+
+in N and N·m, and both once more without the direction of the total mass (a mass at the base's origin), which outweighs
+all others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from steelyard import inertia
+from steelyard import prior as priors
+from steelyard.fit import Fit, fit
+from steelyard.holdout import Training
+from steelyard.identifiable import base_parameters
+from steelyard.log import Log
+from steelyard.plan import Options, Plan, make_plan
+from steelyard.regressor import Columns, Rows
+from steelyard.robot import Robot
+from steelyard.samples import Filter, prepare
+from steelyard.solve.constrained import REPAIRED
+from steelyard.solve.methods import solve
+
+Array = np.ndarray
+
+DESCRIPTION = "C, the description"
+WAYS: dict[str, Options] = {
+    "B, least squares": Options(method="least-squares"),
+    "A, mass points": Options(method="points", prior_space="null", prior_width="box"),
+    "D, mass points, no prior": Options(method="points", prior="none"),
+    "mass points, prior everywhere": Options(method="points", points="auto"),
+    "Mata's programme": Options(method="mata"),
+    "Jovic's programme": Options(method="constrained"),
+    "log-Cholesky": Options(method="nonlinear"),
+    "pseudo-inertia": Options(),
+    "pseudo-inertia, entropic": Options(regularisation="entropic"),
+}
+QUICK = ("B, least squares", "A, mass points", "D, mass points, no prior", "Jovic's programme", "pseudo-inertia")
+AS_IT_IS = 1e9  # Hz: nothing is filtered
+THIN = 10  # every so many-th sample of held-out motions is judged by
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """Exact rows of motions that nothing is learned from."""
+
+    R: Array  # (n, n) their triangle, in N and N·m
+
+    @classmethod
+    def of(cls, robot: Robot, motions: Sequence[Log], plan: Plan) -> Yardstick:
+        R = np.zeros((0, plan.columns.n))
+        for motion in motions:
+            segments, _ = prepare(robot, motion, Filter(AS_IT_IS, AS_IT_IS, rate=200.0), torques=False)
+            parts = [s.part(slice(None, None, THIN)) for s in segments]
+            Y = np.concatenate([b.Y for b in Rows(robot, parts, plan.columns, "base")])
+            R = np.linalg.qr(np.vstack([R, Y.reshape(-1, plan.columns.n)]), mode="r")
+        return cls(R)
+
+    def sizes(self, theta: Array) -> tuple[float, float]:
+        """‖Yθ‖, and without what a mass at the base's origin could do."""
+        f, w = self.R @ theta, self.R[:, 0] / np.linalg.norm(self.R[:, 0])
+        return float(np.linalg.norm(f)), float(np.linalg.norm(f - w * (w @ f)))
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """Logs of one true robot, on their way to parameters."""
+
+    plan: Plan
+    rows: Sequence[Rows]  # of each log
+    found: Fit  # by the pseudo-inertia
+
+    @property
+    def blocks(self) -> list[Any]:
+        """Rows of all logs."""
+        return [block for rows in self.rows for block in rows]
+
+
+def plan_of(robot: Robot) -> Plan:
+    """Base rows of all bodies, whatever is logged."""
+    return Plan(robot, "base", (), Columns(tuple(b.name for b in robot.bodies)), ())
+
+
+def weigh(robot: Robot, logs: Sequence[Log], options: Options | None = None) -> Weighed:
+    """Rows, their noise, and the information in them."""
+    options = options or Options(equations="base")
+    plan = make_plan(robot.description, logs, options)
+    filter = options.filter.for_logs(logs)
+    torques = plan.equations != "base"
+    segments = [prepare(plan.robot, log, filter, torques=torques)[0] for log in logs]
+    samples = sum(len(s.time) for each in segments for s in each)
+    rows = [Rows(plan.robot, s, plan.columns, plan.equations, plan.feet, filter, samples=samples) for s in segments]
+    return Weighed(plan, rows, fit(plan, Training([(r, None) for r in rows]), options))
+
+
+def rows_of(weighed: Weighed, logs: Sequence[Log]) -> list[Rows]:
+    """Rows of other logs, filtered as those that were learned from."""
+    plan, first = weighed.plan, weighed.rows[0]
+    assert first.filter is not None
+    torques = plan.equations != "base"
+    segments = [prepare(plan.robot, log, first.filter, torques=torques)[0] for log in logs]
+    return [Rows(plan.robot, s, plan.columns, plan.equations, plan.feet, first.filter) for s in segments]
+
+
+def by(way: str, weighed: Weighed) -> tuple[Array, tuple[str, ...]]:
+    """θ by one of the ways, and what the method has to say."""
+    if way == DESCRIPTION:
+        return weighed.plan.robot.prior, ()
+    options, plan = replace(WAYS[way], equations=weighed.plan.equations), weighed.plan
+    prior = priors.make(
+        plan.robot, plan.columns, options.prior, options.regularisation, width=options.prior_width,
+        weight=options.prior_weight,
+    )  # fmt: skip
+    answer = solve(plan, weighed.found.information, prior, options)
+    return answer.theta, answer.notices
+
+
+def errors(plan: Plan, yardstick: Yardstick, theta: Array, truth: Array) -> dict[str, float]:
+    """How far θ is from the truth, in every way that means something."""
+    (off, off_rest), (cad, cad_rest), (size, size_rest) = (
+        yardstick.sizes(x) for x in (theta - truth, plan.robot.prior - truth, truth)
+    )
+    mass, com = centre(plan.robot, theta)
+    true_mass, true_com = centre(plan.robot, truth)
+    return {
+        "base": off / size,
+        "base_rest": off_rest / size_rest,
+        "held": off / cad,
+        "held_rest": off_rest / cad_rest,
+        "mass_kg": abs(mass - true_mass),
+        "com_mm": 1e3 * float(np.linalg.norm(com - true_com)),
+        **impossible(plan, theta),
+    }
+
+
+def impossible(plan: Plan, theta: Array) -> dict[str, int]:
+    """Bodies that cannot exist, and those of which not even the inertia is positive definite."""
+    bodies = [(theta[plan.columns.body(b.name)], b.size) for b in plan.robot.bodies]
+    definite = [p[0] > 0 and np.linalg.eigvalsh(inertia.unpack(p)[2])[0] > 0 for p, _ in bodies]
+    return {
+        "inconsistent": sum(not inertia.is_consistent(p, size) for p, size in bodies),
+        "not_definite": sum(not good for good in definite),
+    }
+
+
+def centre(robot: Robot, theta: Array) -> tuple[float, Array]:
+    """Mass of the whole, kg, and its centre at the neutral posture, m in base axes."""
+    data = robot.model.createData()
+    pin.forwardKinematics(robot.model, data, pin.neutral(robot.model))
+    moment, mass = np.zeros(3), 0.0
+    for k, body in enumerate(robot.bodies):
+        p, place = theta[10 * k : 10 * k + 10], data.oMi[body.joint]
+        moment, mass = moment + place.rotation @ p[1:4] + p[0] * place.translation, mass + p[0]
+    return float(mass), moment / mass
+
+
+def as_vector(plan: Plan, truth: Mapping[str, Array]) -> Array:
+    """True parameters in the order of the columns."""
+    return np.concatenate([truth[name] for name in plan.columns.bodies])
+
+
+def covered(weighed: Weighed, truth: Array) -> dict[str, list[bool]]:
+    """Whether 95 % intervals of base parameters called identified hold the truth.
+
+    ``data``: of least squares, ± 1.96 standard deviations by the data alone. ``posterior``: of the pseudo-inertia,
+    ± 1.96 posterior ones. ``total``: of the total mass, the same.
+    """
+    plan, found = weighed.plan, weighed.found
+    masses = np.zeros(plan.columns.n)
+    masses[::10] = 1.0
+    plain, _ = by("B, least squares", weighed)
+    base = base_parameters(found.space, found.uncertainty, found.theta, plan.columns.names, [masses])
+    at = {name: k for k, name in enumerate(plan.columns.names)}
+    held: dict[str, list[bool]] = {"data": [], "posterior": []}
+    for p in base:
+        if p.identified:
+            z = np.zeros(plan.columns.n)
+            z[[at[name] for name in p.terms]] = list(p.terms.values())
+            held["data"].append(bool(abs(z @ (plain - truth)) < 1.96 * p.std))
+            held["posterior"].append(bool(abs(z @ (found.theta - truth)) < 1.96 * found.uncertainty.std(z)))
+    total = abs(masses @ (found.theta - truth)) < 1.96 * found.uncertainty.std(masses)
+    return {**held, "total": [bool(total)]}
+
+
+def compare(
+    weighed: Weighed, yardstick: Yardstick, truth: Array, ways: Sequence[str] = tuple(WAYS)
+) -> dict[str, dict[str, float]]:
+    """Way → errors, of one truth."""
+    found = {}
+    for way in (DESCRIPTION, *ways):
+        start = time.perf_counter()
+        theta, said = by(way, weighed)
+        found[way] = {**errors(weighed.plan, yardstick, theta, truth), "seconds": time.perf_counter() - start}
+        found[way]["repaired"] = sum(len(s.split(REPAIRED)[1].split(", ")) for s in said if REPAIRED in s)
+    return found

@@ -1,0 +1,105 @@
+"""The study of all truths: every method in one table, and whether intervals hold what they promise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from papers.humanoids.source import Library, kind
+from papers.humanoids.study import DESCRIPTION, WAYS, Weighed, Yardstick, as_vector, compare, covered, weigh
+from steelyard.log import Log
+from steelyard.simulate.truth import reweighed
+
+Array = np.ndarray
+
+FIGURES = ("held", "held_rest", "base", "base_rest", "mass_kg", "com_mm", "inconsistent", "not_definite", "repaired")
+HELD = ("walk", "double")  # the last of these kinds is predicted, not learned from
+
+
+@dataclass(frozen=True)
+class Motions:
+    """What is learned from, what is predicted, and what is only judged by."""
+
+    learned: list[Log]
+    held: list[Log]
+    judged: list[Log]  # never played: exact motions
+
+    @classmethod
+    def of(cls, library: Library, count: int, more: int) -> Motions:
+        """``count`` that are played, and ``more`` that are not."""
+        every = library.motions(count + more)
+        played, judged = every[:count], every[count:]
+        held = [next(m for m in reversed(played) if kind(m) == wanted) for wanted in HELD]
+        return cls([m for m in played if all(m is not h for h in held)], held, judged + held)
+
+
+def truth_of(library: Library, seed: int) -> dict[str, Array]:
+    """+5 kg on the torso, every mass off by up to 30 %."""
+    return reweighed(library.robot, np.random.default_rng(seed))
+
+
+def weighed_of(library: Library, motions: Motions, seed: int, noise: int = 0) -> tuple[Weighed, Array]:
+    """What the logs of one truth come to, and the truth."""
+    truth = truth_of(library, seed)
+    found = weigh(library.robot, library.logs(motions.learned, truth, f"truth-{seed}", 100 * seed + noise))
+    return found, as_vector(found.plan, truth)
+
+
+def study(
+    library: Library, motions: Motions, truths: int = 5, seeds: int = 4, ways: Sequence[str] = tuple(WAYS)
+) -> dict[str, Any]:
+    """Errors of all ways over all truths, and coverage over all truths and draws of noise."""
+    errors: dict[str, list[dict[str, float]]] = {way: [] for way in (DESCRIPTION, *ways)}
+    held: dict[str, list[bool]] = {}
+    for seed in range(truths):
+        for noise in range(seeds):
+            found, truth = weighed_of(library, motions, seed, noise)
+            for name, hits in covered(found, truth).items():
+                held.setdefault(name, []).extend(hits)
+            if noise == 0:
+                yardstick = Yardstick.of(found.plan.robot, motions.judged, found.plan)
+                for way, each in compare(found, yardstick, truth, ways).items():
+                    errors[way].append(each)
+    return {
+        "bodies": len(library.robot.bodies),
+        "motions": len(motions.learned),
+        "seconds": float(sum(m.time[-1] - m.time[0] for m in motions.learned)),
+        "truths": truths,
+        "seeds": seeds,
+        "ways": {way: {key: [float(e[key]) for e in each] for key in FIGURES} for way, each in errors.items()},
+        "covered": {name: {"share": float(np.mean(hits)), "count": len(hits)} for name, hits in held.items()},
+    }
+
+
+def table(result: dict[str, Any]) -> str:
+    """All ways: medians over the truths, and the worst behind them."""
+    heads = ("", "wrench error, of the description's", "without total mass", "base parameters", "without total mass",
+             "total mass, kg", "centre of mass, mm", "bodies that cannot exist")  # fmt: skip
+    lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
+    for way, e in result["ways"].items():
+        shown = [_pair(e[key], 100, "%") for key in ("held", "held_rest", "base", "base_rest")]
+        shown += [_pair(e["mass_kg"], 1, ""), _pair(e["com_mm"], 1, "")]
+        bad = f"{min(e['inconsistent']):.0f}–{max(e['inconsistent']):.0f}" if max(e["inconsistent"]) else "none"
+        if max(e["repaired"]):
+            bad += f" ({min(e['repaired']):.0f}–{max(e['repaired']):.0f} repaired)"
+        lines.append(f"| {way} | {' | '.join(shown)} | {bad} |")
+    return "\n".join(lines)
+
+
+def coverage_table(results: dict[str, dict[str, Any]]) -> str:
+    """Robot by robot: share of 95 % intervals that hold the truth."""
+    heads = ("", "intervals", "by the data alone, least squares", "posterior, pseudo-inertia", "total mass")
+    lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
+    for robot, result in results.items():
+        c = result["covered"]
+        shares = [f"{100 * c[k]['share']:.1f} %" for k in ("data", "posterior", "total")]
+        lines.append(f"| {robot} | {c['data']['count']} | {' | '.join(shares)} |")
+    return "\n".join(lines)
+
+
+def _pair(values: Sequence[float], factor: float, unit: str) -> str:
+    median, worst = factor * float(np.median(values)), factor * max(values)
+    return f"{median:.2g} ({worst:.2g}) {unit}".rstrip()

@@ -1,0 +1,144 @@
+"""Papers about humanoids on TALOS, whose motions need not keep their balance here: what the studies say is so."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from bench.humanoid import humanoid, kept
+from papers.ayusawa.run import main as ayusawa
+from papers.humanoids import source, study, truths
+from papers.humanoids.followed import follow
+from papers.jovic.run import main as jovic
+from steelyard import identify, inertia
+from steelyard.plan import Options
+from tests.motions import installed
+from tests.swinging import swinging, write_motions
+
+pytestmark = installed
+
+KINDS = ["double", "left", "walk", "double", "step", "walk", "right", "double", "double", "double"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("logs")
+    write_motions(source.load("talos"), folder / "talos", KINDS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def weighed(folder):
+    library = source.Library(source.load("talos"), folder / "talos", followed=True)
+    motions = truths.Motions.of(library, 8, 2)
+    return library, motions, *truths.weighed_of(library, motions, 0)
+
+
+def test_a_motion_that_is_followed_obeys_the_equations_of_the_true_robot():
+    robot = source.load("talos")
+    truth = {b.name: b.parameters * 1.1 for b in robot.bodies}
+    log = follow(robot, swinging(robot, 3, "double", seconds=2.0), truth)
+    found = study.weigh(robot, [log], Options(equations="full"))
+    theta = study.as_vector(found.plan, truth)
+    for block in found.blocks:
+        assert np.abs(block.target - block.Y @ theta).max() < 0.2  # N, N·m: differentiated once or twice
+
+
+def test_nearly_all_bodies_by_least_squares_cannot_exist_and_those_of_other_methods_all_can(folder, tmp_path, capsys):
+    ayusawa(["--quick", "--followed", "--logs", str(folder), "-o", str(tmp_path)])
+    result = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["talos"]
+    assert result["impossible"]["B"]["inconsistent"] >= result["impossible"]["B"]["not_definite"] > 25
+    ways = result["study"]["ways"]
+    assert all(not any(ways[way]["inconsistent"]) for way in ways if way != "B, least squares")
+    assert max(ways["pseudo-inertia"]["held"]) < min(0.06, 0.7 * max(ways["B, least squares"]["held"]))
+    assert max(ways["pseudo-inertia"]["mass_kg"]) < 0.1
+    assert max(ways["Jovic's programme"]["repaired"]) > 0
+    rms = result["table5"]
+    assert rms["B"]["base.mz"] < rms["the truth"]["base.mz"] < rms["C"]["base.mz"]  # least squares fits the noise, too
+    said = capsys.readouterr().out
+    assert "of 33 inertia matrices are not positive definite" in said
+    assert said.count("| I_cxy/m |") == 5  # four cases and the truth
+    assert (tmp_path / "figure3-talos.svg").read_text(encoding="utf-8").count("<polyline") == 18
+
+
+def test_added_masses_show_in_what_jovic_programme_predicts(folder, tmp_path, capsys):
+    jovic(["--quick", "--followed", "--logs", str(folder), "-o", str(tmp_path)])
+    result = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["talos"]
+    for trial in ("direct", "cross"):
+        scores = result["scores"][trial]
+        assert scores["identified"]["rmse"]["base.fz"] < 0.2 * scores["described"]["rmse"]["base.fz"]
+    assert sum(result["masses"].values()) == pytest.approx(
+        sum(b.parameters[0] for b in source.load("talos").bodies) + 5.0, abs=2.0
+    )
+    assert result["impossible"]["inconsistent"] == 0
+    assert result["known"]["mass"] == pytest.approx(1.0, abs=3 * result["known"]["std"] + 0.01)
+    assert result["wrist"]["one joint less"]["base.mx"] > result["wrist"]["as it is"]["base.mx"]
+    assert set(result["expected"]) == {"torso_2_link", "arm_left_7_link", "arm_right_7_link"}
+    assert (tmp_path / "figure5-talos.svg").read_text(encoding="utf-8").count("stroke-dasharray") == 3
+    assert "| cross | z | RMSE |" in capsys.readouterr().out
+
+
+def test_no_single_mass_of_a_humanoid_is_claimed_from_base_rows(weighed):
+    library, motions, _, truth = weighed
+    logs = library.logs(motions.learned, truths.truth_of(library, 0), "truth-0")
+    estimate = identify(library.robot.description, logs, Options(equations="base")).estimate
+    assert {b.verdict.mass for b in estimate.bodies} == {"prior"}
+    assert estimate.total.verdict == "identified"
+    assert "the mass of any single body is the prior's share" in estimate.sentence()
+    assert estimate.total.mass == pytest.approx(float(truth[::10].sum()), abs=0.1)
+
+
+def test_intervals_of_what_is_called_identified_hold_the_truth(weighed):
+    _, _, found, truth = weighed
+    held = study.covered(found, truth)
+    assert len(held["data"]) > 20
+    assert np.mean(held["data"]) > 0.85
+    assert np.mean(held["posterior"]) > 0.85
+    assert held["total"] == [True]
+
+
+def test_the_whole_robots_centre_of_mass_is_that_of_its_bodies():
+    robot = source.load("talos")
+    mass, com = study.centre(robot, robot.prior)
+    data = robot.model.createData()
+    expected = pin.centerOfMass(robot.model, data, pin.neutral(robot.model))
+    np.testing.assert_allclose(com, expected, atol=1e-12)
+    assert mass == pytest.approx(pin.computeTotalMass(robot.model))
+
+
+def test_a_mass_at_the_bases_origin_is_what_the_rest_is_without(weighed):
+    _, motions, found, truth = weighed
+    yardstick = study.Yardstick.of(found.plan.robot, motions.judged[:1], found.plan)
+    heavier = np.zeros_like(truth)
+    heavier[0] = 1.0
+    size, rest = yardstick.sizes(heavier)
+    assert rest < 1e-9 * size
+    errors = study.errors(found.plan, yardstick, truth, truth)
+    assert errors["held"] == errors["base"] == errors["mass_kg"] == 0.0
+
+
+def test_bodies_that_cannot_exist_are_counted(weighed):
+    _, _, found, truth = weighed
+    wrong = truth.copy()
+    wrong[0] = -1.0
+    wrong[[14, 16, 19]] = [0.1, 0.1, 0.5]  # breaks the triangle inequality alone
+    wrong[11:14] = 0.0
+    wrong[[15, 17, 18]] = 0.0
+    assert inertia.unpack(wrong[10:20])[0] > 0
+    assert study.impossible(found.plan, wrong) == {"inconsistent": 2, "not_definite": 1}
+
+
+def test_the_time_of_a_humanoid_is_told_with_its_parts():
+    case = humanoid(repeats=1, logs=2, seconds=3.0)["talos"]
+    assert case["bodies"] == 33
+    assert {"filtering", "weighing rows", "solving", "judging", "validating"} <= set(case["parts"])
+    assert case["ratio"]["naive"] == pytest.approx(case["naive"]["min"] / case["ours"]["min"])
+    assert kept({"talos": replace_time(case, 1e5)})
+    assert not kept({"talos": replace_time(case, 1e7)})
+
+
+def replace_time(case, least):
+    return {**case, "ours": {**case["ours"], "min": least}}
