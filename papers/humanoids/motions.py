@@ -131,7 +131,7 @@ def table(results: dict[str, dict[str, Any]]) -> str:
             f"| {name} | {100 * r['as_drawn']:.0f} % | {100 * r['survivors']:.1f} % | {100 * r['amplitude']:.0f} % | "
             f"{100 * r['fell']:.1f} % | {r['cpu']:.2f} s |"
         )
-    heads = "robot", "choice", "motions", "seconds", "condition", "wrench error, of the description's", "base parameters"
+    heads = "robot", "choice", "motions", "seconds", "condition", "wrench error, of the description's", "base error"
     lines += ["", f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     for name, r in results.items():
         lines += [
