@@ -11,7 +11,7 @@ help:
 	@echo "make demo   weigh a trotting quadruped and what it carries, write demo/report.html"
 	@echo "make test   lint, types, tests"
 	@echo "make setup  .venv with every extra"
-	@echo "make bench  times of identification, solvers, kernels, streams and online steps against others (installs those)"
+	@echo "make bench  times of identification, solvers, kernels, streams, online steps and simulations against others (installs those)"
 
 $(STAMPS)/venv:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else 0'
@@ -56,6 +56,7 @@ bench: $(STAMPS)/bench
 	$(BIN)/python -m bench kernels
 	$(BIN)/python -m bench stream
 	$(BIN)/python -m bench online
+	$(BIN)/python -m bench search
 
 clean:
 	rm -rf $(VENV) demo .mypy_cache .ruff_cache .pytest_cache

@@ -38,6 +38,8 @@ from bench.ranges import USUAL, ranges
 from bench.scale import CASES as SCALE_CASES
 from bench.scale import scale
 from bench.scale import table as scale_table
+from bench.search import bench_search
+from bench.search import kept as search_kept
 from bench.solvers import kept as solvers_kept
 from bench.solvers import solvers
 from bench.stream import bench_stream
@@ -47,7 +49,7 @@ from bench.stream import kept as stream_kept
 PHYSICAL = ("lmi", "points", "shapes", "nonlinear")  # methods that promise bodies that can exist
 STUDIES = (
     "arms", "consistency", "coverage", "excite", "humanoid", "identify", "intervals", "kernels", "online", "played",
-    "points", "ranges", "scale", "solvers", "stream",
+    "points", "ranges", "scale", "search", "solvers", "stream",
 )  # fmt: skip
 
 
@@ -62,7 +64,7 @@ def main() -> int:
         "--repeats",
         type=int,
         default=7,
-        help="repeats in turn (humanoid, identify, kernels, online, solvers, stream)",
+        help="repeats in turn (humanoid, identify, kernels, online, search, solvers, stream)",
     )
     parser.add_argument(
         "--problems",
@@ -126,6 +128,9 @@ def main() -> int:
         result, kept = scale(10.0 if options.quick else 60.0, wanted, 1 if options.quick else 2), True
         if not options.json:
             print(scale_table(result))
+    elif options.name == "search":
+        result = bench_search(options.repeats)
+        kept = search_kept(result)
     elif options.name == "consistency":
         cases = [c for c in CASES if not options.cases or c in options.cases.split(",")]
         only = [m for m in options.methods.split(",") if m]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import typer
 
-from steelyard.commands.act import calibrate_app, demo, excite, reproduce, simulate
+from steelyard.commands.act import calibrate_app, demo, excite, reproduce, search, simulate
 from steelyard.commands.look import check, compare, report, robots, view
 from steelyard.commands.weigh import gather, identify, load
 
@@ -23,7 +23,7 @@ app = typer.Typer(
     help="Weigh a robot while it moves: mass, centre of mass and inertia of every link from a log of its motion.",
 )
 VERBS: tuple[Callable[..., None], ...] = (
-    identify, load, gather, check, demo, simulate, excite, compare, report, view, robots
+    identify, load, gather, check, demo, simulate, excite, search, compare, report, view, robots
 )  # fmt: skip
 for verb in VERBS:
     app.command()(verb)

@@ -26,6 +26,8 @@ from bench.online import online
 from bench.points import figure, points
 from bench.problems import CASES
 from bench.ranges import ranges
+from bench.search import bench_search
+from bench.search import kept as search_kept
 from bench.solvers import PROMISED, kept, solvers
 from papers.ayusawa.readings import readings
 from steelyard.compose.log_cholesky import Chart
@@ -242,3 +244,13 @@ def test_exciting_motions_beat_random_ones_within_all_limits():
     lines = excite_table(found).splitlines()
     assert sum(line.startswith("| ur10 |") for line in lines) == 3
     assert lines[-1].startswith("| g1 | 30 | 41 |")
+
+
+def test_short_simulations_are_compared_with_mujocos_and_their_gate_holds_only_where_they_are_equal():
+    pytest.importorskip("mujoco")
+    found = bench_search(repeats=1)
+    assert all(case["equal"] < 1e-10 for case in found.values())
+    case = {"ratio": {"mujoco.rollout": 2.5}, "equal": 1e-12}
+    assert search_kept({"puma560": case})
+    assert not search_kept({"puma560": case | {"equal": 1e-9}})
+    assert not search_kept({"puma560": case | {"ratio": {"mujoco.rollout": 1.9}}})

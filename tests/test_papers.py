@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -91,3 +92,18 @@ def test_a_quadruped_weighs_itself_as_the_page_says(tmp_path):
     assert [int(x) for x in rows["0"][:2]] == [1, 1]  # balanced
     assert int(rows["9"][0]) == 0
     assert sorted(p.name for p in tmp_path.iterdir()) == ["balance.svg", "figure3.svg", "joints.svg"]
+
+
+def test_prediction_is_learnt_and_parameters_are_not_as_the_page_says(tmp_path):
+    pytest.importorskip("nlopt")
+    told = run("papers.go.run", "--quick", "-o", tmp_path)
+    rows = {line.split("|")[1].strip(): line.split("|")[2:-1] for line in told.splitlines() if line.startswith("| ")}
+    found = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["runs"]
+    assert all(found[name][0]["reduction"] > 100 for name in ("cobyla", "genetic", "combined"))
+    assert found["gauss-newton"][0]["reduction"] > 1e8
+    assert found["gauss-newton"][0]["base_found"] < 0.005
+    for name in ("cobyla", "genetic"):  # the paper's puzzle
+        assert found[name][0]["parameter_found"] > found[name][0]["parameter_start"]
+        assert all(after < 0.02 * before for before, after in found[name][0]["others"])
+    assert rows["0.02"][2:4] == [" 36 ", " 60 "]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [*(f"figure{k}.svg" for k in (2, 3, 4, 5)), "results.json"]

@@ -1,4 +1,4 @@
-"""Verbs that make robots move: demo, simulate, excite, calibrate, reproduce."""
+"""Verbs that make robots move, or simulate how they would: demo, simulate, excite, calibrate, search, reproduce."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from steelyard.commands.arguments import (
+    AlgorithmKind,
     BaseKind,
     FrictionKind,
     JsonOption,
@@ -341,6 +342,74 @@ def calibrate_inertia(
         print("written: " + ", ".join(map(str, files)))
     print("\nEffective: what the trunk shows while its feet stay and its legs bend, as its controller needs it.")
     print("Composite: the whole robot as one body in its nominal posture, the legs as described.")
+
+
+def search(
+    robot: RobotArgument,
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG…", help="Positions and torques; velocities if measured.")],
+    algorithm: Annotated[AlgorithmKind, typer.Option(help="How to search.")] = "gauss-newton",
+    horizon: Annotated[
+        list[float] | None, typer.Option(metavar="S", help="How far to predict; repeats: several at once.")
+    ] = None,
+    windows: Annotated[int, typer.Option(help="Predictions in each log.")] = 64,
+    model: Annotated[
+        Literal["seven", "ten"], typer.Option(help="Parameters a link: without products of inertia, or all.")
+    ] = "seven",
+    links: Annotated[list[str] | None, typer.Option(metavar="L,…", help="Links to search; default all.")] = None,
+    total_mass: Annotated[float | None, typer.Option(metavar="KG", help="Of all moving links, as weighed.")] = None,
+    engine: Annotated[
+        Literal["auto", "compiled", "mujoco"], typer.Option(help="What simulates; legged robots need mujoco.")
+    ] = "auto",
+    feet: Annotated[list[str] | None, typer.Option(metavar="F,…", help="Feet of a legged robot.")] = None,
+    lock: Annotated[list[str] | None, typer.Option(metavar="J=Q", help="Hold a joint at a value (rad or m).")] = None,
+    repair_prior: Annotated[bool, typer.Option("--repair-prior", help="Make unphysical bodies physical.")] = False,
+    validate: Annotated[
+        list[Path] | None, typer.Option(metavar="LOG", help="Another motion to predict; may be repeated.")
+    ] = None,
+    evaluations: Annotated[int, typer.Option(help="Candidates to simulate, each in all windows.")] = 10_000,
+    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="DIR", help="Folder for search.json, robot.urdf, checkpoint.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in -o DIR.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Search parameters with which simulation ends where the robot did, and say what prediction cannot see."""
+    from steelyard.search.command import search as searched
+    from steelyard.write.results import refuse_overwriting
+
+    if out is not None:
+        refuse_overwriting(out, logs)
+    with shown_progress() as progress:
+        result = searched(
+            robot, logs, algorithm=algorithm, horizons=horizon or (0.03,), windows=windows, model=model,
+            links=listed(links), total=total_mass, engine=engine, feet=listed(feet), lock=locks(lock),
+            repair=repair_prior, validate=validate or (), evaluations=evaluations, seed=seed, out=out, resume=resume,
+            progress=progress,
+        )  # fmt: skip
+    files = result.write(out) if out is not None else []
+    if as_json:
+        print(json.dumps(result.as_json(), indent=1, allow_nan=False))
+        return
+    f, see = result.found, result.sight
+    print_table(["link", "parameter", "start", "found", "who says so"], result.rows())
+    print(f"GC error {f.start:.4g} at the start, {f.error:.4g} found: {f.reduction:.3g} times less "
+          f"({f.algorithm}, {f.evaluations} evaluations)")  # fmt: skip
+    for log, (before, after) in result.held_out.items():
+        print(f"held out {log}: GC error a window {before:.4g} at the start, {after:.4g} found")
+    if truth := result.as_json().get("truth"):
+        p, b = truth["parameter_error"], truth["base_error"]
+        print(
+            f"the truth is known: parameter error {p['start']['relative']:.3g} at the start, "
+            f"{p['found']['relative']:.3g} found; base-parameter error {b['start']:.3g}, then {b['found']:.3g}"
+        )
+    never = [name for name, how in see.seen.items() if how == "never"]
+    mixed = sum(how == "combined" for how in see.seen.values())
+    print(f"prediction sees {see.space.rank} of {len(see.names)} directions; {mixed} parameters only in combination; "
+          f"never: {', '.join(never) or 'none'}")  # fmt: skip
+    if files:
+        print("written: " + ", ".join(map(str, files)))
+    print(f"\n{result.sentence()}")
 
 
 def reproduce(

@@ -41,6 +41,7 @@ MotionKind = Literal["stand", "sines", "multisine", "trot", "fourier"]
 LevelKind = Literal["none", "low", "mid", "high"]
 NoiseKind = Literal["none", "low", "mid", "high", "humanoid"]
 PerturbKind = Literal["base", "all", "none"]
+AlgorithmKind = Literal["cobyla", "genetic", "combined", "gauss-newton"]
 
 RangesOption = Annotated[
     RangeKind, typer.Option(help="Least and greatest values whatever the prior: of masses, of com too, or of all.")

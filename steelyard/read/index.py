@@ -83,6 +83,7 @@ z1              arm        fixed      7  z1_description/urdf/z1.urdf
 _EMBEDDED: dict[str, tuple[str, str, int | None]] = {
     "demo_a1": ("quadruped", "floating", 12),
     "demo_arm": ("arm", "fixed", 6),
+    "puma560": ("arm", "fixed", 6),
 }
 
 

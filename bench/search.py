@@ -1,0 +1,68 @@
+"""Short simulations: our compiled forward dynamics beside ``mujoco.rollout``, one thread each, the same windows.
+
+``equal`` is the largest difference of a state at the end, rad and rad/s.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from steelyard.robot import Robot
+from steelyard.search.engine import Compiled, Mujoco
+from steelyard.search.windows import Integrator, Windows
+
+CASES: tuple[tuple[str, Integrator, int], ...] = (
+    ("puma560", "euler", 10), ("puma560", "euler", 30), ("puma560", "rk4", 10), ("demo_arm", "euler", 10)
+)  # fmt: skip
+WINDOWS, CANDIDATES = 64, 16
+PROMISED, EQUAL = 2.0, 1e-10
+
+
+def bench_search(repeats: int) -> dict[str, Any]:
+    """µs for ``WINDOWS`` simulations of one candidate, and how far apart their ends are."""
+    from mujoco import MjData, mjtState, rollout
+
+    found = {}
+    for name, integrator, steps in CASES:
+        robot = Robot.load(name)
+        windows = _windows(robot, integrator, steps)
+        ours, theirs = Compiled(robot, windows), Mujoco(robot, windows)
+        p = np.array([[b.parameters for b in robot.bodies]])
+        equal = float(np.abs(ours.residuals(p) - theirs.residuals(p)).max())
+        batch = np.repeat(p, CANDIDATES, axis=0)
+        model = theirs.model(p[0])
+        data, force = MjData(model), theirs._force
+        first = np.hstack([np.zeros((WINDOWS, 1)), theirs._start])
+        spec = mjtState.mjSTATE_QFRC_APPLIED.value
+        times: dict[str, list[float]] = {"ours": [], "mujoco.rollout": []}
+        with rollout.Rollout(nthread=0) as pool:
+            for _ in range(max(repeats, 1)):
+                begun = time.perf_counter()
+                ours.last(batch)
+                middle = time.perf_counter()
+                for _ in range(CANDIDATES):
+                    pool.rollout(model, data, first, force, control_spec=spec)
+                times["ours"].append((middle - begun) / CANDIDATES)
+                times["mujoco.rollout"].append((time.perf_counter() - middle) / CANDIDATES)
+        case: dict[str, Any] = {
+            k: {"min": 1e6 * min(v), "median": 1e6 * float(np.median(v)), "per_second": WINDOWS / min(v)}
+            for k, v in times.items()
+        }
+        case["ratio"] = {"mujoco.rollout": case["mujoco.rollout"]["min"] / case["ours"]["min"]}
+        found[f"{name}, {integrator}, {steps} steps"] = case | {"equal": equal}
+    return found
+
+
+def kept(found: dict[str, Any]) -> bool:
+    """Twice as fast at least, and the same."""
+    return all(c["ratio"]["mujoco.rollout"] >= PROMISED and c["equal"] <= EQUAL for c in found.values())
+
+
+def _windows(robot: Robot, integrator: Integrator, steps: int) -> Windows:
+    rng, J = np.random.default_rng(0), len(robot.joints)
+    q, v = rng.uniform(-1, 1, (WINDOWS, J)), rng.normal(size=(WINDOWS, J))
+    torques = rng.normal(size=(WINDOWS, steps + 1, J)) * np.geomspace(20, 0.05, J)
+    return Windows(q, v, torques, 0 * q, 0 * v, 1e-3, False, integrator, np.zeros(WINDOWS))

@@ -1,0 +1,44 @@
+"""A PUMA 560 that follows sines, recorded exactly, and another motion of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from steelyard.log import Log
+from steelyard.robot import Robot
+from steelyard.search.engine import Compiled
+from steelyard.search.problem import Problem, Space, values_of
+from steelyard.search.record import record_sines
+from steelyard.search.windows import Windows
+
+
+class Puma(NamedTuple):
+    robot: Robot
+    truth: np.ndarray  # (bodies, 10)
+    values: np.ndarray  # (bodies, 10)
+    log: Log
+    other: Log
+
+    def start(self, seed=0, spread=0.25):
+        values = self.values.copy()
+        i, k = np.array(Space.of(self.robot).free).T
+        values[i, k] *= 1 + np.random.default_rng([seed, 4]).uniform(-spread, spread, len(i))
+        return values
+
+    def problem(self, seed=0, total=True, count=32, horizon=0.02):
+        space = Space.of(
+            self.robot, start=self.start(seed), total=float(self.values[:, 0].sum()) if total else None
+        )  # fmt: skip
+        windows = Windows.of(self.robot, [self.log], horizon=horizon, count=count)
+        return Problem(space, (Compiled(self.robot, windows),))
+
+
+@pytest.fixture(scope="session")
+def puma():
+    robot = Robot.load("puma560")
+    truth = np.array([b.parameters for b in robot.bodies])
+    log, other = (record_sines(robot, truth, seed=k, seconds=2.0) for k in (0, 1))
+    return Puma(robot, truth, np.array([values_of(p) for p in truth]), log, other)
