@@ -76,8 +76,10 @@ class Searched:
         alone = f"; masses that the data tell: {', '.join(data)}" if data else "; no single mass is"
         if not f.error < f.start:
             return f"Not trusted: nothing predicts better than the start; {told}."
-        return (f"The robot found predicts {f.reduction:.3g} times better. Trust its predictions, and only those of its "
-                f"parameters that the data tell: {told}{alone}. `steelyard identify` weighs what the data say against a prior.")  # fmt: skip
+        return (
+            f"The robot found predicts {f.reduction:.3g} times better. Trust its predictions, and only those of its "
+            f"parameters that the data tell: {told}{alone}. `steelyard identify` weighs data against a prior."
+        )
 
     def as_json(self) -> dict[str, Any]:
         """``search.json``, schema 1."""
