@@ -77,8 +77,8 @@ class Searched:
         if not f.error < f.start:
             return f"Not trusted: nothing predicts better than the start; {told}."
         return (
-            f"The robot found predicts {f.reduction:.3g} times better. Trust its predictions, and only those of its "
-            f"parameters that the data tell: {told}{alone}. `steelyard identify` weighs data against a prior."
+            f"The robot found predicts {f.reduction:.3g} times better. Trust its predictions, and of parameters only "
+            f"what the data tell: {told}{alone}. `steelyard identify` weighs what the data say against a prior."
         )
 
     def as_json(self) -> dict[str, Any]:
