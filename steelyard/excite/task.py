@@ -128,6 +128,11 @@ class Task:
         return structural(self.robot, self.columns, "joint", scale)
 
     @cached_property
+    def basis(self) -> Array:
+        """(n, r) D·V: what rows are multiplied by to be those of the base parameters."""
+        return np.asarray(self.possible.scale[:, None] * self.possible.V)
+
+    @cached_property
     def believed(self) -> Array:
         """(n,) parameters that torques are foreseen by: the description's, no friction."""
         return np.concatenate([self.robot.prior, np.zeros(self.columns.n - len(self.robot.prior))])
@@ -149,7 +154,7 @@ class Task:
     def root(self, motion: Fourier, seconds: float) -> Array:
         """(r, r) root of the base parameters' information in so many seconds of a motion."""
         t = np.arange(round(seconds * RATE)) / RATE
-        return criteria.base_root(self.information(*motion.at(t), seconds), self.possible)
+        return criteria.triangle(self.information(*motion.at(t), seconds) @ self.basis)
 
     def used(self, motion: Fourier) -> Excess:
         """Shares of the limits that it uses: bounds that hold at all times, torques to second order between samples."""
@@ -179,10 +184,9 @@ class Task:
         states += [(q, v, a + d) for d in D / STEP]
         stacked = (np.vstack([s[k] for s in states]) for k in range(3))
         Y = self.rows(*stacked).reshape(len(states), T, J, -1)
-        weight = self.possible.scale[:, None] * self.possible.V  # (n, r)
-        M = (Y[0] / self.noise[:, None]).reshape(T * J, -1) @ weight
+        M = (Y[0] / self.noise[:, None]).reshape(T * J, -1) @ self.basis
         value, G = _criterion(M, criterion)
-        G = (G @ weight.T).reshape(T, J, -1) / self.noise[:, None]
+        G = (G @ self.basis.T).reshape(T, J, -1) / self.noise[:, None]
         along = np.einsum("stjn,tjn->st", Y, G)
         tau = Y @ self.believed  # (states, T, J)
         found = []
