@@ -125,6 +125,7 @@ def _log(robot: Robot, truth: dict[str, Array], seed: int, seconds: float) -> Lo
     )
     for k, state in enumerate(zip(*states, strict=True)):
         needed = pin.rnea(model, data, *state)[:6]
+        pin.forwardKinematics(model, data, state[0])
         for foot, share in enumerate((0.5 + 0.4 * np.sin(2 * t[k]), 0.5 - 0.4 * np.sin(2 * t[k]))):
             place = data.oMi[soles[foot].joint] * pin.SE3(robot.frame(soles[foot].name).placement)
             wrench[foot, k] = place.actInv(pin.Force(share * needed)).vector

@@ -80,8 +80,9 @@ def fit(
     if any(term == "gain" for _, term in plan.columns.joint_terms):
         progress("finding drive gains")
         drives = _drives(plan, measured, prior, options)
+    full = not isinstance(training, Channels) and (training.projected or plan.equations == "base")  # go together
     channels = None
-    if not isinstance(training, Channels) and drives is None and not options.robust:
+    if not isinstance(training, Channels) and drives is None and not options.robust and not full:
         channels = training.channels()
     for attempt in range(GAIN_ROUNDS):
         if drives is not None:
@@ -91,8 +92,7 @@ def fit(
             model, info = memory.weighed(training, prior.information + before)
         else:
             model, info = noise.estimate(
-                blocks, names, prior.information + before, full=training.projected or plan.equations == "base",
-                robust=options.robust,
+                blocks, names, prior.information + before, full=full, robust=options.robust,
                 weighed=None if channels is None else channels.information,
             )  # fmt: skip
         info = info + before

@@ -84,7 +84,9 @@ def identify(
     progress("filtering")
     segments_of = []
     for log in (*fit_logs, *held_out):
-        segments, remarks = prepare(plan.robot, log, filter, torques=plan.equations != "base")
+        segments, remarks = prepare(
+            plan.robot, log, filter, torques=plan.equations != "base", level=bool(plan.feet or log.names("plate"))
+        )
         notices += remarks
         segments_of.append(segments)
     everything = Rows(

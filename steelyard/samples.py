@@ -128,11 +128,14 @@ def _by_forces(log: Log) -> bool:
     return log.has("imu.gyro.x") and bool(log.names("wrench")) and not log.has("base.angular_acceleration.x")
 
 
-def prepare(robot: Robot, log: Log, filter: Filter, *, torques: bool) -> tuple[list[Segment], list[str]]:
+def prepare(
+    robot: Robot, log: Log, filter: Filter, *, torques: bool, level: bool = True
+) -> tuple[list[Segment], list[str]]:
     """Segments of a log for a robot, and notices about what was done to it.
 
     ``filter`` has every value set (``Filter.at``). ``torques``: whether joint torques are needed; force plates serve
-    only where they are not, since nobody knows which body a plate pushes.
+    only where they are not, since nobody knows which body a plate pushes. ``level``: whether it is needed which way is
+    up, where only an inertial sensor could tell.
     """
     assert filter.rate is not None and filter.kinematics is not None
     step = float(np.median(np.diff(log.time)))
@@ -142,7 +145,7 @@ def prepare(robot: Robot, log: Log, filter: Filter, *, torques: bool) -> tuple[l
     segments, short, notices = [], 0.0, []
     for start, stop in pairwise(edges):
         piece = log.cut(int(start), int(stop))
-        segment = _segment(robot, piece, filter, torques)
+        segment = _segment(robot, piece, filter, torques, level=level)
         if segment is None:
             short += float(piece.time[-1] - piece.time[0])
         else:
@@ -192,7 +195,9 @@ def first_sample(log: Log, filter: Filter) -> float:
     return float(max(log.time[0], log.time[0] + filter.delay))
 
 
-def _segment(robot: Robot, log: Log, filter: Filter, torques: bool, origin: float | None = None) -> Segment | None:
+def _segment(
+    robot: Robot, log: Log, filter: Filter, torques: bool, origin: float | None = None, level: bool = True
+) -> Segment | None:
     assert filter.rate is not None and filter.kinematics is not None
     rate = filter.rate
     moved = log.time + filter.delay  # when the torque of a motion is measured
@@ -251,7 +256,8 @@ def _segment(robot: Robot, log: Log, filter: Filter, torques: bool, origin: floa
         tau = tau[inner]
     gyro = alpha = acc = up = None
     if robot.floating:
-        gyro, alpha, acc, up = (x[cut] for x in _base_motion(robot, log, rate, smooth, derivative))
+        gyro, alpha, acc, up = _base_motion(robot, log, rate, smooth, derivative, level)
+        gyro, alpha, acc, up = gyro[cut], alpha[cut], acc[cut], None if up is None else up[cut]
 
     def six(name: str) -> Array:
         parts = [log.columns.get(f"{name}.{c}") for c in WRENCH]
@@ -321,7 +327,7 @@ def _base_pose(robot: Robot, log: Log, smooth) -> Array:  # type: ignore[no-unty
     return pose
 
 
-def _base_motion(robot: Robot, log: Log, rate: float, smooth, derivative):  # type: ignore[no-untyped-def]
+def _base_motion(robot: Robot, log: Log, rate: float, smooth, derivative, level: bool):  # type: ignore[no-untyped-def]
     """Angular velocity and acceleration, proper acceleration at the base origin, and up, all in base axes."""
     R = _orientation(log, smooth)
     if R is not None:  # an IMU's own orientation: from its axes to those of the base
@@ -358,7 +364,7 @@ def _base_motion(robot: Robot, log: Log, rate: float, smooth, derivative):  # ty
             log, "how the base accelerates",
             "Add imu.acc.x…z, or base.quaternion.x…w with base.acceleration, base.velocity or base.position",
         )  # fmt: skip
-    up = against_gravity if against_gravity is not None else _tilt(gyro, acc, rate)
+    up = _tilt(gyro, acc, rate) if against_gravity is None and level else against_gravity
     return gyro, alpha, acc, up
 
 
