@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,10 @@ from steelyard.simulate.arm import Friction
 from steelyard.simulate.ground import Ground
 from steelyard.simulate.loads import Load
 from steelyard.simulate.play import Play
-from steelyard.simulate.record import row, truth_of
-from steelyard.simulate.score import read_score
+from steelyard.simulate.record import columns_of, truth_of
+from steelyard.simulate.score import Score, read_score
 from steelyard.simulate.sensors import Sensors, measured
+from steelyard.simulate.state import State
 from steelyard.simulate.world import World, engine
 from steelyard.soles import find_soles
 
@@ -68,53 +69,69 @@ def simulate_humanoid(
     mount = np.eye(4) if frame is None else robot.on_base(robot.frame(frame))
     if mount is None:
         raise UsageError(Finding(f"imu frame {frame!r}", "is not on the base body", "Name a frame of the pelvis"))
-    player = Play(robot, soles, score)
-    world.place(score.q[0, :3], score.q[0, 3:7], score.q[0, 7:])
-    rows: list[dict[str, float]] = []
-    settle, limits, fell, worst = round(SETTLE / score.period), 0, None, np.zeros(2)
-    start = settle * CONTROL
-    tau = wanted = player.torque(world.state, 0)
-    for n in range(start + (len(score) - 1) * CONTROL + 1):
-        i = n % CONTROL
-        world.apply(tau + (wanted - tau) * i / CONTROL if i else wanted)
-        if i == 0:
-            k, state = max(n // CONTROL - settle, 0), world.state
-            if (
-                (n % LOOK == 0 and world.fallen)
-                or state.position[2] < LOW * score.q[k, 2]
-                or state.rotation[2, 2] < UPRIGHT
-            ):
-                fell = (n - start) * TIMESTEP
-                break
-            off = np.abs(state.q - score.q[k, 7:]).max(), np.linalg.norm(state.position - score.q[k, :3])
-            worst = np.maximum(worst, off) if k else worst
-            tau, wanted = wanted, player.torque(state, k)
-        if n >= start and (n - start) % every == 0:
-            limits += world.at_limits
-            rows.append(row(world, world.state, mount, True))
-        world.step()
-    if fell is not None and not may_fall:
+    run = _play(world, Play(robot, soles, score), score, every)
+    if run.fell is not None and not may_fall:
         raise UsageError(
-            Finding(f"{robot.name} at {fell:.2f} s", "fell", "Ask for less: a slower or smaller motion, a smaller load")
+            Finding(f"{robot.name} at {run.fell:.2f} s", "fell", "Ask for less: a slower or smaller motion, or load")
         )
-    if not rows:
-        raise UsageError(
-            Finding(
-                f"{robot.name} at {fell:.2f} s", "fell before the motion began", "Give it a posture it can stand in"
-            )
-        )
+    if not run.states:
+        what = "fell before its motion began"
+        raise UsageError(Finding(robot.name, what, "Let it stand with its weight over its soles, and load it less"))
     metadata: dict[str, Any] = {
         "truth": truth_of(world, loads),
         "simulation": {
             "motion": [m.metadata.get("motion", m.source) for m in motions], "seed": seed, "rate": rate,
             "timestep": TIMESTEP,
             "feet": [s.name for s in soles], "ground": asdict(world.ground), "noise": "none",
-            "engine": f"mujoco {engine().__version__}", "at_joint_limits": limits, "fell": fell,
-            "worst": {"joint": float(worst[0]), "base": float(worst[1])},
+            "engine": f"mujoco {engine().__version__}", "at_joint_limits": run.limits, "fell": run.fell,
+            "worst": {"joint": run.worst[0], "base": run.worst[1]},
         },
     }  # fmt: skip
     if frame is not None:
         metadata["imu_frame"] = frame
-    columns = {name: np.array([r[name] for r in rows]) for name in rows[0]}
-    log = Log.from_columns({"time": np.arange(len(rows)) / rate, **columns}, metadata, source)
+    columns = columns_of(world, run.states, run.wrenches, mount)
+    log = Log.from_columns({"time": np.arange(len(run.states)) / rate, **columns}, metadata, source)
     return log if noise in ("none", Sensors()) else measured(log, noise, seed)
+
+
+@dataclass
+class _Run:
+    """What happened."""
+
+    states: list[State] = field(default_factory=list)  # at each row of the log
+    wrenches: list[Array] = field(default_factory=list)  # (2, 6) on the soles
+    limits: int = 0  # instants in which a joint was at its limit
+    fell: float | None = None  # s
+    worst: tuple[float, float] = (0.0, 0.0)  # rad of a joint, m of the base, away from the plan
+
+
+def _play(world: World, player: Play, score: Score, every: int) -> _Run:
+    """Stand, then play; a row each ``every`` timesteps. Motors ramp from one command to the next, as in ``record``."""
+    run, settle = _Run(), round(SETTLE / score.period)
+    start = settle * CONTROL
+    world.place(score.q[0, :3], score.q[0, 3:7], score.q[0, 7:])
+    tau = wanted = player.torque(world.state, 0)
+    for n in range(start + (len(score) - 1) * CONTROL + 1):
+        i = n % CONTROL
+        world.apply(tau + (wanted - tau) * i / CONTROL if i else wanted)
+        if i == 0:
+            k, state = max(n // CONTROL - settle, 0), world.state
+            if (n % LOOK == 0 and world.fallen) or _down(state, float(score.q[k, 2])):
+                run.fell = (n - start) * TIMESTEP
+                break
+            if k:
+                joint = float(np.abs(state.q - score.q[k, 7:]).max())
+                base = float(np.linalg.norm(state.position - score.q[k, :3]))
+                run.worst = max(run.worst[0], joint), max(run.worst[1], base)
+            tau, wanted = wanted, player.torque(state, k)
+        if n >= start and (n - start) % every == 0:
+            run.limits += world.at_limits
+            run.states.append(world.state)
+            run.wrenches.append(world.wrenches)
+        world.step()
+    return run
+
+
+def _down(state: State, height: float) -> bool:
+    """Whether the base is far lower than it should be, or lies."""
+    return bool(state.position[2] < LOW * height or state.rotation[2, 2] < UPRIGHT)

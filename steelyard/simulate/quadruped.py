@@ -16,7 +16,7 @@ from steelyard.simulate.feet import find_feet
 from steelyard.simulate.ground import Ground
 from steelyard.simulate.legs import Legs
 from steelyard.simulate.loads import Load
-from steelyard.simulate.record import SETTLE, Controller, record, row, truth_of
+from steelyard.simulate.record import SETTLE, Controller, record, truth_of
 from steelyard.simulate.reference import Motion, each_axis, multisine, still
 from steelyard.simulate.sensors import Sensors, measured
 from steelyard.simulate.stand import Stand
@@ -99,9 +99,7 @@ def simulate_quadruped(
     if mount is None:
         raise UsageError(Finding(f"imu frame {frame!r}", "is not on the base body", "Name a frame of the trunk"))
     controller = gait.controller(legs, seconds, seed, every * world.timestep)
-    rows, limits = record(
-        world, controller, legs.home, seconds, every, lambda state: row(world, state, mount, wrenches)
-    )
+    rows, limits = record(world, controller, legs.home, seconds, every, mount, wrenches)
     metadata: dict[str, Any] = {
         "truth": truth_of(world, loads),
         "simulation": {

@@ -7,7 +7,7 @@ what is sampled is what acted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,7 +16,7 @@ from steelyard import inertia
 from steelyard.errors import Finding, UsageError
 from steelyard.log import WRENCH, XYZ
 from steelyard.simulate.loads import Load
-from steelyard.simulate.state import State, cross
+from steelyard.simulate.state import State
 from steelyard.simulate.world import World
 
 Array = np.ndarray
@@ -32,18 +32,16 @@ class Controller(Protocol):
 
 
 def record(
-    world: World,
-    controller: Controller,
-    posture: Array,
-    seconds: float,
-    every: int,
-    look: Callable[[State], dict[str, float]],
+    world: World, controller: Controller, posture: Array, seconds: float, every: int, mount: Array, wrenches: bool
 ) -> tuple[dict[str, Array], int]:
-    """Columns of ``seconds`` after settling, a row each ``every`` timesteps; and how often a joint was at its limit."""
+    """Columns of ``seconds`` after settling, a row each ``every`` timesteps; and how often a joint was at its limit.
+
+    ``mount``: (4, 4) of the IMU in the base. ``wrenches``: with what the ground does to the feet.
+    """
     world.reset(posture)
     period = every * world.timestep
     settle, count = round(SETTLE / period), round(seconds / period)
-    rows: list[dict[str, float]] = []
+    states, ground = list[State](), list[Array]()
     tau = controller.torque(world.state)
     world.apply(tau)
     limits = 0
@@ -56,47 +54,37 @@ def record(
             )  # fmt: skip
         if k >= settle:
             limits += world.at_limits
-            rows.append(look(state))
+            states.append(state)
+            ground += [world.wrenches] if wrenches else []
         wanted = controller.torque(state)
         for i in range(every):
             world.step(tau + (wanted - tau) * i / every)
         world.apply(wanted)
         tau = wanted
-    table = {name: np.array([r[name] for r in rows]) for name in rows[0]}
-    return {"time": np.arange(count) * period, **table}, limits
+    return {"time": np.arange(count) * period, **columns_of(world, states, ground, mount)}, limits
 
 
-def row(world: World, state: State, mount: Array, wrenches: bool) -> dict[str, float]:
-    """What is known of an instant, by column; ``mount``: (4, 4) of the IMU in the base."""
-    R, lever, axes = state.rotation, mount[:3, 3], mount[:3, :3]
-    w, turn = state.angular_velocity, state.angular_acceleration
-    proper = state.acceleration - R.T @ world.robot.gravity
+def columns_of(world: World, states: Sequence[State], wrenches: Sequence[Array], mount: Array) -> dict[str, Array]:
+    """What is known of instants, by column; ``wrenches``: of each, (F, 6) as ``World.wrenches`` has them, or none."""
+    kinds = ("position", "velocity", "angular_velocity", "acceleration", "angular_acceleration")
+    position, velocity, w, acceleration, turn = (np.array([getattr(s, k) for s in states]) for k in kinds)
+    lever, axes = mount[:3, 3], mount[:3, :3]
+    proper = acceleration - world.robot.gravity @ np.array([s.rotation for s in states])
     vectors = {
-        "base.position": state.position, "base.velocity": state.velocity, "base.angular_velocity": w,
-        "base.acceleration": state.acceleration, "base.angular_acceleration": turn, "imu.gyro": axes.T @ w,
-        "imu.acc": axes.T @ (proper + np.cross(turn, lever) + np.cross(w, np.cross(w, lever))),
+        "base.position": position, "base.velocity": velocity, "base.angular_velocity": w,
+        "base.acceleration": acceleration, "base.angular_acceleration": turn,
+        "imu.gyro": w @ axes, "imu.acc": (proper + np.cross(turn, lever) + np.cross(w, np.cross(w, lever))) @ axes,
     }  # fmt: skip
-    out: dict[str, float] = {}
-    for kind, values in (("q", state.q), ("v", state.v), ("a", state.a), ("tau", state.tau)):
-        out |= {f"{kind}.{j}": float(x) for j, x in zip(world.robot.joints, values, strict=True)}
+    out: dict[str, Array] = {}
+    for kind in ("q", "v", "a", "tau"):
+        values = np.array([getattr(s, kind) for s in states])
+        out |= {f"{kind}.{j}": x for j, x in zip(world.robot.joints, values.T, strict=True)}
     for name, vector in vectors.items():
-        out |= {f"{name}.{c}": float(x) for c, x in zip(XYZ, vector, strict=True)}
-    out |= {f"base.quaternion.{c}": float(x) for c, x in zip("xyzw", state.quaternion, strict=True)}
-    return out | ground_wrenches(world, state) if wrenches else out
-
-
-def ground_wrenches(world: World, state: State) -> dict[str, float]:
-    """What the ground does to each foot, at its frame and in its axes, and whether it touches."""
-    import pinocchio as pin
-
-    out: dict[str, float] = {}
-    pin.forwardKinematics(world.robot.model, world.kinematics, state.configuration)
-    for frame, touch in zip(world.stands, world.touches, strict=True):
-        at = world.kinematics.oMi[frame.joint] * pin.SE3(frame.placement)
-        moment = touch.moment + cross(touch.point - at.translation, touch.force)
-        wrench = np.concatenate([at.rotation.T @ touch.force, at.rotation.T @ moment])
-        out |= {f"wrench.{frame.name}.{c}": float(x) for c, x in zip(WRENCH, wrench, strict=True)}
-        out[f"contact.{frame.name}"] = float(touch.force[2] > 0)
+        out |= {f"{name}.{c}": x for c, x in zip(XYZ, vector.T, strict=True)}
+    out |= {f"base.quaternion.{c}": x for c, x in zip("xyzw", np.array([s.quaternion for s in states]).T, strict=True)}
+    for frame, six in zip(world.stands, np.array(wrenches).transpose(1, 2, 0), strict=True) if len(wrenches) else ():
+        out |= {f"wrench.{frame.name}.{c}": x for c, x in zip(WRENCH, six, strict=True)}
+        out[f"contact.{frame.name}"] = np.any(six != 0, axis=0).astype(float)
     return out
 
 

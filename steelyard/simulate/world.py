@@ -20,7 +20,7 @@ from steelyard.simulate.arm import Friction
 from steelyard.simulate.feet import point_feet
 from steelyard.simulate.ground import Ground
 from steelyard.simulate.loads import Load, carried
-from steelyard.simulate.state import State, Touch, crosses, rotation
+from steelyard.simulate.state import State, Touch, cross, crosses, rotation
 from steelyard.soles import Sole
 
 Array = np.ndarray
@@ -72,7 +72,7 @@ class World:
             mujoco.mj_setConst(self.model, self.data)
         self._foot_of = np.full(self.model.ngeom, -1)  # which foot a geom is, or none
         self._foot_of[[self.model.geom(f"foot {k}").id for k in range(len(self.stands))]] = range(len(self.stands))
-        self.kinematics: Any = robot.model.createData()  # for whoever looks at it, of the described robot
+        self._bodies = [self.model.body(robot.body(f.link).name).id for f in self.stands]
         self._pushes: dict[str, tuple[Array, Array, Array]] = {}
         self._tau = np.zeros(len(names))
         self._stale = True
@@ -265,11 +265,20 @@ class World:
         return tuple(map(Touch, forces, points, moments))
 
     @property
+    def wrenches(self) -> Array:
+        """(F, 6) N and N·m, of the ground on each foot at its frame in ``stands``, in its axes; zero in the air."""
+        out = np.zeros((len(self.stands), 6))
+        for six, touch, frame, body in zip(out, self.touches, self.stands, self._bodies, strict=True):
+            R = self.data.xmat[body].reshape(3, 3)
+            at, axes = self.data.xpos[body] + R @ frame.placement[:3, 3], R @ frame.placement[:3, :3]
+            six[:3], six[3:] = touch.force @ axes, (touch.moment + cross(touch.point - at, touch.force)) @ axes
+        return out
+
+    @property
     def at_limits(self) -> int:
         """How many joints are at a limit now: it pushes back by a force that no equation knows."""
         self._forward()
-        kind = engine().mjtConstraint.mjCNSTR_LIMIT_JOINT
-        return int(np.sum(self.data.efc_type[: self.data.nefc] == kind))
+        return int(self.data.nl)
 
     @property
     def fallen(self) -> bool:

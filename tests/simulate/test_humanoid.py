@@ -2,35 +2,52 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pinocchio as pin
 import pytest
 
-from steelyard.log import WRENCH, XYZ, Log
+from steelyard import Filter
+from steelyard.errors import UsageError
+from steelyard.excite.humanoid import as_log
+from steelyard.excite.pool import Pool
+from steelyard.log import WRENCH, Log
+from steelyard.read.table import read_log, write_log
+from steelyard.regressor import Columns, Rows
 from steelyard.robot import Robot
+from steelyard.samples import prepare
 from steelyard.simulate.humanoid import simulate_humanoid
+from steelyard.simulate.loads import Load
+from steelyard.simulate.sensors import LEVELS, measured
 from steelyard.simulate.truth import reweighed
+from steelyard.simulate.world import World
 from steelyard.soles import find_soles
 from tests.simulate.humanoids import Stance, humanoid
 
 ROBOTS = ("talos", "g1")
 
 
+@cache
+def walk(name: str) -> Log:
+    """A walk that is possible for the described robot."""
+    pool = Pool.of(humanoid(name))
+    return as_log(next(b for seed in range(9) if (b := pool.attempt("walk", seed)[1]) is not None), 0)
+
+
 def residuals(robot: Robot, log: Log) -> np.ndarray:
     """(T, 6 + J) of the equation of motion, by Pinocchio, with the true parameters."""
     model, soles = robot.model.copy(), find_soles(robot)
     for body in robot.bodies:
-        model.inertias[body.joint] = pin.Inertia.FromDynamicParameters(
-            np.array(log.metadata["truth"]["parameters"][body.name])
-        )
+        true = np.array(log.metadata["truth"]["parameters"][body.name])
+        model.inertias[body.joint] = pin.Inertia.FromDynamicParameters(true)
     data, joints = model.createData(), robot.joints
 
     def columns(kind: str) -> np.ndarray:
         return np.column_stack([log.columns[f"{kind}.{j}"] for j in joints])
 
     velocity, spin = log.vector("base.velocity"), log.vector("base.angular_velocity")
-    pose = log.vector("base.quaternion", "xyzw")
-    Q = np.hstack([log.vector("base.position"), pose, columns("q")])
+    Q = np.hstack([log.vector("base.position"), log.vector("base.quaternion", "xyzw"), columns("q")])
     V = np.hstack([velocity, spin, columns("v")])
     linear = log.vector("base.acceleration") - np.cross(spin, velocity)
     A = np.hstack([linear, log.vector("base.angular_acceleration"), columns("a")])
@@ -45,17 +62,147 @@ def residuals(robot: Robot, log: Log) -> np.ndarray:
     return out
 
 
-@pytest.mark.parametrize("name", ROBOTS)
-def test_a_humanoid_that_is_not_as_described_plays_a_motion_and_every_equation_of_its_log_holds(name):
-    robot = humanoid(name)
+def of_regressor(robot: Robot, log: Log, equations: str) -> np.ndarray:
+    """(T, rows) of Steelyard's own rows at the truth."""
+    columns = Columns(tuple(b.name for b in robot.bodies), ())
+    theta = np.ravel([log.metadata["truth"]["parameters"][b] for b in columns.bodies])
+    (segment,), _ = prepare(robot, log, Filter(1000.0, 1000.0, 200.0), torques=equations == "full")
+    Y, target, _ = Rows(robot, [segment], columns, equations, []).raw(segment, None)
+    return Y @ theta - target
+
+
+def rms(x: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(np.square(x))))
+
+
+@pytest.fixture(scope="module", params=ROBOTS)
+def swayed(request):
+    """A humanoid, a motion on both feet, and the exact log of a true one that played it."""
+    robot = humanoid(request.param)
     motion = Stance(robot).motion(2.5, arms=0.2)
     truth = reweighed(robot, np.random.default_rng(1))
-    log = simulate_humanoid(robot, motion, truth=truth)
+    return robot, motion, simulate_humanoid(robot, motion, truth=truth, seed=4)
+
+
+def test_every_equation_of_an_exact_log_holds_by_pinocchio_and_by_our_own_rows(swayed):
+    robot, _, log = swayed
+    assert rms(residuals(robot, log)) < 1e-5
+    assert rms(of_regressor(robot, log, "base")) < 1e-5
+    assert rms(of_regressor(robot, log, "full")) < 1e-5
+
+
+def test_a_humanoid_that_is_not_as_described_plays_what_was_planned(swayed):
+    robot, motion, log = swayed
     assert log.metadata["simulation"]["fell"] is None
-    assert len(log) == 501
-    assert np.sqrt(np.mean(residuals(robot, log) ** 2)) < 1e-5
+    assert len(log) == len(motion)
     for joint in robot.joints:
         assert np.abs(log.columns[f"q.{joint}"] - motion.columns[f"q.{joint}"]).max() < 0.05
-    assert np.abs(log.vector("base.position") - motion.vector("base.position", XYZ)).max() < 0.01
-    weight = sum(log.columns[f"wrench.{s.name}.fz"][0] for s in find_soles(robot))
-    assert weight == pytest.approx(9.81 * sum(p[0] for p in truth.values()), rel=1e-2)
+    assert np.abs(log.vector("base.position") - motion.vector("base.position")).max() < 0.03
+    assert all(log.columns[f"contact.{s.name}"].all() for s in find_soles(robot))
+
+
+def test_feet_weigh_the_true_robot(swayed):
+    robot, _, log = swayed
+    mass = sum(p[0] for p in log.metadata["truth"]["parameters"].values())
+    assert abs(mass - sum(b.parameters[0] for b in robot.bodies)) > 0.5
+    assert sum(log.columns[f"wrench.{s.name}.fz"][0] for s in find_soles(robot)) == pytest.approx(9.81 * mass, rel=0.01)
+
+
+def test_force_sensors_are_as_noisy_as_their_level_says(swayed):
+    robot, _, log = swayed
+    noisy, s = measured(log, "humanoid", 5), LEVELS["humanoid"]
+    name = find_soles(robot)[0].name
+    for component, level in (("fx", s.force), ("fz", s.force_z), ("my", s.moment)):
+        column = f"wrench.{name}.{component}"
+        assert np.std(noisy.columns[column] - log.columns[column]) == pytest.approx(level, rel=0.15)
+    assert not noisy.names("contact")
+    assert not measured(log, "mid", 5).names("wrench"), "other levels have no sensors on the feet"
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_true_robot_steps_as_planned_and_its_feet_leave_the_ground_when_they_should(name):
+    robot, motion = humanoid(name), walk(name)
+    log = simulate_humanoid(robot, motion, truth=reweighed(robot, np.random.default_rng(2)))
+    assert rms(residuals(robot, log)) < 1e-4, "a foot that lands is a blow"
+    for sole in find_soles(robot):
+        planned, touching = motion.columns[f"contact.{sole.name}"], log.columns[f"contact.{sole.name}"]
+        assert not planned.all()
+        assert np.mean(planned != touching) < 0.06
+
+
+def test_motions_in_a_row_are_played_each_from_where_the_last_one_ended():
+    robot, one = humanoid("g1"), walk("g1")
+    shift = one.vector("base.position")[-1, :2] - one.vector("base.position")[0, :2]
+    assert np.linalg.norm(shift) > 0.1
+    log = simulate_humanoid(robot, [one, one])
+    assert len(log) == 2 * len(one) - 1
+    way = log.vector("base.position")[-1, :2] - log.vector("base.position")[0, :2]
+    assert way == pytest.approx(2 * shift, abs=0.03)
+    columns = {**one.columns, "q.left_elbow_joint": one.columns["q.left_elbow_joint"] + 0.2}
+    with pytest.raises(UsageError, match=r"starts 0\.2 rad or m from where the motion before it ends"):
+        simulate_humanoid(robot, [one, Log(one.time, columns)])
+
+
+def test_a_robot_that_falls_is_refused_or_its_log_ends_there():
+    robot = humanoid("g1")
+    stance = Stance(robot)
+    motion = stance.motion(1.5, arms=0.0)
+    far = dict(motion.columns)
+    lean = 0.3 * np.clip(motion.time / 1.0, 0, 1)
+    far["base.position.x"] = far["base.position.x"] + lean
+    away = Log(motion.time, far, motion.metadata, "away")
+    with pytest.raises(UsageError, match=r"g1\S* at \d\.\d\d s: fell"):
+        simulate_humanoid(robot, away)
+    log = simulate_humanoid(robot, away, may_fall=True)
+    fell = log.metadata["simulation"]["fell"]
+    assert 0 < fell < 1.6
+    assert log.time[-1] == pytest.approx(fell, abs=0.02)
+    with pytest.raises(UsageError, match="fell before its motion began"):
+        simulate_humanoid(robot, motion, loads=[Load.cuboid("torso_link", 60.0, (0.5, 0, 0.2))], may_fall=True)
+
+
+def test_what_lies_on_the_ground_has_fallen_and_what_stands_on_its_soles_has_not():
+    robot = humanoid("g1")
+    stance = Stance(robot)
+    world = World(robot, soles=stance.soles)
+    world.reset(stance.q[7:])
+    assert not world.fallen
+    touches = (world.step(count=200), world.touches)[1]
+    assert sum(t.force[2] for t in touches) > 0
+    world.step(np.zeros(29), count=4000)
+    assert world.fallen
+
+
+def test_a_motion_that_cannot_be_played_is_refused_with_every_reason():
+    robot = humanoid("g1")
+    motion = Stance(robot).motion(0.5)
+    lacking = {k: v for k, v in motion.columns.items() if k not in ("a.left_elbow_joint", "base.velocity.x")}
+    with pytest.raises(
+        UsageError, match=r"lacks base.velocity.x, a.left_elbow_joint. Make it for g1\S*: steelyard excite"
+    ):
+        simulate_humanoid(robot, Log(motion.time, lacking))
+    with pytest.raises(UsageError, match="has no duration"):
+        simulate_humanoid(robot, motion.cut(0, 1))
+    with pytest.raises(UsageError, match="Give a rate that divides 800 Hz"):
+        simulate_humanoid(robot, motion, rate=300.0)
+    with pytest.raises(UsageError, match="is not on the base body"):
+        simulate_humanoid(robot, motion, imu_frame="torso_link")
+
+
+def test_the_command_plays_a_motion_and_says_how_to_identify(steelyard, tmp_path):
+    robot = humanoid("g1")
+    motion = Stance(robot).motion(1.0, arms=0.1)
+    write_log(tmp_path / "motion.parquet", motion)
+    done = steelyard(
+        "simulate", "g1", "--play", tmp_path / "motion.parquet", "--noise", "humanoid", "--perturb", "base",
+        "-o", tmp_path / "log.parquet",
+    )  # fmt: skip
+    assert done.code == 0
+    assert "--equations base" in done.out
+    log = read_log(tmp_path / "log.parquet")
+    assert len(log.names("wrench")) == 2
+    extra = sum(p[0] for p in log.metadata["truth"]["parameters"].values()) - sum(b.parameters[0] for b in robot.bodies)
+    assert extra == pytest.approx(5.0)
+    refused = steelyard("simulate", "ur5", "--motion", "fourier", "--noise", "humanoid", "-o", tmp_path / "no.parquet")
+    assert refused.code == 2
+    assert "is none of an arm's" in refused.err
