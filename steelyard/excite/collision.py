@@ -74,7 +74,7 @@ class Collisions:
     def first(self, q: Array) -> int | None:
         """Index of the first of the postures q (B, nq) that is not clear; ``robot.positions`` makes q of joints."""
         poses = self.places.joints(np.atleast_2d(q))
-        solids = _Solids(self.pieces, poses)
+        solids = _Solids(self.pieces, poses[:, self.places.carriers])
         for t, p in zip(*self._close(poses, self.clearances), strict=True):
             if self._apart(solids, t, p) < self.clearances[p]:
                 return int(t)
@@ -91,7 +91,8 @@ class Collisions:
     def near(self, q: Array, within: float | Array) -> list[Near]:
         """Pairs nearer than their clearance and ``within`` (one, or (P,)) in postures q (B, nq), with gradients."""
         poses = self.places.joints(q)
-        solids, found, reach = _Solids(self.pieces, poses), list[Near](), self.clearances + within
+        solids, found = _Solids(self.pieces, poses[:, self.places.carriers]), list[Near]()
+        reach = self.clearances + within
         for t, p in zip(*self._close(poses, reach), strict=True):
             d, normal, one, two = self._witness(solids, t, p)
             if d < reach[p]:
@@ -128,7 +129,7 @@ class Collisions:
         knots = np.unique(np.append(np.arange(0, len(times), STRIDE), len(times) - 1))
         low, pair = (x.ravel() for x in np.meshgrid(knots[:-1], np.arange(len(self.pairs)), indexing="ij"))
         high = np.repeat(knots[1:], len(self.pairs))
-        solids, exact = _Solids(self.pieces, poses), dict[tuple[int, int], float]()
+        solids, exact = _Solids(self.pieces, poses[:, self.places.carriers]), dict[tuple[int, int], float]()
         found = _Earliest(self)
         if len(knots) == 1:
             for contact in self.at(path.q[0]):
@@ -139,7 +140,7 @@ class Collisions:
             unsure = self._bound(balls, low, pair) + self._bound(balls, high, pair) < need
             low, high, pair, need = low[unsure], high[unsure], pair[unsure], need[unsure]
             keep = np.zeros(len(low), bool)
-            for k in np.argsort(low, kind="stable"):
+            for k in np.argsort(low, kind="stable").tolist():
                 i, j, p = int(low[k]), int(high[k]), int(pair[k])
                 if found.contact is not None and not earliest:
                     return found.contact
@@ -147,8 +148,9 @@ class Collisions:
                     continue
                 for t in (i, j):
                     if (t, p) not in exact:
-                        exact[t, p] = self._apart(solids, t, p)
-                        found.look(float(times[t]), p, exact[t, p])
+                        exact[t, p] = distance = solids.apart(t, *self._ends[p])
+                        if distance < self.clearances[p]:
+                            found.look(float(times[t]), p, distance)
                 if exact[i, p] + exact[j, p] < need[k] and exact[i, p] >= self.clearances[p]:
                     keep[k] = j - i > 1
                     if not keep[k]:
@@ -162,7 +164,7 @@ class Collisions:
         """(B, P) distance of pairs of pieces in postures q (B, nq), m; those beyond ``within`` by their capsules."""
         poses = self.places.joints(q)
         ends, radius = self.places.capsules(poses), self.places.radius
-        solids, D = _Solids(self.pieces, poses), np.empty((len(q), len(pairs)))
+        solids, D = _Solids(self.pieces, poses[:, self.places.carriers]), np.empty((len(q), len(pairs)))
         for k, (a, b) in enumerate(pairs):
             D[:, k] = segments_apart(ends[:, a], ends[:, b]) - radius[a] - radius[b]
             for t in np.flatnonzero(D[:, k] < within):
@@ -236,6 +238,7 @@ class Collisions:
 
     def _between(self, path: _Path, i: int, pair: int, before: float, after: float) -> Contact | None:
         """A contact between samples i and i + 1, the first of which is clear."""
+        two = [self.pieces[k] for k in self.pairs[pair]]
         speed = float(path.speeds(i) @ self.levers[pair])
         least = float(self.clearances[pair])
         stack = [(0.0, 1.0, before, after)]  # earliest on top
@@ -244,18 +247,18 @@ class Collisions:
             if d1 + d2 - speed * (high - low) * path.step(i) >= 2 * least:
                 continue
             middle = (low + high) / 2
-            d = self._apart(_Solids(self.pieces, self._pose(path.at(i, middle))), 0, pair)
+            d = _Solids(two, self._pose(path.at(i, middle), two)).apart(0, 0, 1)
             if d < least or high - low < 2.0**-HALVINGS:
                 return Contact(float(path.times[i] + middle * path.step(i)), *self.links(pair), d, least)
             stack += [(middle, high, d, d2), (low, middle, d1, d)]
         return None
 
-    def _pose(self, q: Array) -> Array:
-        """(1, joints, 4, 4) of one posture; Pinocchio is quicker for a single one."""
+    def _pose(self, q: Array, pieces: Sequence[Piece]) -> Array:
+        """(1, pieces, 4, 4) of their joints in one posture; Pinocchio is quicker for a single one."""
         import pinocchio as pin
 
         pin.forwardKinematics(self.robot.model, self._data, q)
-        return np.array([M.homogeneous for M in self._data.oMi])[None]
+        return np.array([[self._data.oMi[piece.joint].homogeneous for piece in pieces]])
 
     @cached_property
     def _data(self) -> Any:
@@ -296,25 +299,25 @@ class _Solids:
     """Pieces where they are in some postures, as Coal takes them: made once each, when first asked for."""
 
     def __init__(self, pieces: Sequence[Piece], poses: Array):
+        """``poses`` (B, pieces, 4, 4) of the joints that carry them."""
         import coal
 
-        self.pieces, self.poses = pieces, poses
-        self.made = dict[tuple[int, int], Any]()
+        self.geometry = [piece.solid for piece in pieces]
+        at = poses @ np.array([piece.placement for piece in pieces]).reshape(-1, 4, 4)
+        self.R, self.p = np.ascontiguousarray(at[:, :, :3, :3]), np.ascontiguousarray(at[:, :, :3, 3])
+        self.made: list[list[Any]] = [[None] * len(pieces) for _ in range(len(poses))]
         self.request, self.result = coal.DistanceRequest(), coal.DistanceResult()
         self.place, self.measure = coal.Transform3s, coal.distance
 
     def apart(self, t: int, a: int, b: int) -> float:
         """m between two pieces in posture t; ``result`` has more of it."""
+        made = self.made[t]
+        one, two = made[a] or self._at(t, a), made[b] or self._at(t, b)
         self.result.clear()
-        one, two = self.pieces[a].solid, self.pieces[b].solid
-        return float(self.measure(one, self._at(t, a), two, self._at(t, b), self.request, self.result))
+        return float(self.measure(self.geometry[a], one, self.geometry[b], two, self.request, self.result))
 
     def _at(self, t: int, k: int) -> Any:
-        found = self.made.get((t, k))
-        if found is None:
-            piece = self.pieces[k]
-            T = self.poses[t, piece.joint] @ piece.placement
-            found = self.made[t, k] = self.place(T[:3, :3], T[:3, 3])
+        found = self.made[t][k] = self.place(self.R[t, k], self.p[t, k])
         return found
 
 

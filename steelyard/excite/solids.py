@@ -131,7 +131,7 @@ class Places:
         self.index = {j: int(model.joints[j].idx_q) for j in self.moving}
         self.radius = np.array([p.radius for p in pieces])
         self._ends = np.array([p.ends for p in pieces]).reshape(-1, 2, 3)
-        self._joint = np.array([p.joint for p in pieces], int)
+        self.carriers = np.array([p.joint for p in pieces], int)  # joint of each piece
 
     def joints(self, q: Array) -> Array:
         """(T, joints, 4, 4) poses of all joints of the model at positions q (T, nq)."""
@@ -164,7 +164,7 @@ class Places:
 
     def capsules(self, poses: Array) -> Array:
         """(T, pieces, 2, 3) ends of their axes, from the joints' poses."""
-        at = poses[:, self._joint]
+        at = poses[:, self.carriers]
         return np.asarray(self._ends @ at[..., :3, :3].swapaxes(2, 3) + at[:, :, None, :3, 3])
 
     def levers(self, first: int, second: int) -> Array:
