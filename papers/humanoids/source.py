@@ -77,21 +77,14 @@ class Library:
 
 def exciting(robot: Robot) -> Iterator[Log]:
     """Motions at random that keep their balance, drawn from seed 0 on."""
-    from steelyard.excite.candidates import KINDS, SHARES, draw
-    from steelyard.excite.collision import Collisions
-    from steelyard.excite.postures import Postures
-    from steelyard.excite.rescue import attempt
-    from steelyard.excite.stance import Stance
+    from steelyard.excite.humanoid import as_log
+    from steelyard.excite.pool import Pool, kinds
 
-    stance = Stance.of(robot)
-    postures, rng = Postures(stance, Collisions.of(robot)), np.random.default_rng(0)
-    for seed in range(MOST):
-        kind = str(rng.choice(KINDS, p=SHARES))
-        built = attempt(postures, draw(postures, kind, seed)).built
+    pool = Pool.of(robot)
+    for seed, wanted in enumerate(kinds(MOST, 0)):
+        _, built = pool.attempt(wanted, seed)
         if built is not None:
-            time = built.course.sampled().time
-            standing = {leg.sole.name: built.standing(time)[:, k] for k, leg in enumerate(stance.legs)}
-            yield built.course.log(standing, {"motion": {"kind": kind, "seed": seed}}, f"{kind} {seed}")
+            yield as_log(built, seed)
 
 
 def kind(motion: Log) -> str:
