@@ -74,7 +74,8 @@ def _parts(robot: Robot, logs: Sequence[Log]) -> dict[str, float]:
 
 def _naive(robot: Robot, logs: Sequence[Log]) -> tuple[Array, Array]:
     """Triangle and right-hand side of all rows, and their least squares."""
-    plan, filter = make_plan(robot.description, logs, OPTIONS), OPTIONS.filter.for_logs(logs)
+    plan = make_plan(robot.description, logs, OPTIONS)
+    filter = OPTIONS.filter.for_logs(logs, plan.equations)
     parts = []
     for log in logs:
         for segment in prepare(plan.robot, log, filter, torques=False)[0]:

@@ -78,7 +78,7 @@ def identify(
     fit_logs, held_out = [_log(x, how) for x in logs], [_log(x, how) for x in validate]
     _refuse_training_logs(fit_logs, held_out)
     plan = make_plan(description, [*fit_logs, *held_out], options)
-    filter = options.filter.for_logs(fit_logs)
+    filter = options.filter.for_logs(fit_logs, plan.equations)
     notices = list(plan.notices)
 
     progress("filtering")

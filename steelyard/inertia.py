@@ -205,7 +205,7 @@ def split(total: Array, parts: list[Array]) -> list[Array]:
     """
     physical = [_semidefinite(p) for p in parts]
     before, after = np.sum([pseudo(p) for p in physical], axis=0), pseudo(total)
-    heaviest = int(np.argmax([p[0] for p in parts]))
+    taker = int(np.argmax([p[0] for p in parts]))
     shares = [np.array(p, float) for p in parts]
     unit = 1 / np.sqrt(np.maximum(np.diag(before), 1e-300))  # metres and kilograms on one footing
     if min(np.linalg.eigvalsh(J * np.outer(unit, unit))[0] for J in (before, after)) > 1e-13:
@@ -213,8 +213,10 @@ def split(total: Array, parts: list[Array]) -> list[Array]:
         moved = [_moved(T, pseudo(p)) for p in physical]
         D = 1 / np.sqrt(np.diag(after))  # what rounding leaves, a second T takes: next to one, and in good units
         T = inverse_mean(np.sum(moved, axis=0) * np.outer(D, D), after * np.outer(D, D)) * np.outer(1 / D, D)
-        shares = [from_pseudo(_moved(T, J)) for J in moved]
-    shares[heaviest] = shares[heaviest] + (np.asarray(total) - np.sum(shares, axis=0))  # rounding, or all of it
+        moved = [_moved(T, J) for J in moved]
+        shares = [from_pseudo(J) for J in moved]
+        taker = int(np.argmax([np.linalg.eigvalsh(J * np.outer(D, D))[0] for J in moved]))  # has most room for it
+    shares[taker] = shares[taker] + (np.asarray(total) - np.sum(shares, axis=0))  # rounding, or all of it
     return shares
 
 

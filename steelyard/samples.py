@@ -51,11 +51,11 @@ class Filter:
         kinematics = self.kinematics or min(max(rate / 10, 4 * motion), 0.4 * rate)
         return Filter(cutoff, kinematics, rate, self.delay, self.causal)
 
-    def for_logs(self, logs: Sequence[Log]) -> Filter:
-        """The same with every default filled in for these logs, taken together."""
+    def for_logs(self, logs: Sequence[Log], equations: str = "") -> Filter:
+        """The same with every default filled in for these logs, taken together, and for what is made of them."""
         rate, motion = float(np.median([log_rate(log) for log in logs])), max(motion_band(log) for log in logs)
         if not any(_from_pose(log) for log in logs):
-            if self.cutoff is None and any(_by_forces(log) for log in logs):
+            if self.cutoff is None and equations == "base" and any(_by_forces(log) for log in logs):
                 whole = self.at(rate, motion)
                 assert whole.cutoff is not None
                 return replace(whole, cutoff=min(whole.cutoff, max(GYRO_CUTOFF, OF_BAND * motion)))

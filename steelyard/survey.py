@@ -73,7 +73,7 @@ def survey(
     try:
         description, log = read_description(source), read_log(path, mapping, topics)
         plan = _plan(description, log, options)
-        filter = options.filter.for_logs([log])
+        filter = options.filter.for_logs([log], plan.equations)
         segments, remarks = prepare(plan.robot, log, filter, torques=plan.equations != "base")
     except SteelyardError as error:
         return Survey(error.findings, {}, (), _not_usable(error.findings))

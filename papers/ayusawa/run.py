@@ -47,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="one robot, one truth, few motions")
     parser.add_argument("--robots", default="", help="names, with commas; default all that are there")
     parser.add_argument("--played", type=int, default=24, help="motions that are played")
+    parser.add_argument("--truths", type=int, default=5, help="true robots")
     parser.add_argument("--followed", action="store_true", help="motions followed to the letter, without MuJoCo")
     parser.add_argument("--logs", type=Path, help="folder where motions and logs are kept, and taken from")
     parser.add_argument("-o", "--out", type=Path, help="folder for figures and numbers")
@@ -63,7 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 continue
             library = Library(robot, logs / name, options.followed)
             motions = Motions.of(library, 8, 2) if options.quick else Motions.of(library, options.played, 8)
-            results[name], figures[f"figure3-{name}.svg"] = reproduce(name, library, motions, options.quick)
+            results[name], figures[f"figure3-{name}.svg"] = reproduce(
+                name, library, motions, 1 if options.quick else options.truths
+            )
     print("## 95 % intervals of base parameters called identified\n")
     print(truths.coverage_table({name: r["study"] for name, r in results.items()}) + "\n")
     if options.out:
@@ -74,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"figures and numbers: {options.out}")
 
 
-def reproduce(name: str, library: Library, motions: Motions, quick: bool) -> tuple[dict[str, Any], str]:
+def reproduce(name: str, library: Library, motions: Motions, count: int) -> tuple[dict[str, Any], str]:
     """All of one robot: printed as it comes, and returned."""
     found, truth = truths.weighed_of(library, motions, 0)
     robot, links = found.plan.robot, LINKS[name]
@@ -90,8 +93,10 @@ def reproduce(name: str, library: Library, motions: Motions, quick: bool) -> tup
     print(f"\n## {name}: Table V, root mean squares of the base's equations\n\n{_rms_table(rms)}\n", flush=True)
     shown, cross = figure3(library, motions, found, thetas, name)
     print(f"## {name}: Figure 3, a walk that was not learned from\n\n{_rms_table(cross)}\n", flush=True)
-    print(f"## {name}: all methods, {'one truth' if quick else 'five truths'}: median (worst)\n", flush=True)
-    everything = truths.study(library, motions, 1, 1, study.QUICK) if quick else truths.study(library, motions)
+    print(f"## {name}: all methods, median of {count} truth{'s' if count > 1 else ''} (worst)\n", flush=True)
+    everything = (
+        truths.study(library, motions, count) if count > 1 else truths.study(library, motions, 1, 1, study.QUICK)
+    )
     print(truths.table(everything) + "\n", flush=True)
     return {"impossible": bad, "table5": rms, "figure3": cross, "study": everything}, shown
 

@@ -97,7 +97,7 @@ def weigh(robot: Robot, logs: Sequence[Log], options: Options | None = None) -> 
     """Rows, their noise, and the information in them."""
     options = options or Options(equations="base")
     plan = make_plan(robot.description, logs, options)
-    filter = options.filter.for_logs(logs)
+    filter = options.filter.for_logs(logs, plan.equations)
     torques = plan.equations != "base"
     segments = [prepare(plan.robot, log, filter, torques=torques)[0] for log in logs]
     samples = sum(len(s.time) for each in segments for s in each)

@@ -143,7 +143,7 @@ def task_of(
     if any(term == "gain" for _, term in plan.columns.joint_terms):
         what = "has currents without drive gains, and finding those takes all rows at once"
         raise LogError(Finding(name, what, "Identify a few logs first, and give the gains in a mapping"))
-    filter = options.filter.for_logs([first])
+    filter = options.filter.for_logs([first], plan.equations)
     rows = rows_of(plan, first, filter)
     digest = _digest(plan, filter, rows.free, how, topics)
     return Task(description, options, plan, filter, rows.free, name, how, topics, shelf, digest), first

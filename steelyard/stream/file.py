@@ -87,7 +87,7 @@ def stream_log(
         raise UsageError(Finding("logs", "there are none", "Give at least one log"))
     first = next(read_pieces(paths[0], piece_bytes)).log
     plan = make_plan(description, [first], options)
-    filter = options.filter.for_logs([first])
+    filter = options.filter.for_logs([first], plan.equations)
     assert filter.rate is not None
     samples = 0
     with _gathering(plan, first, filter, way, threads) as gathering:
