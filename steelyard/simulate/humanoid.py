@@ -110,7 +110,7 @@ def _play(world: World, player: Play, score: Score, every: int) -> _Run:
     run, settle = _Run(), round(SETTLE / score.period)
     start = settle * CONTROL
     world.place(score.q[0, :3], score.q[0, 3:7], score.q[0, 7:])
-    tau = wanted = player.torque(world.state, 0)
+    tau = wanted = player.torque(world.state, world.wrenches, 0)
     for n in range(start + (len(score) - 1) * CONTROL + 1):
         i = n % CONTROL
         world.apply(tau + (wanted - tau) * i / CONTROL if i else wanted)
@@ -123,7 +123,7 @@ def _play(world: World, player: Play, score: Score, every: int) -> _Run:
                 joint = float(np.abs(state.q - score.q[k, 7:]).max())
                 base = float(np.linalg.norm(state.position - score.q[k, :3]))
                 run.worst = max(run.worst[0], joint), max(run.worst[1], base)
-            tau, wanted = wanted, player.torque(state, k)
+            tau, wanted = wanted, player.torque(state, world.wrenches, k)
         if n >= start and (n - start) % every == 0:
             run.limits += world.at_limits
             run.states.append(world.state)

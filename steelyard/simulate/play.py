@@ -2,8 +2,9 @@
 
 Base, arms and soles are each asked to accelerate as planned plus feedback; the legs' accelerations follow from base and
 soles. The described robot's ``rnea(q, v, a) = Sᵀτ + Σ Jᵀf`` then says by its first six rows what the ground has to do,
-plus what a disturbance observer found missing so far; its forces are sums of edges of friction pyramids at the corners
-of the soles, λ ≥ 0, by non-negative least squares; its other rows say what the motors do. Nothing here knows the truth.
+plus what motors and feet were felt to do beyond that so far; its forces are sums of edges of friction pyramids at the
+corners of the soles, λ ≥ 0, by non-negative least squares; its other rows say what the motors do. Nothing here knows
+the truth.
 """
 
 from __future__ import annotations
@@ -29,8 +30,6 @@ CONE = 0.6  # friction that is counted on, along x and y; less between them
 EDGES = np.array([[CONE, 0, 1], [-CONE, 0, 1], [0, CONE, 1], [0, -CONE, 1]]).T  # (3, 4) per N of normal force
 INNER = 0.9  # of a sole's length and width: the pressure stays inside of that
 OBSERVER = 10.0  # Hz, up to which what is missing is made up for
-SHIFT = 2.5  # rad/s: how quickly the base moves aside so that the pressure is where it was planned
-ASIDE = 0.04  # m, and how far at most
 COST = 1e-4  # of a force at a corner, N⁻² relative to a missing newton
 ARM = 0.35  # m: a missing N·m counts as much as a missing newton at this distance
 WEIGHT = np.array([1, 1, 1, 1 / ARM, 1 / ARM, 1 / ARM])[:, None]
@@ -53,24 +52,22 @@ class Play:
         ]
         self.reach = [np.concatenate([np.arange(6), leg]) for leg in self.legs]
         self.missing = np.zeros(self.model.nv)  # N, N·m: what the described robot lacks, base in its axes
-        self.asked = np.zeros(0)  # (nv,) N, N·m: of ground and motors together, at the last instant
-        self.aside = np.zeros((3, 3))  # m, m/s, m/s²: of the base beside its plan, world axes
+        self.asked = np.zeros(self.model.nv)  # N, N·m: of ground and motors together
         self.nothing = np.zeros(self.model.nv)
 
-    def torque(self, state: State, k: int) -> Array:
-        """(J,) for the next control period, in the k-th instant of the score."""
+    def torque(self, state: State, felt: Array, k: int) -> Array:
+        """(J,) for the next control period, in the k-th instant of the score; ``felt``: (2, 6) as the feet feel it."""
         import pinocchio as pin
 
         s, model, data = self.score, self.model, self.data
         q, v = state.configuration, state.motion
-        if len(self.asked):
-            self._observe(q, v, state.accelerations)
-            self._step_aside(k, SHIFT if k else 2 * SHIFT)
+        needed = pin.rnea(model, data, q, v, state.accelerations)
+        pin.forwardKinematics(model, data, q, v, self.nothing)
+        pin.computeJointJacobians(model, data)
+        self._observe(state.tau, felt, needed)
         a = self.nothing.copy()
         self._base(state, k, a)
         a[6:] = s.a[k, 6:] + ARMS[0] * (s.q[k, 7:] - state.q) + ARMS[1] * (s.v[k, 6:] - state.v)
-        pin.forwardKinematics(model, data, q, v, self.nothing)
-        pin.computeJointJacobians(model, data)
         jacobians = [self._sole(i, k, v, a) for i in range(2)]
         self.asked = pin.rnea(model, data, q, v, a) + self.missing
         tau = self.asked[6:].copy()
@@ -79,35 +76,26 @@ class Play:
             tau[leg - 6] -= J.T @ w
         return np.asarray(tau)
 
-    def _observe(self, q: Array, v: Array, a: Array) -> None:
-        """What was asked of ground and motors is more than the described robot would have needed to move like this."""
-        import pinocchio as pin
-
-        lacks = self.asked - pin.rnea(self.model, self.data, q, v, a)
+    def _observe(self, tau: Array, felt: Array, needed: Array) -> None:
+        """Motors and ground do more than the described robot would have needed (nv,) to move like this."""
+        lacks = -needed
+        lacks[6:] += tau
+        for sole, reach, six in zip(self.soles, self.reach, felt, strict=True):
+            pose, J = self.data.oMi[sole.joint], self.data.J[:, reach]  # of a point at the world's origin
+            force = pose.rotation @ six[:3]
+            moment = pose.rotation @ six[3:] + cross(pose.translation, force)
+            lacks[reach] += force @ J[:3] + moment @ J[3:]
         self.missing += (1 - np.exp(-2 * np.pi * OBSERVER * self.score.period)) * (lacks - self.missing)
-
-    def _step_aside(self, k: int, quick: float) -> None:
-        """Move the base so that the pressure's centre is the planned one: x = −Δp where all is still."""
-        s, dt = self.score, self.score.period
-        R = s.turned[k]
-        planned = np.concatenate([R @ s.wrench[k, :3], R @ s.wrench[k, 3:]])
-        true = planned + np.concatenate([R @ self.missing[:3], R @ self.missing[3:6]])
-        off = np.zeros(3)
-        if true[2] > 0.2 * planned[2]:
-            off[:2] = np.clip(_pressure(true, s.q[k, 2]) - _pressure(planned, s.q[k, 2]), -ASIDE, ASIDE)
-        x, v, _ = self.aside
-        a = quick**2 * (-off - x) - 2 * quick * v
-        self.aside = np.array([x + dt * v, v + dt * a, a])
 
     def _base(self, state: State, k: int, a: Array) -> None:
         import pinocchio as pin
 
         s, R = self.score, state.rotation
-        planned, (aside, drift, push) = s.turned[k], self.aside
+        planned = s.turned[k]
         to = R.T @ planned
         v, w = s.v[k, :3], s.v[k, 3:6]
-        linear = planned @ (s.a[k, :3] + cross(w, v)) + push  # p̈, world axes
-        linear += BASE[0] * (s.q[k, :3] + aside - state.position) + BASE[1] * (planned @ v + drift - R @ state.velocity)
+        linear = planned @ (s.a[k, :3] + cross(w, v))  # p̈, world axes
+        linear += BASE[0] * (s.q[k, :3] - state.position) + BASE[1] * (planned @ v - R @ state.velocity)
         a[:3] = R.T @ linear - cross(state.angular_velocity, state.velocity)
         a[3:6] = to @ s.a[k, 3:6] + TILT[0] * pin.log3(to) + TILT[1] * (to @ w - state.angular_velocity)
 
@@ -158,12 +146,6 @@ class Play:
         for i, m, w in zip(used, middles, each, strict=True):
             out[i, :3], out[i, 3:] = w[:3], w[3:] - cross(m, w[:3])
         return out
-
-
-def _pressure(wrench: Array, height: float) -> Array:
-    """(2,) m, from under a point: where on the ground a wrench (6,) acts that is given at that point, this high up."""
-    f, m = wrench[:3], wrench[3:]
-    return np.array([-m[1] - height * f[0], m[0] - height * f[1]]) / float(f[2])
 
 
 def _edges(r: Array) -> Array:

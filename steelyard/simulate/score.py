@@ -35,7 +35,6 @@ class Score:
     v: Array  # (K, 6 + J)
     a: Array  # (K, 6 + J)
     turned: Array  # (K, 3, 3) of the base
-    wrench: Array  # (K, 6) N, N·m: what the described robot needs of the ground, at its base, base axes
     place: Array  # (K, 2, 3) m, of the soles' middles, world
     turn: Array  # (K, 2, 3, 3) of the soles
     speed: Array  # (K, 2, 6) m/s and rad/s, world axes
@@ -104,33 +103,27 @@ def read_score(robot: Robot, soles: Sequence[Sole], motion: Log, period: float) 
     flags = np.column_stack([motion.columns[f"contact.{s.name}"] > 0.5 for s in soles])
     standing = flags[np.minimum(np.searchsorted(t, at + 1e-9, side="right") - 1, len(t) - 1)]
     q = np.hstack(base)
-    wrench, place, turn, speed, push = _soles(robot, soles, q, v, a)
+    place, turn, speed, push = _soles(robot, soles, q, v, a)
     share = _shares(standing, period)
-    return Score(period, q, v, a, _rotations(q[:, 3:7]), wrench, place, turn, speed, push, standing, share)
+    return Score(period, q, v, a, _rotations(q[:, 3:7]), place, turn, speed, push, standing, share)
 
 
 def _soles(robot: Robot, soles: Sequence[Sole], q: Array, v: Array, a: Array) -> tuple[Array, ...]:
-    """What ground and soles do in the described robot's motion."""
+    """Where soles are, how they are turned, move and accelerate."""
     import pinocchio as pin
 
     model, ids = with_soles(robot, soles)
     data, K = model.createData(), len(q)
-    wrench, place, turn, speed, push = (
-        np.zeros((K, 6)),
-        np.zeros((K, 2, 3)),
-        np.zeros((K, 2, 3, 3)),
-        np.zeros((K, 2, 6)),
-        np.zeros((K, 2, 6)),
-    )
+    place, turn = np.zeros((K, 2, 3)), np.zeros((K, 2, 3, 3))
+    speed, push = np.zeros((K, 2, 6)), np.zeros((K, 2, 6))
     for k in range(K):
-        wrench[k] = pin.rnea(model, data, q[k], v[k], a[k])[:6]
         pin.forwardKinematics(model, data, q[k], v[k], a[k])
         for i, frame in enumerate(ids):
             pose = pin.updateFramePlacement(model, data, frame)
             place[k, i], turn[k, i] = pose.translation, pose.rotation
             speed[k, i] = pin.getFrameVelocity(model, data, frame, pin.LOCAL_WORLD_ALIGNED).vector
             push[k, i] = pin.getFrameClassicalAcceleration(model, data, frame, pin.LOCAL_WORLD_ALIGNED).vector
-    return wrench, place, turn, speed, push
+    return place, turn, speed, push
 
 
 def with_soles(robot: Robot, soles: Sequence[Sole]) -> tuple[Any, list[int]]:

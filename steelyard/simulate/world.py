@@ -245,33 +245,38 @@ class World:
             d.qacc[3:6].copy(), d.qpos[self._q], d.qvel[self._v], d.qacc[self._v], self._tau.copy(),
         )  # fmt: skip
 
+    def _contacts(self) -> tuple[Array, Array, Array, Array]:
+        """Of all points where feet touch: (F, K) whose it is, (K, 3) where, (K, 3) N on the robot, (K,) N pressure."""
+        self._forward()
+        contact = self.data.contact
+        one, other = self._foot_of[contact.geom].reshape(-1, 2).T
+        foot, address = np.maximum(one, other), contact.efc_address
+        used = np.flatnonzero((foot >= 0) & (address >= 0))
+        local = self.data.efc_force[address[used, None] + np.arange(3)]  # normal first: cones are elliptic
+        local[other[used] < 0] *= -1  # frames point from the first body to the second
+        force = (local[:, None, :] @ contact.frame[used].reshape(-1, 3, 3))[:, 0]
+        return foot[used] == np.arange(len(self.stands))[:, None], contact.pos[used], force, np.abs(local[:, 0])
+
     @property
     def touches(self) -> tuple[Touch, ...]:
         """What the ground does to each foot at this instant, in the order of ``stands``."""
-        self._forward()
-        contact, count = self.data.contact, len(self.stands)
-        one, other = self._foot_of[contact.geom].T.reshape(2, -1)
-        foot = np.maximum(one, other)
-        used = np.flatnonzero((foot >= 0) & (contact.efc_address >= 0))
-        address = contact.efc_address[used]
-        local = self.data.efc_force[address[:, None] + np.arange(3)]  # normal first; cones are elliptic
-        force = np.einsum("ki,kij->kj", local, contact.frame[used].reshape(-1, 3, 3))
-        force[other[used] < 0] *= -1  # frames point from the first body to the second
-        at, whose = contact.pos[used], foot[used] == np.arange(count)[:, None]
-        forces, weights = whose @ force, whose @ local[:, 0]
-        moments = whose @ crosses(at, force)  # about the world's origin
-        points = whose @ (local[:, :1] * at) / np.where(weights > 0, weights, 1.0)[:, None]
-        moments -= crosses(points, forces)
+        whose, at, force, pressure = self._contacts()
+        forces, weights = whose @ force, whose @ pressure
+        points = whose @ (pressure[:, None] * at) / np.where(weights > 0, weights, 1.0)[:, None]
+        moments = whose @ crosses(at, force) - crosses(points, forces)
         return tuple(map(Touch, forces, points, moments))
 
     @property
     def wrenches(self) -> Array:
         """(F, 6) N and N·m, of the ground on each foot at its frame in ``stands``, in its axes; zero in the air."""
+        whose, at, force, _ = self._contacts()
+        forces, moments = whose @ force, whose @ crosses(at, force)  # about the world's origin
         out = np.zeros((len(self.stands), 6))
-        for six, touch, frame, body in zip(out, self.touches, self.stands, self._bodies, strict=True):
+        for six, f, m, frame, body in zip(out, forces, moments, self.stands, self._bodies, strict=True):
             R = self.data.xmat[body].reshape(3, 3)
-            at, axes = self.data.xpos[body] + R @ frame.placement[:3, 3], R @ frame.placement[:3, :3]
-            six[:3], six[3:] = touch.force @ axes, (touch.moment + cross(touch.point - at, touch.force)) @ axes
+            axes = R @ frame.placement[:3, :3]
+            six[:3] = f @ axes
+            six[3:] = (m - cross(self.data.xpos[body] + R @ frame.placement[:3, 3], f)) @ axes
         return out
 
     @property
