@@ -22,6 +22,7 @@ FLOOR = 1e-6  # of a channel's rms: noise is never taken to be less
 LAGS = 24  # at four samples a period of the cut-off frequency: six periods
 DUST = 1e-10  # directions that weigh less than this, of the heaviest, are rounding
 SETTLED = 0.01  # change of the weights at which iteration stops
+TALL = 4  # rows factored at once, of the parameters' number, at least
 HUBER = 1.345  # residuals beyond this many σ count linearly under the robust loss
 
 
@@ -53,15 +54,23 @@ def information(
 ) -> Information:
     """Whitened information of all rows; ``robust`` is the θ whose large residuals count less (Huber)."""
     info = Information.none(len(names), names)
-    W = noise.whitener
+    W, kept = noise.whitener, list[tuple[Array, Array]]()
+
+    def absorbed(info: Information) -> Information:
+        Y, z = (np.concatenate(part) for part in zip(*kept, strict=True))
+        kept.clear()
+        return info.extend(Y, z)
+
     for block in blocks:
-        Y = np.einsum("ij,tjn->tin", W, block.Y)
+        Y = W @ block.Y
         z = block.target @ W.T
         if robust is not None:
             weight = huber(z - Y @ robust, noise)
             Y, z = Y * weight[:, :, None], z * weight
-        info = info.extend(Y.reshape(-1, len(names)), z.ravel())
-    return info
+        kept.append((Y.reshape(-1, len(names)), z.ravel()))
+        if sum(len(z) for _, z in kept) >= TALL * len(names):  # each factoring costs as much as so many rows more
+            info = absorbed(info)
+    return absorbed(info) if kept else info
 
 
 def estimate(
@@ -179,7 +188,7 @@ def _lost(blocks: Iterable[Block], root: Array, lags: int, full: bool) -> Array:
                 break
             early, late = both[low:high], both[low + lag :]
             if full:
-                sums[lag] += np.einsum("tin,tjn->ij", early, late)
+                sums[lag] += np.tensordot(early, late, axes=((0, 2), (0, 2)))
             else:
                 sums[lag][np.diag_indices(C)] += np.einsum("tin,tin->i", early, late)
         tail = both[max(len(both) - lags, 0) :]

@@ -126,6 +126,7 @@ class Rows:
         lead = 6 if robot.floating else 0
         everything = BASE_ROWS[:lead] + robot.joints + robot.readings
         self.free = free
+        self._made = len(everything)  # equations that are written down, kept or not
         self._take: slice | list[int]
         match equations:
             case "joint":
@@ -134,6 +135,7 @@ class Rows:
                 self._take = [*range(lead), *range(lead + len(robot.joints), len(everything))]
                 if not robot.readings:
                     self._take, self.tree = slice(lead), self.tree and self.tree.base_alone()
+                    self._made = lead if self.tree and not columns.joint_terms else self._made
             case "full" | "contact-free":
                 self._take = slice(len(everything))
         self.names = tuple(np.array(everything)[self._take].tolist())
@@ -180,7 +182,8 @@ class Rows:
         """Rows at samples of a segment that are a stride apart."""
         taps, step = self.taps(segment), self.stride(segment.rate)
         half = len(taps) // 2
-        width = (6 + self.robot.model.nv) * (self.columns.n + 10 * self.robot.model.njoints)
+        made = self._made if self._made == 6 else self.robot.model.nv
+        width = (6 + made) * (self.columns.n + 10 * self.robot.model.njoints)
         chunk = max(
             1, 2 * half // step, int((CHUNK_BYTES / (8 * width) - 2 * half) / step)
         )  # overlaps stay the smaller part
@@ -198,10 +201,20 @@ class Rows:
                 target = window @ target
             yield Block(segment.time[mine], Y, target, first=k == 0)
 
+    def forces(self, segment: Segment, theta: Array) -> tuple[Array, Array, Array]:
+        """Times, Yθ and the measured side of the rows of a segment; of base rows alone Y need not be made for it."""
+        bare = not (self.columns.joint_terms or self.columns.offsets or any(b.carrier for b in self.robot.bodies))
+        if self.filter is None and self.free is None and self.tree is not None and self._made == 6 and bare:
+            dynamics = Dynamics.of(self.robot, segment, self.tree)
+            return segment.time, dynamics.needed(self.columns.bodies, theta), dynamics.applied()[:, self._take]
+        parts = [(b.time, b.Y @ theta, b.target) for b in self.at(segment, self.centres(segment))]
+        time, needed, measured = (np.concatenate(x) for x in zip(*parts, strict=True))
+        return time, needed, measured
+
     def raw(self, segment: Segment, before: Array | None) -> tuple[Array, Array, dict[int, Array]]:
         """Unfiltered rows at every sample of a segment, and the bases of those that are turned (``FreeRows.basis``)."""
         dynamics = Dynamics.of(self.robot, segment, self.tree)
-        Y = np.zeros((len(segment.time), dynamics.nv, self.columns.n))
+        Y = np.zeros((len(segment.time), self._made, self.columns.n))
         dynamics.fill(Y, self.columns.bodies)
         for body in self.robot.bodies:
             if body.carrier is not None:  # a load, in its carrier's axes
@@ -302,6 +315,10 @@ class Dynamics:
     ) -> tuple[Array, int]:
         """``FreeRows.basis`` of the equations that are taken."""
         return free.basis(self.contact_jacobian(feet)[:, :, take], before)
+
+    def needed(self, bodies: Sequence[str], theta: Array) -> Array:
+        """(T, 6) wrench on a floating base that these bodies, of parameters θ, need to move as they do."""
+        return np.asarray(self.regressor(bodies)[:, :6] @ theta)
 
     def regressor(self, bodies: Sequence[str]) -> Array:
         """(T, nv, 10·bodies) regressor of the inertial parameters."""

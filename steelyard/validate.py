@@ -151,7 +151,7 @@ def base_error(reference: Subspace, estimate: Array, truth: Array) -> float:
 
 def _predict(rows: Rows, theta: Array) -> tuple[Array, Array, Array]:
     """Time, prediction and measurement of all rows."""
-    parts = [(block.time, block.Y @ theta, block.target) for block in rows]
+    parts = [rows.forces(segment, theta) for segment in rows.segments]
     time, predicted, measured = (np.concatenate(x) for x in zip(*parts, strict=True))
     return time, predicted, measured
 

@@ -292,3 +292,20 @@ def test_base_rows_need_no_torque(name):
     assert Y.shape[1] == 6
     assert not target.any()
     assert Dynamics(robot, part).applied().shape == (len(part.time), 6 + len(robot.joints))
+
+
+@installed
+@pytest.mark.parametrize("compiled", [True, False])
+def test_forces_of_rows_are_what_the_rows_say(compiled):
+    robot, rng = load("g1"), np.random.default_rng(4)
+    theta = np.concatenate(list(parameters(robot, rng).values()))
+    part = segment(robot, rng, samples=70)
+    columns = Columns(tuple(b.name for b in robot.bodies))
+    for equations in ("base", "full"):
+        rows = Rows(robot, [part], columns, equations, samples=10**9 if compiled else 0)
+        assert (rows.tree is not None) == compiled
+        time, needed, measured = rows.forces(part, theta)
+        (block,) = Rows(robot, [part], columns, equations, samples=0)
+        np.testing.assert_allclose(needed, block.Y @ theta, rtol=1e-9, atol=1e-9)
+        np.testing.assert_array_equal(time, block.time)
+        np.testing.assert_allclose(measured, block.target, rtol=1e-9, atol=1e-9)

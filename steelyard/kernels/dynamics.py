@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.contact import Foot, FreeRows
 from steelyard.kernels import dense
 from steelyard.kernels.feet import PointFeet
-from steelyard.kernels.forces import Places
+from steelyard.kernels.forces import Places, generalised
 from steelyard.kernels.tree import Tree
 from steelyard.missing import Missing
 from steelyard.regressor import Dynamics
@@ -31,6 +31,13 @@ class CompiledDynamics(Dynamics):
     def fill(self, Y: Array, bodies: Sequence[str]) -> None:
         """Write the regressor of these bodies to the first columns of Y (T, nv, n), which are zero."""
         dense.regressor(self.tree, self.tiles, bodies, Y)
+
+    def needed(self, bodies: Sequence[str], theta: Array) -> Array:
+        """(T, 6) wrench on a floating base that these bodies, of parameters θ, need to move as they do."""
+        parameters = np.zeros((self.tree.bodies, 10))
+        for name, own in zip(bodies, theta.reshape(-1, 10), strict=True):
+            parameters[self.tree.nodes[name] - 1] += own
+        return generalised(self.tree, self.tiles, parameters)[: len(self.segment.time), :6]
 
     def regressor(self, bodies: Sequence[str]) -> Array:
         """(T, nv, 10·bodies) regressor of the inertial parameters."""
