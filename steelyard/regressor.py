@@ -162,6 +162,12 @@ class Rows:
         assert self.filter.cutoff is not None
         return lowpass(segment.rate, self.filter.cutoff)
 
+    def wide_taps(self, segment: Segment) -> Array:
+        """The low-pass of predictions that are held against what was measured, not filtered."""
+        if self.filter is None or self.filter.predicted is None:
+            return self.taps(segment)
+        return lowpass(segment.rate, self.filter.predicted)
+
     @property
     def reach(self) -> float:
         """Seconds to either side of a row whose samples it sees."""

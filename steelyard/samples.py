@@ -43,23 +43,25 @@ class Filter:
     rate: float | None = None  # resample to this many samples a second; default the log's own
     delay: float = 0.0  # s by which torques and forces come after the motion they belong to
     causal: bool = False  # kinematics and forces pass a filter that never looks ahead, as they do online
+    predicted: float | None = None  # Hz: what is predicted and held against raw measurements; default the cut-off
 
     def at(self, rate: float, motion: float = 0.0) -> Filter:
         """The same with every default filled in for a log of this rate whose motion reaches up to ``motion`` Hz."""
         rate = self.rate or rate
         cutoff = self.cutoff or min(10.0, rate / 10)
         kinematics = self.kinematics or min(max(rate / 10, 4 * motion), 0.4 * rate)
-        return Filter(cutoff, kinematics, rate, self.delay, self.causal)
+        return Filter(cutoff, kinematics, rate, self.delay, self.causal, self.predicted)
 
     def for_logs(self, logs: Sequence[Log], equations: str = "") -> Filter:
-        """The same with every default filled in for these logs, taken together, and for what is made of them."""
+        """The same with every default filled in for these logs, taken together, and for equations of a kind."""
         rate, motion = float(np.median([log_rate(log) for log in logs])), max(motion_band(log) for log in logs)
         if not any(_from_pose(log) for log in logs):
-            if self.cutoff is None and equations == "base" and any(_by_forces(log) for log in logs):
-                whole = self.at(rate, motion)
+            whole = self.at(rate, motion)
+            if equations == "base" and self.cutoff is None and any(_by_forces(log) for log in logs):
                 assert whole.cutoff is not None
-                return replace(whole, cutoff=min(whole.cutoff, max(GYRO_CUTOFF, OF_BAND * motion)))
-            return self.at(rate, motion)
+                cutoff = min(whole.cutoff, max(GYRO_CUTOFF, OF_BAND * motion))
+                return replace(whole, cutoff=cutoff, predicted=self.predicted or whole.cutoff)
+            return whole
         low = replace(self, cutoff=self.cutoff or min(POSE_CUTOFF, (self.rate or rate) / 10)).at(rate, motion)
         assert low.cutoff is not None and low.kinematics is not None
         return replace(low, kinematics=self.kinematics or min(low.kinematics, 4 * low.cutoff))

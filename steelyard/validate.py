@@ -95,11 +95,10 @@ def predict(rows: Rows, theta: Array, log: Log) -> Prediction:
     times, predictions, measurements, grids, smoothed = [], [], [], [], []
     for segment in rows.segments:
         time, predicted, measured = _predict(rows.unfiltered(segment), theta)
-        taps = rows.taps(segment)
-        predicted, smooth = (_smooth(x, taps) for x in (predicted, measured))
-        time, measured = (x[len(taps) // 2 : len(x) - len(taps) // 2] for x in (time, measured))
-        smoothed.append((predicted, smooth))
-        grids.append(time)
+        taps, wide = rows.taps(segment), rows.wide_taps(segment)
+        smoothed.append((_smooth(predicted, taps), _smooth(measured, taps)))
+        grids.append(_inner(time, taps))
+        time, predicted, measured = _inner(time, wide), _smooth(predicted, wide), _inner(measured, wide)
         if _torques_alone(rows):
             time, predicted, measured = _at_true_stamps(rows, log, time, predicted)
         times.append(time)
@@ -158,6 +157,11 @@ def _predict(rows: Rows, theta: Array) -> tuple[Array, Array, Array]:
 
 def _smooth(values: Array, taps: Array) -> Array:
     return np.asarray(np.apply_along_axis(np.convolve, 0, values, taps, "valid"))
+
+
+def _inner(values: Array, taps: Array) -> Array:
+    """What a low-pass has samples for on both sides."""
+    return values[len(taps) // 2 : len(values) - len(taps) // 2]
 
 
 def _torques_alone(rows: Rows) -> bool:

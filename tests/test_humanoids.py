@@ -98,6 +98,7 @@ def test_intervals_of_what_is_called_identified_hold_the_truth(weighed):
     assert np.mean(held["data"]) > 0.85
     assert np.mean(held["posterior"]) > 0.85
     assert held["total"] == [True]
+    assert all(study.ranged(found, truth))
 
 
 def test_the_whole_robots_centre_of_mass_is_that_of_its_bodies():

@@ -256,7 +256,7 @@ def test_base_rows_are_weighed_by_how_their_noise_goes_together(a1):
     noise = {c: 3.0 * rng.normal(size=len(log)) for c in log.columns if c.endswith("_foot.fx")}
     noisy = replace(log, columns={c: x + noise.get(c, 0.0) for c, x in log.columns.items()})
     plan = make_plan(robot.description, [noisy], Options(equations="base", links=("base",)))
-    filter = Options().filter.for_logs([noisy])
+    filter = Options().filter.for_logs([noisy], "base")
     segments, _ = prepare(plan.robot, noisy, filter, torques=False)
     rows = Rows(plan.robot, segments, plan.columns, "base", (), filter)
     found = fit(plan, Training([(rows, None)]), Options(equations="base", links=("base",)))

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from steelyard import inertia
+from steelyard import inertia, limits
 from steelyard import prior as priors
 from steelyard.fit import Fit, fit
 from steelyard.holdout import Training
@@ -192,6 +192,17 @@ def covered(weighed: Weighed, truth: Array) -> dict[str, list[bool]]:
             held["posterior"].append(bool(abs(z @ (found.theta - truth)) < 1.96 * found.uncertainty.std(z)))
     total = abs(masses @ (found.theta - truth)) < 1.96 * found.uncertainty.std(masses)
     return {**held, "total": [bool(total)]}
+
+
+def ranged(weighed: Weighed, truth: Array) -> list[bool]:
+    """Whether guaranteed ranges of masses (``--ranges masses``) hold the truth: of every body, and of the whole."""
+    plan = weighed.plan
+    options = Options(equations=plan.equations, ranges="masses")
+    found = limits.ranges(plan, options, weighed.found, lambda _: None)
+    assert found is not None
+    ends = [(found.bodies[b].mass, truth[plan.columns.body(b).start]) for b in plan.columns.bodies]
+    every = [*ends, (found.total, truth[::10].sum())]
+    return [bool((low is None or low <= m) and (high is None or m <= high)) for (low, high), m in every]
 
 
 def compare(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from papers.humanoids.source import Library, kind
-from papers.humanoids.study import DESCRIPTION, WAYS, Weighed, Yardstick, as_vector, compare, covered, weigh
+from papers.humanoids.study import DESCRIPTION, WAYS, Weighed, Yardstick, as_vector, compare, covered, ranged, weigh
 from steelyard.log import Log
 from steelyard.simulate.truth import reweighed
 
@@ -60,6 +60,7 @@ def study(
             for name, hits in covered(found, truth).items():
                 held.setdefault(name, []).extend(hits)
             if noise == 0:
+                held.setdefault("ranges", []).extend(ranged(found, truth))
                 yardstick = Yardstick.of(found.plan.robot, motions.judged, found.plan)
                 for way, each in compare(found, yardstick, truth, ways).items():
                     errors[way].append(each)
@@ -91,11 +92,18 @@ def table(result: dict[str, Any]) -> str:
 
 def coverage_table(results: dict[str, dict[str, Any]]) -> str:
     """Robot by robot: share of 95 % intervals that hold the truth."""
-    heads = ("", "intervals", "by the data alone, least squares", "posterior, pseudo-inertia", "total mass")
+    heads = (
+        "",
+        "intervals",
+        "by the data alone, least squares",
+        "posterior, pseudo-inertia",
+        "total mass",
+        "ranges of masses",
+    )
     lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     for robot, result in results.items():
         c = result["covered"]
-        shares = [f"{100 * c[k]['share']:.1f} %" for k in ("data", "posterior", "total")]
+        shares = [f"{100 * c[k]['share']:.1f} %" for k in ("data", "posterior", "total", "ranges")]
         lines.append(f"| {robot} | {c['data']['count']} | {' | '.join(shares)} |")
     return "\n".join(lines)
 
