@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,8 @@ ROBOTS = ("talos", "g1", "hrp4", "jvrc1")
 SHARED = Path(os.environ.get("STEELYARD_ROBOTS", Path(__file__).resolve().parents[3] / "shared" / "robots"))
 FINGER = re.compile(r"HAND|_F\d\d|THUMB|INDEX|LITTLE")  # locked: they follow each other, and weigh little
 NOISE = "humanoid"
-MOST = 400  # candidates that are drawn, at most
+DRAWN = 6  # candidates for each motion that is played
+HELD = ("walk", "double")  # the last of these kinds is predicted, not learned from
 
 
 def load(name: str) -> Robot | None:
@@ -43,15 +44,15 @@ class Library:
     folder: Path
     followed: bool = False  # motions are followed to the letter, rather than played in MuJoCo
 
-    def motions(self, count: int) -> list[Log]:
-        """So many that keep their balance, of all kinds."""
+    def motions(self, count: int, more: int) -> list[Log]:
+        """``count`` that tell much together, one of each kind of ``HELD`` last, and ``more`` at random."""
         paths = sorted(self.folder.glob("motion-*.parquet"))
-        if len(paths) < count:
+        if len(paths) < count + more:
             self.folder.mkdir(parents=True, exist_ok=True)
-            for k, motion in zip(range(count), exciting(self.robot), strict=False):
+            for k, motion in enumerate(exciting(self.robot, count, more)):
                 write_log(self.folder / f"motion-{k:03d}.parquet", motion)
             paths = sorted(self.folder.glob("motion-*.parquet"))
-        return [read_log(path) for path in paths[:count]]
+        return [read_log(path) for path in paths[: count + more]]
 
     def played(self, motion: Log, truth: Mapping[str, Array], name: str) -> Log | None:
         """The exact log of a true robot, known by ``name``, that played a motion; None where it fell."""
@@ -75,16 +76,22 @@ class Library:
         return [measured(log, NOISE, 1000 * seed + k) for k, log in enumerate(exact) if log is not None]
 
 
-def exciting(robot: Robot) -> Iterator[Log]:
-    """Motions at random that keep their balance, drawn from seed 0 on."""
+def exciting(robot: Robot, count: int, more: int) -> list[Log]:
+    """Of ``DRAWN`` times as many that keep their balance those that together tell most; then others, for judging."""
     from steelyard.excite.humanoid import as_log
     from steelyard.excite.pool import Pool, kinds
+    from steelyard.excite.selection import Told, most_telling
+    from steelyard.excite.telling import Telling
 
     pool = Pool.of(robot)
-    for seed, wanted in enumerate(kinds(MOST, 0)):
-        _, built = pool.attempt(wanted, seed)
-        if built is not None:
-            yield as_log(built, seed)
+    telling, drawn = Telling(pool.stance), DRAWN * count
+    built = [b for k, kind in enumerate(kinds(drawn, 0)) if (b := pool.attempt(kind, k)[1]) is not None]
+    told = [Told.of(telling, telling.triangle(b.course)) for b in built]
+    chosen = most_telling(told, count - len(HELD))
+    for wanted in HELD:
+        chosen.append(next(k for k, b in enumerate(built) if b.candidate.kind == wanted and k not in chosen))
+    chosen += [k for k in range(len(built)) if k not in chosen][:more]
+    return [as_log(built[k], k) for k in chosen]
 
 
 def kind(motion: Log) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from papers.humanoids.source import Library, kind
+from papers.humanoids.source import HELD, Library, kind
 from papers.humanoids.study import DESCRIPTION, WAYS, Weighed, Yardstick, as_vector, compare, covered, ranged, weigh
 from steelyard.log import Log
 from steelyard.simulate.truth import reweighed
@@ -16,7 +16,6 @@ from steelyard.simulate.truth import reweighed
 Array = np.ndarray
 
 FIGURES = ("held", "held_rest", "base", "base_rest", "mass_kg", "com_mm", "inconsistent", "not_definite", "repaired")
-HELD = ("walk", "double")  # the last of these kinds is predicted, not learned from
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Motions:
     @classmethod
     def of(cls, library: Library, count: int, more: int) -> Motions:
         """``count`` that are played, and ``more`` that are not."""
-        every = library.motions(count + more)
+        every = library.motions(count, more)
         played, judged = every[:count], every[count:]
         held = [next(m for m in reversed(played) if kind(m) == wanted) for wanted in HELD]
         return cls([m for m in played if all(m is not h for h in held)], held, judged + held)
