@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -224,8 +225,15 @@ def excite(
     print(
         "pairs of links kept apart: " + ("none, --clearance is 0" if found.looked_at is None else str(found.looked_at))
     )
+    _say_guessed(found.guessed)
     print("written: " + ", ".join(map(str, files)))
     print(f"\n{found.sentence()}")
+
+
+def _say_guessed(bodies: Sequence[str]) -> None:
+    if bodies:
+        named = ", ".join(bodies[:3]) + (f" and {len(bodies) - 3} more" if len(bodies) > 3 else "")
+        print(f"shapes guessed from inertias: {named}. Watch the motion in a viewer before you play it")
 
 
 def _excite_humanoid(robot: Robot, asked: Standing, out: Path, as_json: bool) -> None:
@@ -249,6 +257,7 @@ def _excite_humanoid(robot: Robot, asked: Standing, out: Path, as_json: bool) ->
     )  # fmt: skip
     print_table(["link", "condition of its columns"], [[name, f"{x:.3g}"] for name, x in found.links.items()])
     print("told least: " + ", ".join(f"{w.name} (move {', '.join(w.joints) or 'the base'})" for w in found.weakest))
+    _say_guessed(found.guessed)
     print(f"written: {files[0]} to {files[-3].name}, {', '.join(f.name for f in files[-2:])}")
     print(f"\n{found.sentence()}")
 

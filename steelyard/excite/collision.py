@@ -71,6 +71,11 @@ class Collisions:
         pairs, clearances, excluded = choose_pairs(places, file, clearance, everything.measure)
         return cls(robot, tuple(pieces), pairs, clearances, excluded, places)
 
+    @property
+    def guessed(self) -> tuple[str, ...]:
+        """Bodies whose shapes nothing tells: boxes stand in for them."""
+        return tuple(p.link for p in self.pieces if p.guessed)
+
     def first(self, q: Array) -> int | None:
         """Index of the first of the postures q (B, nq) that is not clear; ``robot.positions`` makes q of joints."""
         poses = self.places.joints(np.atleast_2d(q))

@@ -92,6 +92,7 @@ class Excited:
     told: Excitation
     log: Log
     looked_at: int | None  # pairs of links that were kept apart; None: none were
+    guessed: tuple[str, ...] = ()  # bodies whose shapes nothing tells
 
     def as_json(self) -> dict[str, Any]:
         """``excite.json``."""
@@ -107,6 +108,7 @@ class Excited:
             "random": {"condition": self.start.condition, "log_det": self.start.log_det},
             "used": {k: _finite(x) for k, x in self.best.used._asdict().items()},
             "collision_pairs": self.looked_at,
+            "guessed_shapes": list(self.guessed),
             "links": {name: {"condition": _finite(x)} for name, x in self.links.items()},
             "weakest": [{"parameter": name, "std": _finite(std)} for name, std in self.weakest],
             "excitation": self.told.as_json(),
@@ -149,7 +151,7 @@ def excite_fixed(
     best, start = excite_arm(
         search, asked.seed, asked.screened, asked.restarts, lambda share, _: progress(share), done, keep
     )  # fmt: skip
-    found = _told(task, asked, best, start, None if collisions is None else len(collisions.pairs))
+    found = _told(task, asked, best, start, collisions)
     with Staging(out) as staging:
         staging.write_text("excite.json", json.dumps(found.as_json(), indent=1) + "\n")
         staging.write_text("motion.svg", picture(found.log, robot, limits))
@@ -159,7 +161,7 @@ def excite_fixed(
     return found, [out / name for name in ("motion.parquet", "motion.csv", "motion.svg", "excite.json")]
 
 
-def _told(task: Task, asked: Asked, best: Candidate, start: Candidate, pairs: int | None) -> Excited:
+def _told(task: Task, asked: Asked, best: Candidate, start: Candidate, collisions: Collisions | None) -> Excited:
     robot, possible = task.robot, task.possible
     log = as_log(robot, best.motion, asked)
     t = np.arange(round(asked.seconds * RATE)) / RATE
@@ -174,7 +176,8 @@ def _told(task: Task, asked: Asked, best: Candidate, start: Candidate, pairs: in
     wrong = np.concatenate([task.noise, np.ones(len(robot.readings))])
     told = excitation(plan, rows, wrong, Subspace.of(R, possible.scale), possible)
     links = criteria.link_conditions(R, possible, task.columns)
-    return Excited(task, asked, best, start, links, tuple(weakest), told, log, pairs)
+    pairs, guessed = (None, ()) if collisions is None else (len(collisions.pairs), collisions.guessed)
+    return Excited(task, asked, best, start, links, tuple(weakest), told, log, pairs, guessed)
 
 
 def as_log(robot: Robot, motion: Fourier, asked: Asked) -> Log:

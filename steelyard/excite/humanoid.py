@@ -73,6 +73,7 @@ class Excited:
     everything: Array  # the same of all candidates that can be done
     links: Mapping[str, float]  # body → condition number of its ten columns, of the best motion for it
     gains: tuple[float, ...]  # nats that improving brought, of the first motions
+    guessed: tuple[str, ...]  # bodies whose shapes nothing tells
 
     @property
     def seconds(self) -> float:
@@ -117,6 +118,7 @@ class Excited:
             "weakest": [{"parameter": w.name, "std": _finite(w.deviation), "move": list(w.joints)}
                         for w in self.weakest],
             "improved": list(self.gains),
+            "guessed_shapes": list(self.guessed),
             "provenance": {"description": self.robot.description.sha256, "seed": self.asked.seed},
         }  # fmt: skip
 
@@ -166,7 +168,7 @@ def excite_humanoid(
     everything = criteria.together(*[t.root for t in told])
     together = criteria.together(*roots)
     return Excited(robot, asked, tuple(tried), tuple(motions), telling, together, everything,
-                   by_link(told, chosen), tuple(gains))  # fmt: skip
+                   by_link(told, chosen), tuple(gains), pool.postures.collisions.guessed)  # fmt: skip
 
 
 def _part(progress: Callable[[float, str], None], before: float, each: float, done: int) -> None:

@@ -92,7 +92,8 @@ def choose_pairs(
     q = np.vstack([np.clip(0.0, lower, upper), middle, random])  # the first two are at rest
     D = measure(robot.positions(q), pairs, 2 * clearance)
     always = np.mean(D[2:] <= 0, axis=0) > MOST
-    always |= np.all(D[:2] <= 0, axis=0)
+    guessed = np.array([pieces[a].guessed or pieces[b].guessed for a, b in pairs], bool)
+    always |= np.where(guessed, np.any(D[:2] <= 0, axis=0), np.all(D[:2] <= 0, axis=0))
     rest = np.min(D[:2], axis=0, where=D[:2] > 0, initial=np.inf)  # the nearest that they are without overlap
     for a, b in pairs[always]:
         links = frozenset((pieces[a].link, pieces[b].link))

@@ -24,6 +24,7 @@ Array = np.ndarray
 
 LOOSEST = 1e-9  # m, added to a capsule's radius for rounding
 SHEET = 1e-4  # m to either side: how thick a flat shape is taken to be
+GUESSED = 0.6  # of the box that a body's inertia has, where nothing tells its shape: hollow ones are smaller
 SLIDE = 1.0  # m: how far a slide without limits is taken to go
 
 _CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
@@ -39,10 +40,11 @@ class Piece:
     placement: Array  # (4, 4) in the joint's frame
     ends: Array  # (2, 3) m, of its capsule's axis, in the joint's frame
     radius: float  # m, of the capsule
+    guessed: bool = False  # from mass and inertia: nothing tells its shape
 
 
 def pieces_of(robot: Robot) -> list[Piece]:
-    """Of every link that has a shape, and of bodies with mass and without a shape the box that their inertia has."""
+    """Of every link that has a shape, and of bodies with mass and without a shape the middle of their inertia's box."""
     found = list[Piece]()
     shaped = set[str]()
     for name, link in robot.description.links.items():
@@ -54,8 +56,8 @@ def pieces_of(robot: Robot) -> list[Piece]:
                 shaped.add(name)
     for body in robot.bodies:
         if body.carrier is None and body.parameters[0] > 0 and not shaped.intersection(body.links):
-            points = (body.box[0] + body.box[1]) / 2 + _CORNERS * (body.box[1] - body.box[0]) / 2
-            found.append(Piece(body.name, body.joint, _hull(points), np.eye(4), *_capsule(points, 0.0)))
+            points = (body.box[0] + body.box[1]) / 2 + GUESSED * _CORNERS * (body.box[1] - body.box[0]) / 2
+            found.append(Piece(body.name, body.joint, _hull(points), np.eye(4), *_capsule(points, 0.0), guessed=True))
     return found
 
 

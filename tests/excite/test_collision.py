@@ -188,7 +188,14 @@ def test_an_srdf_that_is_none_is_refused(tmp_path, text, message):
         read_srdf(path)
 
 
-def test_a_body_without_shapes_is_the_box_of_its_inertia(scissors):
+def test_a_body_without_shapes_is_the_middle_of_its_inertias_box_and_is_said_to_be_guessed(scissors):
+    assert Collisions.of(Robot.load(scissors)).guessed == ()
     scissors.write_text(scissors.read_text().replace(BAR, ""))
-    collisions = Collisions.of(Robot.load(scissors))
+    robot = Robot.load(scissors)
+    collisions = Collisions.of(robot)
     assert [p.link for p in collisions.pieces] == ["ball", "bar"]
+    assert collisions.guessed == ("bar",)
+    low, high = robot.body("bar").box
+    reach = np.max(np.linalg.norm([low - (low + high) / 2, high - (low + high) / 2], axis=1))
+    piece = collisions.pieces[1]
+    assert np.linalg.norm(piece.ends[1] - piece.ends[0]) / 2 + piece.radius < reach
