@@ -30,7 +30,7 @@ Array = np.ndarray
 
 POSE_CUTOFF = 3.0  # Hz: where the base's acceleration is the second derivative of a pose, noise grows with f²
 GYRO_CUTOFF = 3.0  # Hz: where moments are those of a gyro's derivative, and its noise is not in the forces
-OF_BAND = 0.6  # of the motion's band: where that is more, some of the motion has to be left
+OF_BAND = 0.6  # of the motion's band in most logs: where that is more, some of the motion has to be left
 EDGE = 4  # samples dropped at either end, where derivatives of the spline are one-sided
 
 
@@ -54,12 +54,13 @@ class Filter:
 
     def for_logs(self, logs: Sequence[Log], equations: str = "") -> Filter:
         """The same with every default filled in for these logs, taken together, and for equations of a kind."""
-        rate, motion = float(np.median([log_rate(log) for log in logs])), max(motion_band(log) for log in logs)
+        rate, bands = float(np.median([log_rate(log) for log in logs])), [motion_band(log) for log in logs]
+        motion = max(bands)
         if not any(_from_pose(log) for log in logs):
             whole = self.at(rate, motion)
             if equations == "base" and self.cutoff is None and any(_by_forces(log) for log in logs):
                 assert whole.cutoff is not None
-                cutoff = min(whole.cutoff, max(GYRO_CUTOFF, OF_BAND * motion))
+                cutoff = min(whole.cutoff, max(GYRO_CUTOFF, OF_BAND * float(np.median(bands))))
                 return replace(whole, cutoff=cutoff, predicted=self.predicted or whole.cutoff)
             return whole
         low = replace(self, cutoff=self.cutoff or min(POSE_CUTOFF, (self.rate or rate) / 10)).at(rate, motion)

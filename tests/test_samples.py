@@ -421,5 +421,7 @@ def test_a_robot_weighed_by_what_holds_it_is_filtered_as_low_as_its_motion_allow
     assert found.predicted == 10.0  # predictions are held against raw forces up to there
     assert Filter(cutoff=7.0).for_logs([log], "base") == Filter(cutoff=7.0).for_logs([log])
     assert Filter().for_logs([log], "full").cutoff == 10.0
+    ringing = joint_log(t, lambda t: np.sin(50 * t), **gyro, **{"wrench.foot.fz": np.ones_like(t)})
+    assert Filter().for_logs([log, ringing, log], "base").cutoff == pytest.approx(cutoff, rel=0.1)
     without = Log.from_columns({"time": t, **{k: x for k, x in log.columns.items() if not k.startswith("wrench")}})
     assert Filter().for_logs([without], "base").cutoff == 10.0
