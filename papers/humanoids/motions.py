@@ -3,8 +3,8 @@
 ``python -m papers.humanoids.motions [ROBOT …] [--candidates 300] [--keep FOLDER] [--json]``
 
 Candidates are drawn, made possible, and played in MuJoCo by a true robot that nobody told the planner about (+5 kg on
-its torso, every mass off by up to 30 %). What did not fall is then chosen from in several ways, and each choice judged
-by what the true robot's logs of it come to: errors on motions that were never played, noise-free.
+its torso, every mass off by up to 30 %). What did not fall is then chosen from in several ways, choices are improved,
+and each is judged by what the true robot's logs of it come to: errors on motions that were never played, noise-free.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from scipy.linalg import qr
 from papers.humanoids.source import NOISE, Library, load
 from papers.humanoids.study import Yardstick, as_vector, errors, weigh
 from papers.humanoids.truths import truth_of
-from steelyard.excite.humanoid import as_log
+from steelyard.excite.build import Built
+from steelyard.excite.humanoid import as_log, improved
 from steelyard.excite.pool import Kept, Pool, Tried, kinds
 from steelyard.excite.selection import Told, best_for_links, most_telling
 from steelyard.excite.telling import Telling
@@ -58,7 +59,7 @@ def study(name: str, folder: Path, count: int = 300) -> dict[str, Any] | None:
     telling, truth = Telling(pool.stance), truth_of(library, 0)
     tried, cpu = screened(pool, count, Kept(folder / "candidates.json", {"robot": robot.description.sha256}))
     alive = [k for k, t in enumerate(tried) if t.scale is not None]
-    told, triangles, logs, upright = [], [], list[Log](), list[int]()
+    told, triangles, logs, upright, motions = [], [], list[Log](), list[int](), list[Built]()
     for n, k in enumerate(alive):
         path = folder / f"candidate-{k:03d}.parquet"
         built = pool.built(tried[k])
@@ -71,6 +72,7 @@ def study(name: str, folder: Path, count: int = 300) -> dict[str, Any] | None:
             told.append(Told.of(telling, triangles[-1]))
             logs.append(measured(log, NOISE, k))
             upright.append(k)
+            motions.append(built)
     fell = len(alive) - len(logs)
     others = [pool.attempt(kind, 10_000 + k)[1] for k, kind in enumerate(kinds(2 * HELD, 1))]
     held = [as_log(b, k) for k, b in enumerate(others) if b is not None][:HELD]
@@ -100,16 +102,29 @@ def study(name: str, folder: Path, count: int = 300) -> dict[str, Any] | None:
             choices[f"random, {size} ({draw + 1})"] = rng.choice(
                 len(logs), min(size, len(logs)), replace=False
             ).tolist()
+    played = {choice: [(logs[k], triangles[k]) for k in some] for choice, some in choices.items()}
+    for choice in (f"D-optimal, {MANY}", f"D-optimal, {FEW}"):
+        _say(f"{name}: improving {choice}")
+        better, gains = improved(pool, telling, [motions[k] for k in choices[choice]], len(choices[choice]))
+        result["improved"] = {**result.get("improved", {}), choice: gains}
+        tag, made = "improved-" + choice.split()[-1], list[tuple[Log, Array]]()
+        for k, built in enumerate(better):
+            path = folder / f"{tag}-{k:03d}.parquet"
+            write_log(path, as_log(built, k))
+            log = library.played(read_log(path), truth, "truth-0")
+            if log is not None:
+                made.append((measured(log, NOISE, 10_000 + k), telling.triangle(built.course)))
+        played[f"{choice}, improved"] = made
     yardstick = None
-    for choice, some in choices.items():
+    for choice, some in played.items():
         _say(f"{name}: {choice}")
-        found = weigh(robot, [logs[k] for k in some])
+        found = weigh(robot, [log for log, _ in some])
         yardstick = yardstick or Yardstick.of(found.plan.robot, held, found.plan)
         off = errors(found.plan, yardstick, found.found.theta, as_vector(found.plan, truth))
         result["choices"][choice] = {
             "motions": len(some),
-            "seconds": float(sum(logs[k].time[-1] - logs[k].time[0] for k in some)),
-            "condition": condition([triangles[k] for k in some], telling.possible.rank),
+            "seconds": float(sum(log.time[-1] - log.time[0] for log, _ in some)),
+            "condition": condition([R for _, R in some], telling.possible.rank),
             **{key: off[key] for key in ("held", "base", "base_rest", "mass_kg", "com_mm", "inconsistent")},
         }
     return result

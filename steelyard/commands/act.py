@@ -180,7 +180,7 @@ def excite(
         Literal["determinant", "links"], typer.Option(help="Humanoid: by all base parameters, or three for each link.")
     ] = "determinant",
     rounds: Annotated[int, typer.Option(help="Humanoid: of candidates; later ones move what is told least.")] = 2,
-    improve: Annotated[int, typer.Option(help="Humanoid: how many of the chosen ones are improved.")] = 3,
+    improve: Annotated[int, typer.Option(help="Humanoid: how many of the chosen ones are improved.")] = 12,
     feet: Annotated[list[str] | None, typer.Option(metavar="L,R", help="Humanoid: links of its soles.")] = None,
     seed: Annotated[int, typer.Option(help="Of the random motions.")] = 0,
     lock: Annotated[list[str] | None, typer.Option(metavar="J=q", help="Joints held at a value; repeats.")] = None,

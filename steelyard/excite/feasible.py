@@ -43,6 +43,22 @@ class Reason:
 
 
 @dataclass(frozen=True)
+class Loads:
+    """How much of what is allowed a motion uses, sample by sample: 1 is all of it."""
+
+    light: Array  # (T,) of the weight that may be missing from the ground
+    slip: Array  # (T,) of friction
+    press: Array  # (2, T, 2) of each sole's half lengths; nan where it carries nothing
+    torque: Array  # (T, J)
+
+    @property
+    def most(self) -> Array:
+        """(T,) of whatever is used most."""
+        press = np.nanmax(self.press, axis=(0, 2), initial=0.0)
+        return np.asarray(np.max([self.light, self.slip, press, self.torque.max(axis=1)], axis=0))
+
+
+@dataclass(frozen=True)
 class Ground:
     """What the ground does, sample by sample."""
 
@@ -78,26 +94,40 @@ def _limits(built: Built) -> Iterator[Reason]:
 
 
 def _balance(built: Built, samples: Samples) -> Iterator[Reason]:
+    used = loads(built, samples)
+    if used.light.max() + _between(used.light) > 1:
+        left = 1 - (1 - LIGHTEST) * float(used.light.max())
+        yield Reason("friction", LIGHTEST / max(left, 0.1))
+        return
+    if (worst := float(used.slip.max()) + _between(used.slip)) > 1:
+        yield Reason("friction", worst)
+    for press in used.press:
+        off = press[~np.isnan(press[:, 0])]
+        if off.size and off.max() + _between(off) > 1:
+            yield Reason("balance", float(off.max()))
+    most = used.torque.max(axis=0) + np.abs(np.diff(used.torque, 2, axis=0)).max(axis=0) / 8
+    if (bad := np.flatnonzero(most > 1)).size:
+        yield Reason("torque", float(most.max()), tuple(map(int, bad)))
+
+
+def loads(built: Built, samples: Samples) -> Loads:
+    """What a motion uses of ground and motors."""
     stance, ground = built.stance, ground_of(built, samples)
     weight = stance.mass * float(np.linalg.norm(stance.robot.gravity))
     vertical = ground.force[:, 2]
-    if vertical.min() - _between(vertical) < LIGHTEST * weight:
-        yield Reason("friction", float(LIGHTEST * weight / max(vertical.min(), 0.1 * weight)))
-        return
     lever = TWIST * float(np.mean([leg.sole.half.mean() for leg in stance.legs]))
     lever = lever + ground.share.min(axis=1) * ground.apart  # two feet hold against turning by a pair of forces
-    slip = np.hypot(np.linalg.norm(ground.force[:, :2], axis=1), ground.twist / lever) / (FRICTION * vertical)
-    if (worst := float(slip.max()) + _between(slip)) > 1:
-        yield Reason("friction", worst)
+    across = np.hypot(np.linalg.norm(ground.force[:, :2], axis=1), ground.twist / lever)
+    press = np.empty_like(ground.press)
     for k, leg in enumerate(stance.legs):
         room = leg.sole.half - np.maximum(EDGE * leg.sole.half, EDGE_LEAST)
-        off = (np.abs(ground.press[k]) / room)[ground.share[:, k] > 1e-3]
-        if off.size and off.max() + _between(off) > 1:
-            yield Reason("balance", float(off.max()))
-    effort = np.abs(ground.torque) / (EFFORT * stance.efforts)
-    most = effort.max(axis=0) + np.abs(np.diff(effort, 2, axis=0)).max(axis=0) / 8
-    if (bad := np.flatnonzero(most > 1)).size:
-        yield Reason("torque", float(most.max()), tuple(map(int, bad)))
+        press[k] = np.where(ground.share[:, k : k + 1] > 1e-3, np.abs(ground.press[k]) / room, np.nan)
+    return Loads(
+        (1 - vertical / weight) / (1 - LIGHTEST),
+        across / (FRICTION * np.maximum(vertical, 0.1 * weight)),
+        press,
+        np.abs(ground.torque) / (EFFORT * stance.efforts),
+    )
 
 
 def ground_of(built: Built, samples: Samples) -> Ground:

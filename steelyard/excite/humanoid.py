@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -34,6 +34,7 @@ Array = np.ndarray
 Choice = Literal["determinant", "links"]
 
 KEPT = "candidates.json"
+CUTOFF = 4.0  # Hz, of the rows that improved motions are judged by: about what their logs are filtered at
 FOCUSED = 4  # joints that a candidate of a later round moves
 
 
@@ -156,19 +157,30 @@ def excite_humanoid(
     if not chosen:
         what = f"can do none of {len(tried)} candidates: {', '.join(sorted({r for t in tried for r in t.reasons}))}"
         raise UsageError(Finding(robot.name, what, "Look at its limits and soles, or ask for more --candidates"))
-    gains, motions = list[float](), [built[k] for k in chosen]
-    roots = [told[k].root for k in chosen]
-    for k in range(min(asked.improved, len(chosen))):
-        others = [r for i, r in enumerate(roots) if i != k]
-        rest = criteria.together(criteria.natural_prior(telling.possible.rank, LITTLE), *others)
-        better = improve(pool.postures, telling, motions[k], rest)
-        motions[k], roots[k] = better.built, telling.root(better.built.course)
-        gains.append(better.gain)
-        progress(0.8 + 0.2 * (k + 1) / asked.improved, "improving")
+    motions, gains = improved(
+        pool, telling, [built[k] for k in chosen], asked.improved,
+        lambda k: progress(0.8 + 0.2 * k / asked.improved, "improving"),
+    )  # fmt: skip
     everything = criteria.together(*[t.root for t in told])
-    together = criteria.together(*roots)
+    together = criteria.together(*[telling.root(b.course) for b in motions])
     return Excited(robot, asked, tuple(tried), tuple(motions), telling, together, everything,
                    by_link(told, chosen), tuple(gains), pool.postures.collisions.guessed)  # fmt: skip
+
+
+def improved(
+    pool: Pool, telling: Telling, motions: Sequence[Built], count: int, progress: Callable[[int], None] = lambda _: None
+) -> tuple[list[Built], list[float]]:
+    """The motions, the first ``count`` of them improved one after the other, and the nats that each gained."""
+    filtered, better, gains = replace(telling, cutoff=CUTOFF), list(motions), list[float]()
+    roots = [filtered.root(b.course) for b in motions]
+    for k in range(min(count, len(motions))):
+        others = [r for i, r in enumerate(roots) if i != k]
+        rest = criteria.together(criteria.natural_prior(telling.possible.rank, LITTLE), *others)
+        found = improve(pool.postures, filtered, better[k], rest)
+        better[k], roots[k] = found.built, filtered.root(found.built.course)
+        gains.append(found.gain)
+        progress(k + 1)
+    return better, gains
 
 
 def _part(progress: Callable[[float, str], None], before: float, each: float, done: int) -> None:
