@@ -188,7 +188,7 @@ def _lost(blocks: Iterable[Block], root: Array, lags: int, full: bool) -> Array:
                 break
             early, late = both[low:high], both[low + lag :]
             if full:
-                sums[lag] += np.tensordot(early, late, axes=((0, 2), (0, 2)))
+                sums[lag] += (early @ late.transpose(0, 2, 1)).sum(axis=0)
             else:
                 sums[lag][np.diag_indices(C)] += np.einsum("tin,tin->i", early, late)
         tail = both[max(len(both) - lags, 0) :]

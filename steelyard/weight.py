@@ -101,7 +101,9 @@ def _up(robot: Robot, log: Log, rows: Array, seconds: float = 1.0) -> tuple[str,
         found["base.quaternion"] = up @ imu_mount(robot, log, "quaternion_frame")[:3, :3].T
     if (acc := log.vector("imu.acc")) is not None:
         half = max(1, int(seconds / (2 * float(np.median(np.diff(log.time))))))
-        up = np.array([acc[max(k - half, 0) : k + half + 1].mean(axis=0) for k in rows])
+        sums = np.vstack([np.zeros(3), np.cumsum(acc, axis=0)])
+        low, high = np.maximum(rows - half, 0), np.minimum(rows + half + 1, len(acc))
+        up = (sums[high] - sums[low]) / (high - low)[:, None]
         found["imu.acc"] = up @ imu_mount(robot, log)[:3, :3].T
     found = {k: u / np.maximum(np.linalg.norm(u, axis=1, keepdims=True), 1e-12) for k, u in found.items()}
     apart = np.sum(np.prod(list(found.values()), axis=0), axis=-1)
