@@ -14,6 +14,9 @@ from papers.humanoids import source, study, truths
 from papers.humanoids.followed import follow
 from papers.jovic.run import main as jovic
 from steelyard import identify, inertia
+from steelyard import prior as priors
+from steelyard.excite import criteria
+from steelyard.identifiable import structural
 from steelyard.plan import Options
 from tests.motions import installed
 from tests.swinging import swinging, write_motions
@@ -99,6 +102,26 @@ def test_intervals_of_what_is_called_identified_hold_the_truth(weighed):
     assert np.mean(held["posterior"]) > 0.85
     assert held["total"] == [True]
     assert all(study.ranged(found, truth))
+
+
+def test_motions_of_a_study_are_the_most_telling_ones_then_one_of_each_kind_that_is_predicted_then_others(tmp_path):
+    robot = source.load("g1")
+    library = source.Library(robot, tmp_path)
+    motions = truths.Motions.of(library, 4, 2)
+    assert [len(x) for x in (motions.learned, motions.held, motions.judged)] == [2, 2, 4]
+    assert tuple(source.kind(m) for m in motions.held) == source.HELD
+    assert len({m.metadata["motion"]["seed"] for m in motions.learned + motions.judged}) == 6
+    plan = study.plan_of(robot)
+    possible = structural(robot, plan.columns, "base", priors.make(robot, plan.columns).scale)
+    chosen, others = (
+        criteria.gain(
+            criteria.natural_prior(possible.rank),
+            criteria.base_root(study.Yardstick.of(robot, two, plan).R, possible),
+        )
+        for two in (motions.learned, motions.judged[:2])
+    )
+    assert chosen > others
+    assert library.motions(4, 2)[5].time[-1] == motions.judged[1].time[-1]  # read, not drawn again
 
 
 def test_the_whole_robots_centre_of_mass_is_that_of_its_bodies():
