@@ -29,7 +29,7 @@ from steelyard.robot import GRAVITY, Robot
 Array = np.ndarray
 
 POSE_CUTOFF = 3.0  # Hz: where the base's acceleration is the second derivative of a pose, noise grows with f²
-GYRO_CUTOFF = 3.0  # Hz: where moments are those of a gyro's derivative, and its noise is not in the forces
+GYRO_CUTOFF = 4.5  # Hz: where moments are those of a gyro's derivative, and its noise is not in the forces
 OF_BAND = 0.6  # of the motion's band in most logs: where that is more, some of the motion has to be left
 EDGE = 4  # samples dropped at either end, where derivatives of the spline are one-sided
 

@@ -411,7 +411,7 @@ def test_an_orientation_given_in_the_axes_of_the_imu_is_turned_to_those_of_the_b
         up(half, {"quaternion_frame": "arm"})
 
 
-@pytest.mark.parametrize(("hertz", "cutoff"), [(0.5, 3.0), (8.0, 4.8), (17.0, 10.0)])
+@pytest.mark.parametrize(("hertz", "cutoff"), [(0.5, 4.5), (12.0, 7.2), (17.0, 10.0)])
 def test_a_robot_weighed_by_what_holds_it_is_filtered_as_low_as_its_motion_allows(hertz, cutoff):
     t = times(10.0)
     gyro = {f"imu.gyro.{c}": np.sin(t) for c in "xyz"}

@@ -34,7 +34,7 @@ Array = np.ndarray
 Choice = Literal["determinant", "links"]
 
 KEPT = "candidates.json"
-CUTOFF = 4.0  # Hz, of the rows that improved motions are judged by: about what their logs are filtered at
+CUTOFF = 4.5  # Hz, of the rows that improved motions are judged by: about what their logs are filtered at
 FOCUSED = 4  # joints that a candidate of a later round moves
 
 
