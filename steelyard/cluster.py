@@ -8,6 +8,7 @@ item by item and alone, when nothing else is there to blame.
 from __future__ import annotations
 
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -164,7 +165,9 @@ class _Given:
         return self.futures
 
     def _sent(self, value: object) -> Any:
-        return self.client.submit(_given, value, key=f"given-{_token()}", pure=False)
+        with warnings.catch_warnings():  # it is sent once, so it may be large
+            warnings.filterwarnings("ignore", message="Sending large graph")
+            return self.client.submit(_given, value, key=f"given-{_token()}", pure=False)
 
 
 def _given(value: Result) -> Result:

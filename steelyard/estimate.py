@@ -19,6 +19,7 @@ from steelyard.history import recorded
 from steelyard.identifiable import BaseParameter, BodyVerdict, Verdict
 from steelyard.profile import Interval
 from steelyard.ranges import Ranges, between, spoken
+from steelyard.resampled import Bootstrap
 from steelyard.solve.dividing import Step
 from steelyard.validate import Score
 
@@ -152,6 +153,7 @@ class Estimate:
     shapes: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)  # body → shapes with masses
     divisions: tuple[Step, ...] = ()  # how they came about
     left_out: str = ""  # what was asked for and not used: "2 of 200 logs could not be read"
+    bootstrap: Bootstrap | None = None  # over many logs
 
     def body(self, name: str) -> BodyEstimate:
         """One body by its name."""
@@ -294,6 +296,7 @@ class Estimate:
             **({"points": {name: c.as_json() for name, c in self.points.items()}} if self.points else {}),
             "notices": list(self.notices),
             **({"ranges": self.ranges.as_json(), "ranges_about": self.ranges.about_json()} if self.ranges else {}),
+            **({"bootstrap": self.bootstrap.as_json()} if self.bootstrap else {}),
         }
 
     def to_json(self) -> str:

@@ -73,9 +73,7 @@ def fit(
         weight=options.prior_weight,
     )  # fmt: skip
     measured: Iterable[Block] = [] if isinstance(training, Channels) else _cached(training)
-    blocks, before = measured, _by_name(earlier, plan.columns)
-    if options.total_mass is not None and not options.hard_mass:
-        before = before + weighed(plan.columns, plan.robot, options.total_mass)
+    blocks, before = measured, known_before(plan, options, earlier)
     drives: Drives | None = None
     if any(term == "gain" for _, term in plan.columns.joint_terms):
         progress("finding drive gains")
@@ -120,6 +118,14 @@ def fit(
     K = pull(plan, seen, prior, options, free)
     unc = uncertainty(space, seen, meat, prior.K[np.ix_(free, free)], pulled=pulled, pull=K)
     return Fit(theta, free, proof, prior, info, model, drives, space, unc, seen, meat, K, said, refined)
+
+
+def known_before(plan: Plan, options: Options, earlier: Information | None) -> Information:
+    """What is known beside the rows: earlier information, and a mass that was weighed."""
+    before = _by_name(earlier, plan.columns)
+    if options.total_mass is not None and not options.hard_mass:
+        before = before + weighed(plan.columns, plan.robot, options.total_mass)
+    return before
 
 
 def _by_name(earlier: Information | None, columns: Columns) -> Information:

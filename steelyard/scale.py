@@ -50,6 +50,12 @@ class Workers:
         return cls(dask.Client(cluster), cluster)
 
     @classmethod
+    def asked(cls, count: int | None = None, scheduler: str | None = None) -> Workers:
+        """As ``--workers`` and ``--scheduler`` say: one of them, or neither for this process."""
+        refuse_both(count, scheduler)
+        return cls.at(scheduler) if scheduler is not None else cls.local(1 if count is None else count)
+
+    @classmethod
     def at(cls, address: str, patience: float = PATIENCE) -> Workers:
         """The workers of a Dask scheduler; refused where there are none, or of another version."""
         return cls(connected(address, patience))
@@ -62,6 +68,11 @@ class Workers:
             if part is not None:
                 with suppress(Exception):  # whatever is wrong with a cluster that is left behind
                     part.close()
+
+    @property
+    def here(self) -> bool:
+        """Whether this process does all the work."""
+        return self._client is None
 
     @property
     def remote(self) -> bool:
@@ -78,10 +89,17 @@ class Workers:
     ) -> list[Result]:
         """``function(item, *shared)`` of every item, in their order; what is shared is sent to a worker once."""
         found: dict[int, Result] = {}
-        for (_, k), held, _ in self._done(function, None, items, shared, name, deque()):
-            found[k] = self._value(held, f"{name} {items[k]}")
+        for k, result in self.each(function, items, *shared, name=name):
+            found[k] = result
             progress(len(found), len(items))
         return [found[k] for k in range(len(items))]
+
+    def each(
+        self, function: Callable[..., Result], items: Sequence[Item], *shared: object, name: str = "item"
+    ) -> Iterator[tuple[int, Result]]:
+        """The same as it is done, in any order: which item, and its result."""
+        for (_, k), held, _ in self._done(function, None, items, shared, name, deque()):
+            yield k, self._value(held, name, items[k])
 
     def reduce(
         self,
@@ -107,11 +125,11 @@ class Workers:
                 progress(done, len(items))
             if isinstance(held, Killed):
                 if level or lost is None:
-                    self._value(held, f"sum {k} of {name}s" if level else f"{name} {items[k]}")
+                    self._value(held, *((f"sum of {name}s", k) if level else (name, items[k])))
                 else:
                     held = lost(items[k], str(held))
             sums += [(parent, (summed, merge, parts)) for parent, parts in tree.put(level, k, held)]
-        return cast(Result, self._value(tree.root, name))
+        return cast(Result, self._value(tree.root, "sum of", name))
 
     def _done(
         self,
@@ -131,14 +149,20 @@ class Workers:
             while sums:
                 yield _made(*sums.popleft())
 
-    def _value(self, held: Any, where: str) -> Any:
+    def _value(self, held: Any, name: str, item: object) -> Any:
         if isinstance(held, Killed):
-            raise WorkerError(Finding(where, str(held), "See their logs; often they had too little memory"))
+            raise WorkerError(Finding(f"{name} {item}", str(held), "See their logs; often they had too little memory"))
         if self._client is None:
             return held
         from distributed import Future
 
         return held.result() if isinstance(held, Future) else held
+
+
+def refuse_both(count: int | None, scheduler: str | None) -> None:
+    """Two answers to who works."""
+    if count is not None and scheduler is not None:
+        raise UsageError(Finding(f"--workers {count}", "and --scheduler both say who works", "Give one of them"))
 
 
 def _made(place: Place, call: Call) -> tuple[Place, Any, int]:

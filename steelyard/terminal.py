@@ -58,6 +58,8 @@ def print_bodies(result: Identification, truth: bool = False) -> None:
     proof = estimate.certificate
     how = f"{proof.unknowns} unknowns, {proof.solver}, {1e3 * proof.seconds:.0f} ms"
     print(f"certificate: kkt {proof.kkt:.1e}, gap {proof.gap:.1e} ({how})")
+    if estimate.bootstrap:
+        print(estimate.bootstrap)
 
 
 def print_ranges(estimate: Estimate) -> None:

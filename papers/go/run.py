@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
@@ -21,7 +20,9 @@ from typing import Any
 import numpy as np
 
 from bench.figure import Line, Panel, chart
+from papers.workers import add_workers
 from steelyard.robot import Robot
+from steelyard.scale import Workers
 from steelyard.search.engine import Compiled
 from steelyard.search.problem import Problem, Space, parameter_error, parameters_of, values_of
 from steelyard.search.record import record_sines
@@ -122,17 +123,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="steelyard reproduce go", description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one start, few evaluations")
     parser.add_argument("-o", "--out", type=Path, help="folder for results.json and the figures")
-    parser.add_argument("--processes", type=int, default=2)
+    add_workers(parser)
     options = parser.parse_args(arguments)
     quick = options.quick
     starts, evaluations = (1, 1500) if quick else (10, 10_000)
     versions = ", ".join(f"{name} {version(name)}" for name in ("nlopt", "mujoco", "numba", "numpy"))
     print(f"Go and Hata, {ROBOT}; {datetime.now(UTC):%Y-%m-%d}; {versions}\n", flush=True)
-    with ProcessPoolExecutor(options.processes) as pool:
-        runs = {a: list(pool.map(case, [(s, a, evaluations, False) for s in range(starts)])) for a in ALGORITHMS}
-        noisy = list(pool.map(case, [(s, "gauss-newton", evaluations, True) for s in range(0 if quick else starts)]))
+    with Workers.asked(options.workers, options.scheduler) as workers:
+        runs = {a: workers.map(case, [(s, a, evaluations, False) for s in range(starts)]) for a in ALGORITHMS}
+        noisy = workers.map(case, [(s, "gauss-newton", evaluations, True) for s in range(0 if quick else starts)])
         asked = [(0.005, 1), (0.02, 1), (0.1, 1), (0.02, 3), (0.02, 0)]
-        views = list(pool.map(sighted, asked[1:2] if quick else asked))
+        views = workers.map(sighted, asked[1:2] if quick else asked)
     near = histogram(50 if quick else 1000)
     _table(runs, noisy, evaluations)
     _others(runs)

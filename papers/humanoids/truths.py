@@ -109,4 +109,10 @@ def coverage_table(results: dict[str, dict[str, Any]]) -> str:
 
 def _pair(values: Sequence[float], factor: float, unit: str) -> str:
     median, worst = factor * float(np.median(values)), factor * max(values)
-    return f"{median:.2g} ({worst:.2g}) {unit}".rstrip()
+    if worst - median < 5e-3 * worst:
+        return f"{_short(median)} {unit}".rstrip()
+    return f"{_short(median)} ({_short(worst)}) {unit}".rstrip()
+
+
+def _short(x: float) -> str:
+    return f"{x:.0f}" if x >= 99.5 else f"{x:.2g}"

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from papers.lee.charts import Series, chart
+from papers.workers import add_workers
 from steelyard import inertia
 from steelyard.calibrate.balance import balance_on
 from steelyard.calibrate.com import CentreOfMass, find_com
@@ -118,14 +119,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="steelyard reproduce lee", description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a few cases of each")
     parser.add_argument("-o", "--out", type=Path, help="folder for the figures")
-    parser.add_argument("--processes", type=int, default=1, help="at once; more than one needs the extra scale")
+    add_workers(parser)
     options = parser.parse_args(arguments)
     quick, now = options.quick, datetime.now(UTC).strftime("%Y-%m-%d")
     versions = ", ".join(f"{name} {version(name)}" for name in ("mujoco", "pin", "numpy"))
     print(f"Lee and Manchester, {ROBOT}; {now}; {versions}\n", flush=True)
     loads = 1 if quick else 24
     figures: dict[str, str] = {}
-    with Workers.local(options.processes) as workers:
+    with Workers.asked(options.workers, options.scheduler) as workers:
         run: Callable[..., list[Any]] = workers.map
         _table_one(run(table_one, [0])[0])
         tilted = run(com_case, [(k, "momentum", True, 0.0) for k in range(loads)])

@@ -21,6 +21,8 @@ from steelyard.commands.arguments import (
     OutOption,
     PerturbKind,
     RobotArgument,
+    SchedulerOption,
+    WorkersOption,
     listed,
     locks,
 )
@@ -29,6 +31,7 @@ from steelyard.terminal import print_bodies, print_end, print_table, shown_bar, 
 if TYPE_CHECKING:
     from steelyard.excite.humanoid import Asked as Standing
     from steelyard.robot import Robot
+    from steelyard.scale import Workers
 
 
 def demo(
@@ -185,6 +188,8 @@ def excite(
     seed: Annotated[int, typer.Option(help="Of the random motions.")] = 0,
     lock: Annotated[list[str] | None, typer.Option(metavar="J=q", help="Joints held at a value; repeats.")] = None,
     base: Annotated[BaseKind, typer.Option(help="Whether the base is fixed.")] = "auto",
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find motions that tell most about a robot, within its limits and clear of itself; broken off, it goes on.
@@ -194,20 +199,21 @@ def excite(
     from steelyard.excite.command import Asked, excite_fixed
     from steelyard.excite.humanoid import Asked as Standing
     from steelyard.robot import Robot
+    from steelyard.scale import Workers
 
     model = Robot.load(robot, base=base, lock=locks(lock))
     if model.floating:
-        _excite_humanoid(
-            model, Standing(candidates or 120, motions, choice, rounds, improve, seed, tuple(listed(feet)),
-                            None if srdf is None else str(srdf)), out, as_json,
-        )  # fmt: skip
+        standing = Standing(candidates or 120, motions, choice, rounds, improve, seed, tuple(listed(feet)),
+                            None if srdf is None else str(srdf))  # fmt: skip
+        with Workers.asked(workers, scheduler) as crew:
+            _excite_humanoid(model, standing, out, as_json, crew)
         return
     asked = Asked(
         duration, period, harmonics, speed, effort, margin, clearance, friction, criterion, candidates or 30, restarts,
         seed, rate, None if srdf is None else str(srdf),
     )  # fmt: skip
-    with shown_bar("looking for a motion") as bar:
-        found, files = excite_fixed(model, asked, out, bar)  # which refuses a base that floats
+    with Workers.asked(workers, scheduler) as crew, shown_bar("looking for a motion") as bar:
+        found, files = excite_fixed(model, asked, out, bar, crew)  # which refuses a base that floats
     if as_json:
         print(json.dumps(found.as_json(), indent=1))
         return
@@ -236,11 +242,11 @@ def _say_guessed(bodies: Sequence[str]) -> None:
         print(f"shapes guessed from inertias: {named}. Watch the motion in a viewer before you play it")
 
 
-def _excite_humanoid(robot: Robot, asked: Standing, out: Path, as_json: bool) -> None:
+def _excite_humanoid(robot: Robot, asked: Standing, out: Path, as_json: bool, workers: Workers) -> None:
     from steelyard.excite.humanoid import excite_humanoid, write
 
     with shown_bar("looking for motions") as bar:
-        found = excite_humanoid(robot, asked, out, lambda share, _: bar(share))
+        found = excite_humanoid(robot, asked, out, lambda share, _: bar(share), workers)
         files = write(found, out)
     told = found.as_json()
     if as_json:
@@ -381,20 +387,23 @@ def search(
         Path | None, typer.Option("-o", "--out", metavar="DIR", help="Folder for search.json, robot.urdf, checkpoint.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in -o DIR.")] = False,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Search parameters with which simulation ends where the robot did, and say what prediction cannot see."""
+    from steelyard.scale import Workers
     from steelyard.search.command import search as searched
     from steelyard.write.results import refuse_overwriting
 
     if out is not None:
         refuse_overwriting(out, logs)
-    with shown_progress() as progress:
+    with shown_progress() as progress, Workers.asked(workers, scheduler) as crew:
         result = searched(
             robot, logs, algorithm=algorithm, horizons=horizon or (0.03,), windows=windows, model=model,
             links=listed(links), total=total_mass, engine=engine, feet=listed(feet), lock=locks(lock),
             repair=repair_prior, validate=validate or (), evaluations=evaluations, seed=seed, out=out, resume=resume,
-            progress=progress,
+            progress=progress, workers=crew,
         )  # fmt: skip
     files = result.write(out) if out is not None else []
     if as_json:

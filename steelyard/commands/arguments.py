@@ -24,6 +24,15 @@ TopicOption = Annotated[
     list[str] | None,
     typer.Option("--topic", metavar="KIND=NAME", help="Topic of a bag for joints, imu, odometry or wrench; repeats."),
 ]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", metavar="N", help="Processes of this machine that share the work.")
+]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler", metavar="ADDRESS", help="The same by the workers of a Dask scheduler, tcp://HOST:PORT."
+    ),
+]
 
 
 BaseKind = Literal["auto", "fixed", "floating"]

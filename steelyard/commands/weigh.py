@@ -27,9 +27,11 @@ from steelyard.commands.arguments import (
     RangesOption,
     RegularisationKind,
     RobotArgument,
+    SchedulerOption,
     TogetherOption,
     TopicOption,
     WithinKind,
+    WorkersOption,
     bags,
     count,
     listed,
@@ -129,10 +131,7 @@ def identify(
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Read each log once, in N processes, and keep only sums.")
     ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="The same by the workers of a Dask scheduler, tcp://HOST:PORT."),
-    ] = None,
+    scheduler: SchedulerOption = None,
     listed_logs: Annotated[
         Path | None, typer.Option("--logs", metavar="FILE", help="Text file with a log, pattern or URL on every line.")
     ] = None,
@@ -142,6 +141,9 @@ def identify(
     checkpoint: Annotated[
         str | None,
         typer.Option(metavar="DIR", help="Keep what each log said, here or at a URL; a later run goes on from it."),
+    ] = None,
+    bootstrap: Annotated[
+        int | None, typer.Option(metavar="N", help="Draw the logs again N times and fit each: how far results spread.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -169,7 +171,7 @@ def identify(
     )  # fmt: skip
     inputs = [*(validate or []), *(f for f in (mapping, shapes, listed_logs) if f), *written(earlier)]
     refuse_overwriting(out, [*inputs, *([Path(robot)] if Path(robot).exists() else [])])
-    chosen, work = topics_of(topic), Work(workers, scheduler, listed_logs, skip_unreadable, checkpoint)
+    chosen, work = topics_of(topic), Work(workers, scheduler, listed_logs, skip_unreadable, checkpoint, bootstrap)
     held_out, names = bags(validate or [], chosen), logs or []
     if work.asked or any(map(is_url, names)):
         _identify_many(robot, names, options, work, held_out, out, as_json, mapping, chosen, earlier)
@@ -273,23 +275,33 @@ def gather(
     kinematics_cutoff: Annotated[float | None, typer.Option(metavar="HZ", help="Low-pass of the motion.")] = None,
     delay: Annotated[float, typer.Option(metavar="S", help="Seconds by which torques come after the motion.")] = 0.0,
     threads: Annotated[int, typer.Option(min=1, help="Threads that share the samples.")] = 1,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Keep what logs larger than memory say about a robot: reads them in pieces, writes their information."""
     from steelyard.errors import Finding, UsageError
+    from steelyard.many.gathered import stream_many
     from steelyard.plan import Options
     from steelyard.samples import Filter
+    from steelyard.scale import Workers
     from steelyard.stream import stream_log
     from steelyard.write.files import Staging
 
+    if threads > 1 and (scheduler is not None or (workers or 1) > 1):
+        what = "are of this process, and workers have one each"
+        raise UsageError(Finding(f"--threads {threads}", what, "Drop it, or drop --workers and --scheduler"))
     if out.suffix != ".npz" or out.resolve() in [log.resolve() for log in logs]:
         raise UsageError(Finding(f"-o {out}", "is no place for information", "Name a new file that ends in .npz"))
     filter = Filter(positive("--cutoff", cutoff), positive("--kinematics-cutoff", kinematics_cutoff), delay=delay)
     options = Options(
         base=base, equations=equations, friction=friction, feet=listed(feet), lock=locks(lock), filter=filter
     )
-    with shown_bar("reading") as progress:
-        found = stream_log(robot, logs, options, threads=threads, progress=progress)
+    with Workers.asked(workers, scheduler) as crew, shown_bar("reading") as progress:
+        if crew.here:
+            found = stream_log(robot, logs, options, threads=threads, progress=progress)
+        else:
+            found = stream_many(robot, [str(log) for log in logs], options, crew, progress)
     weights = found.weights()
     information = found.channels.information(weights)
     with Staging(out.parent) as staging:

@@ -11,7 +11,7 @@ and looked through for contacts (``collision.scan``); where there is one, more r
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,8 @@ from steelyard.excite import criteria
 from steelyard.excite.collision import Collisions
 from steelyard.excite.fourier import Fourier, designs, rest_basis
 from steelyard.excite.task import Criterion, Excess, Task
+from steelyard.scale import Workers
+from steelyard.sent import Sent
 
 Array = np.ndarray
 Progress = Callable[[float, str], None]
@@ -127,7 +129,7 @@ class Search:
             motion = motion.scaled(max(0.7, 1 - 1.2 * (1 - 1 / over)))
         return motion
 
-    def improve(self, start: Candidate, said: Callable[[str], None] = lambda _: None) -> Candidate:
+    def improve(self, start: Candidate) -> Candidate:
         """The best feasible motion near a feasible one; never worse than that."""
         best, count = start, 0
         for buffer, share in BUFFERS:
@@ -136,7 +138,6 @@ class Search:
             for turn in range(self.rounds):
                 found = minimize(work, x, jac=True, method="L-BFGS-B", options={"maxiter": STEPS, "maxcor": 20})
                 x, over = found.x, work.update(found.x)
-                said(f"round {turn + 1} of {self.rounds}, {100 * max(over, 0):.2f} % over limits")
                 if over < CLOSE and turn >= 2 and found.nit < STEPS:
                     break
             count += work.gradients
@@ -268,31 +269,43 @@ def excite_arm(
     progress: Progress = lambda *_: None,
     done: dict[int, Candidate] | None = None,
     keep: Callable[[int, Candidate], None] = lambda *_: None,
+    workers: Workers | None = None,
+    sent: Sent[Search] | None = None,
 ) -> tuple[Candidate, Candidate]:
     """The best motion, and the best random one that it began from.
 
     ``screened`` random motions are made, the best ``restarts`` improved. ``done``: those improved before, by rank;
-    ``keep`` is called with each new one, so that work that was broken off goes on where it stopped.
+    ``keep`` is called with each new one, so that work that was broken off goes on where it stopped. ``workers`` make
+    and improve motions, with the search as it is ``sent`` to them.
     """
-    starts = list[Candidate]()
-    for k in range(screened):
-        progress(0.2 * k / screened, f"random motion {k + 1} of {screened}")
-        made = search.random(np.random.default_rng([seed, k]))
-        if made is not None:
-            starts.append(made)
+    workers, shared = workers or Workers(), sent or search
+    made = workers.map(_random, range(screened), seed, shared, name="random motion",
+                       progress=lambda k, of: progress(0.2 * k / of, f"random motion {k} of {of}"))  # fmt: skip
+    starts = [start for start in made if start is not None]
     if not starts:
         what = f"no motion within its limits and clear of itself was among {screened * TRIES} random ones"
         raise UsageError(Finding(search.task.robot.name, what, "Allow more --speed or --effort, or less --clearance"))
     starts.sort(key=lambda c: -c.log_det if search.criterion == "determinant" else c.condition)
+    found = {k: c for k, c in (done or {}).items() if k < restarts}
+    left = [k for k in range(min(restarts, len(starts))) if k not in found]
+    improved = workers.each(_improved, left, starts[:restarts], shared, name="motion")
+    for count, (i, better) in enumerate(improved, 1):
+        found[left[i]] = better
+        keep(left[i], better)
+        progress(0.2 + 0.8 * count / len(left), f"improved {count} of {len(left)} motions")
     best = starts[0]
-    chosen = starts[:restarts]
-    for k, start in enumerate(chosen):
-        share = 0.2 + 0.8 * k / len(chosen)
-        title = f"improving motion {k + 1} of {len(chosen)}"
-        progress(share, title)
-        found = (done or {}).get(k)
-        if found is None:
-            found = search.improve(start, lambda text, s=share, t=title: progress(s, f"{t}: {text}"))  # type: ignore[misc]
-            keep(k, found)
-        best = found if found.better(best, search.criterion) else best
+    for _, better in sorted(found.items()):
+        best = better if better.better(best, search.criterion) else best
     return best, starts[0]
+
+
+def _random(k: int, seed: int, search: Search | Sent[Search]) -> Candidate | None:
+    return _here(search).random(np.random.default_rng([seed, k]))
+
+
+def _improved(k: int, starts: Sequence[Candidate], search: Search | Sent[Search]) -> Candidate:
+    return _here(search).improve(starts[k])
+
+
+def _here(search: Search | Sent[Search]) -> Search:
+    return search.here if isinstance(search, Sent) else search

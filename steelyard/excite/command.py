@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from steelyard.excite.arm import Candidate, Search, excite_arm
 from steelyard.excite.collision import CLEARANCE, Collisions
 from steelyard.excite.draw import picture
 from steelyard.excite.fourier import Fourier
+from steelyard.excite.pairs import files_of
 from steelyard.excite.task import RATE, Criterion, Limits, Task
 from steelyard.identifiable import Subspace
 from steelyard.log import Log
@@ -27,6 +29,8 @@ from steelyard.read.table import write_log
 from steelyard.regressor import Rows
 from steelyard.robot import Robot
 from steelyard.samples import Segment
+from steelyard.scale import Workers
+from steelyard.sent import Sent
 from steelyard.write.files import Staging, write_text
 
 Array = np.ndarray
@@ -127,14 +131,23 @@ class Excited:
         )
 
 
+def search_of(robot: Robot, asked: Asked) -> Search:
+    """How the motion that is asked for is looked for."""
+    task = Task.of(robot, Limits.of(robot, asked.speed, asked.margin, asked.effort), asked.friction)
+    collisions = Collisions.of(robot, asked.srdf, asked.clearance) if asked.clearance > 0 else None
+    return Search(task, collisions, asked.repeats_every, asked.harmonics, asked.seconds, asked.criterion)
+
+
 def excite_fixed(
-    robot: Robot, asked: Asked, out: Path, progress: Callable[[float], None] = lambda _: None
+    robot: Robot,
+    asked: Asked,
+    out: Path,
+    progress: Callable[[float], None] = lambda _: None,
+    workers: Workers | None = None,
 ) -> tuple[Excited, list[Path]]:
     """Find a motion of an arm and write it; what was done before for the same question in that folder is not again."""
-    limits = Limits.of(robot, asked.speed, asked.margin, asked.effort)
-    task = Task.of(robot, limits, asked.friction)
-    collisions = Collisions.of(robot, asked.srdf, asked.clearance) if asked.clearance > 0 else None
-    search = Search(task, collisions, asked.repeats_every, asked.harmonics, asked.seconds, asked.criterion)
+    search = search_of(robot, asked)
+    task, collisions = search.task, search.collisions
     question = {
         "robot": robot.description.sha256,
         "locked": dict(robot.locked),
@@ -149,12 +162,13 @@ def excite_fixed(
         write_text(out / KEPT, json.dumps(kept) + "\n")
 
     best, start = excite_arm(
-        search, asked.seed, asked.screened, asked.restarts, lambda share, _: progress(share), done, keep
+        search, asked.seed, asked.screened, asked.restarts, lambda share, _: progress(share), done, keep, workers,
+        Sent(search, search_of, robot, asked, files=partial(files_of, robot, asked.srdf)),
     )  # fmt: skip
     found = _told(task, asked, best, start, collisions)
     with Staging(out) as staging:
         staging.write_text("excite.json", json.dumps(found.as_json(), indent=1) + "\n")
-        staging.write_text("motion.svg", picture(found.log, robot, limits))
+        staging.write_text("motion.svg", picture(found.log, robot, task.limits))
     for name in ("motion.parquet", "motion.csv"):
         write_log(out / name, found.log)
     progress(1.0)

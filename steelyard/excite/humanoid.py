@@ -21,13 +21,15 @@ from steelyard.excite import criteria, weak
 from steelyard.excite.build import Built
 from steelyard.excite.improve import improve
 from steelyard.excite.picture import picture
-from steelyard.excite.pool import Kept, Pool, Tried, kinds
+from steelyard.excite.pool import Kept, Pool, Tried, Wanted, kinds
 from steelyard.excite.rescue import retained
 from steelyard.excite.selection import LITTLE, Told, best_for_links, by_link, most_telling
 from steelyard.excite.telling import Telling
 from steelyard.log import Log
 from steelyard.read.table import write_log
 from steelyard.robot import Robot
+from steelyard.scale import Workers
+from steelyard.sent import Sent
 from steelyard.write.files import Staging
 
 Array = np.ndarray
@@ -136,29 +138,37 @@ class Excited:
 
 
 def excite_humanoid(
-    robot: Robot, asked: Asked, out: Path | None, progress: Callable[[float, str], None] = lambda *_: None
+    robot: Robot,
+    asked: Asked,
+    out: Path | None,
+    progress: Callable[[float, str], None] = lambda *_: None,
+    workers: Workers | None = None,
 ) -> Excited:
-    """Find motions; with a folder, what was tried there for the same question before is not tried again."""
+    """Find motions; with a folder, what was tried there for the same question before is not tried again.
+
+    ``workers`` try candidates and look at what those tell; who they are makes no difference to what is found.
+    """
+    workers = workers or Workers()
     pool = Pool.of(robot, asked.feet, asked.srdf)
     telling = Telling(pool.stance)
     question = {"robot": robot.description.sha256, "feet": list(asked.feet), "locked": dict(robot.locked)}
     kept = Kept(None if out is None else out / KEPT, question)
-    tried, built, told, chosen = list[Tried](), list[Built](), list[Told](), list[int]()
+    tried, done, told, chosen = list[Tried](), list[Tried](), list[Told](), list[int]()
     for k in range(asked.rounds):
         count = asked.candidates if k == 0 else max(1, asked.candidates // (2 * (asked.rounds - 1)))
         wanted = _first(count, asked.seed) if k == 0 else _more(pool, telling, told, chosen, count, asked.seed + k)
         share = 0.8 / asked.rounds
-        new = pool.screen(wanted, kept, partial(_part, progress, share * k, share / count))
+        new = pool.screen(wanted, kept, partial(_part, progress, share * k, share / count), workers)
         tried += new
-        motions = [pool.built(t) for t in new if t.scale is not None]
-        built += motions
-        told += [Told.of(telling, telling.triangle(b.course)) for b in motions]
+        able = [t for t in new if t.scale is not None]
+        done += able
+        told += [Told.of(telling, R) for R in workers.map(_triangle, able, pool.sent, name="motion")]
         chosen = best_for_links(told) if asked.choice == "links" else most_telling(told, asked.motions)
     if not chosen:
         what = f"can do none of {len(tried)} candidates: {', '.join(sorted({r for t in tried for r in t.reasons}))}"
         raise UsageError(Finding(robot.name, what, "Look at its limits and soles, or ask for more --candidates"))
     motions, gains = improved(
-        pool, telling, [built[k] for k in chosen], asked.improved,
+        pool, telling, [pool.built(done[k]) for k in chosen], asked.improved,
         lambda k: progress(0.8 + 0.2 * k / asked.improved, "improving"),
     )  # fmt: skip
     everything = criteria.together(*[t.root for t in told])
@@ -183,17 +193,22 @@ def improved(
     return better, gains
 
 
+def _triangle(tried: Tried, pool: Sent[Pool]) -> Array:
+    """What a motion tells, before it is said in terms of base parameters: those are the driver's."""
+    return Telling(pool.here.stance).triangle(pool.here.built(tried).course)
+
+
 def _part(progress: Callable[[float, str], None], before: float, each: float, done: int) -> None:
     progress(before + each * done, "candidates")
 
 
-def _first(count: int, seed: int) -> list[tuple[str, int, tuple[str, ...]]]:
+def _first(count: int, seed: int) -> list[Wanted]:
     return [(kind, 1000 * seed + i, ()) for i, kind in enumerate(kinds(count, seed))]
 
 
 def _more(
     pool: Pool, telling: Telling, told: Sequence[Told], chosen: Sequence[int], count: int, seed: int
-) -> list[tuple[str, int, tuple[str, ...]]]:
+) -> list[Wanted]:
     """Candidates that move what the chosen ones tell worst; a leg is moved while the other one stands."""
     prior = criteria.natural_prior(telling.possible.rank, LITTLE)
     asked = weak.focus(telling, criteria.together(prior, *[told[k].root for k in chosen]))

@@ -18,6 +18,7 @@ from steelyard.excite.solids import Places
 from steelyard.read.description import Description
 from steelyard.read.meshes import package_root
 from steelyard.read.xml import read_xml
+from steelyard.robot import Robot
 
 Array = np.ndarray
 
@@ -45,6 +46,13 @@ def find_srdf(description: Description) -> Path | None:
         if root.tag == "robot" and root.attributes.get("name") == description.name:
             return path
     return None
+
+
+def files_of(robot: Robot, srdf: str | Path | None) -> list[Path]:
+    """Meshes of a robot, and the SRDF that is given or found."""
+    shapes = [s for link in robot.description.links.values() for s in (*link.collision, *link.visual)]
+    found = find_srdf(robot.description) if srdf is None else Path(srdf)
+    return [*dict.fromkeys(s.mesh for s in shapes if s.mesh is not None), *([found] if found else [])]
 
 
 def read_srdf(path: Path) -> set[frozenset[str]]:

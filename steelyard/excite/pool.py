@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,17 @@ import numpy as np
 from steelyard.excite.build import Built, Scale, build
 from steelyard.excite.candidates import KINDS, SHARES, draw
 from steelyard.excite.collision import Collisions
+from steelyard.excite.pairs import files_of
 from steelyard.excite.postures import Postures
 from steelyard.excite.rescue import attempt
 from steelyard.excite.stance import Stance
 from steelyard.robot import Robot
+from steelyard.scale import Workers
+from steelyard.sent import Sent
 from steelyard.write.files import write_text
 
 Array = np.ndarray
+Wanted = tuple[str, int, tuple[str, ...]]  # kind, seed, focus
 
 
 @dataclass(frozen=True)
@@ -54,12 +59,20 @@ class Pool:
     """Where candidates of one robot come from."""
 
     postures: Postures
+    feet: tuple[str, ...] = ()  # as asked for
+    srdf: str | Path | None = None
 
     @classmethod
     def of(cls, robot: Robot, feet: Sequence[str] = (), srdf: str | Path | None = None) -> Pool:
         """Of a humanoid: its stance and what must not touch."""
         stance = Stance.of(robot, feet)
-        return cls(Postures(stance, Collisions.of(robot, srdf)))
+        return cls(Postures(stance, Collisions.of(robot, srdf)), tuple(feet), srdf)
+
+    @cached_property
+    def sent(self) -> Sent[Pool]:
+        """For workers."""
+        robot = self.stance.robot
+        return Sent(self, Pool.of, robot, self.feet, self.srdf, files=partial(files_of, robot, self.srdf))
 
     @property
     def stance(self) -> Stance:
@@ -84,20 +97,25 @@ class Pool:
 
     def screen(
         self,
-        wanted: Sequence[tuple[str, int, tuple[str, ...]]],
+        wanted: Sequence[Wanted],
         kept: Kept,
         progress: Callable[[int], None] = lambda _: None,
+        workers: Workers | None = None,
     ) -> list[Tried]:
         """All of these kinds, seeds and focuses; what ``kept`` has is not tried again."""
-        found = []
-        for kind, seed, focus in wanted:
-            key = f"{kind} {seed} {' '.join(focus)}".strip()
-            if key not in kept.done:
-                kept.add(key, self.attempt(kind, seed, focus)[0])
-            found.append(kept.done[key])
-            progress(len(found))
+        keys = [f"{kind} {seed} {' '.join(focus)}".strip() for kind, seed, focus in wanted]
+        left = {key: one for key, one in zip(keys, wanted, strict=True) if key not in kept.done}
+        before, new = len(keys) - len(left), list(left)
+        found = (workers or Workers()).each(_tried, list(left.values()), self.sent, name="candidate")
+        for done, (k, tried) in enumerate(found, 1):
+            kept.add(new[k], tried)
+            progress(before + done)
         kept.write()
-        return found
+        return [kept.done[key] for key in keys]
+
+
+def _tried(wanted: Wanted, pool: Sent[Pool]) -> Tried:
+    return pool.here.attempt(*wanted)[0]
 
 
 def kinds(count: int, seed: int) -> list[str]:
@@ -132,6 +150,6 @@ class Kept:
     def write(self) -> None:
         """All of them, where there is a file and something is new."""
         if self.path is not None and self._new:
-            content = {"question": self.question, "done": {key: x.as_json() for key, x in self.done.items()}}
+            content = {"question": self.question, "done": {key: self.done[key].as_json() for key in sorted(self.done)}}
             write_text(self.path, json.dumps(content) + "\n")
         self._new = 0

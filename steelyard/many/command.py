@@ -16,7 +16,7 @@ from steelyard.many.identify import identify_many
 from steelyard.many.places import expand
 from steelyard.many.shelf import Shelf
 from steelyard.plan import Options
-from steelyard.scale import Workers
+from steelyard.scale import Workers, refuse_both
 from steelyard.terminal import shown_progress
 from steelyard.write.results import refuse_overwriting, write_results
 
@@ -32,16 +32,15 @@ class Work:
     listed: Path | None = None  # file with a log on every line
     skip: bool = False  # leave out logs that cannot be used
     checkpoint: str | None = None  # folder or URL; None: inside the results, and gone with success
+    bootstrap: int | None = None  # replicates, of logs that are drawn again
 
     def __post_init__(self) -> None:
-        if self.workers is not None and self.scheduler is not None:
-            what = "and --scheduler both say who works"
-            raise UsageError(Finding(f"--workers {self.workers}", what, "Give one of them"))
+        refuse_both(self.workers, self.scheduler)
 
     @property
     def asked(self) -> bool:
         """Whether logs are to be read once and summed, rather than held in memory together."""
-        return any(x not in (None, False) for x in vars(self).values())
+        return any(x is not None and x is not False for x in vars(self).values())
 
 
 def run(
@@ -67,15 +66,12 @@ def run(
             what = "found drive gains, and logs that are read once have to come with theirs"
             raise UsageError(Finding(f"--from {earlier}", what, "Give the gains in a mapping"))
     checkpoint = work.checkpoint or str((out / FOLDER).resolve())
-    with (
-        shown_progress() as progress,
-        Workers.at(work.scheduler) if work.scheduler else Workers.local(work.workers or 1) as workers,
-    ):
+    with shown_progress() as progress, Workers.asked(work.workers, work.scheduler) as workers:
         result = identify_many(
             robot, names, options, workers=workers, checkpoint=checkpoint, skip=work.skip, validate=validate,
             mapping=mapping, topics=topics, command=command, progress=progress, counted=_Counter(progress),
             save_problem=out.resolve().with_name(out.resolve().name + ".problem.npz"),
-            earlier=None if left is None else left.information,
+            earlier=None if left is None else left.information, replicates=work.bootstrap,
         )  # fmt: skip
         progress("writing")
         files = write_results(result, out)

@@ -7,7 +7,7 @@ it is read, and one that does not fit or cannot be read is named with its reason
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 from itertools import chain
@@ -31,7 +31,7 @@ from steelyard.regressor import Rows
 from steelyard.samples import Filter
 from steelyard.scale import Progress, Workers
 from steelyard.stream.channels import Channels, Gathering
-from steelyard.stream.file import MANY, rows_of, stream_pieces
+from steelyard.stream.file import MANY, Streamed, rows_of, stream_pieces
 
 NOTICES = 20  # about single logs that are kept
 
@@ -68,6 +68,7 @@ class Part:
 class Gathered:
     """What all logs said, and in terms of what."""
 
+    task: Task
     plan: Plan
     filter: Filter
     free: FreeRows | None  # coordinates of rows that unknown forces are projected out of
@@ -104,10 +105,7 @@ def gather_logs(
         raise LogError([f for findings in done.failures.values() for f in findings])
     if done.sums is None:
         raise LogError(Finding("logs", "none of them can be used", "Run `steelyard check` on one of them"))
-    rows = Rows(plan.robot, [], plan.columns, plan.equations, plan.feet, filter, task.free, samples=MANY)
-    structure = (Gathering.of(rows) or Gathering.whole(rows)).structure
     sums, notices = done.sums, [*plan.notices, *done.notices[:NOTICES]]
-    channels = Channels(structure, "triangle", sums.found, sums.count, sums.lagged, sums.longest)
     if len(done.notices) > NOTICES:
         notices.append(f"and {len(done.notices) - NOTICES} more notices about single logs")
     notices += [f"{a} and {b} hold the same bytes: they counted as two logs" for a, b in _twins(done.inputs)]
@@ -118,9 +116,21 @@ def gather_logs(
             f"{done.unseen} logs were read by workers that do not see {shelf.place}: nothing of them is kept"
         )
     return Gathered(
-        plan, filter, task.free, channels, sums.seconds, done.inputs, done.failures, done.kept,
+        task, plan, filter, task.free, channels_of(task, sums), sums.seconds, done.inputs, done.failures, done.kept,
         tuple(dict.fromkeys(notices)), first,
     )  # fmt: skip
+
+
+def stream_many(
+    source: str | Path | Description,
+    logs: Sequence[str],
+    options: Options,
+    workers: Workers,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Streamed:
+    """What ``stream_log`` makes of logs, each read by one of the workers."""
+    found = gather_logs(source, logs, options, workers=workers, progress=lambda done, of: progress(done / of))
+    return Streamed(found.plan, found.filter, found.channels, found.seconds)
 
 
 def task_of(
@@ -162,6 +172,14 @@ def summarise(name: str, task: Task) -> Part:
     except Exception as error:  # one log of ten thousand must not hide which it was
         what = f"cannot be worked on ({type(error).__name__}: {error})"
         return Part(failures={name: (Finding(name, what, "Run `steelyard check` on it, and report this"),)})
+
+
+def channels_of(task: Task, sums: Sums) -> Channels:
+    """Sums of one log or more, with the robot that they are about."""
+    plan = task.plan
+    rows = Rows(plan.robot, [], plan.columns, plan.equations, plan.feet, task.filter, task.free, samples=MANY)
+    structure = (Gathering.of(rows) or Gathering.whole(rows)).structure
+    return Channels(structure, "triangle", sums.found, sums.count, sums.lagged, sums.longest)
 
 
 def merge(parts: Sequence[Part]) -> Part:

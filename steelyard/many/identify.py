@@ -8,6 +8,7 @@ no series is drawn but of logs that are held out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -18,6 +19,7 @@ from steelyard.fit import Progress, fit
 from steelyard.identification import Identification, concluded, digests, provenance, truth_of
 from steelyard.information import Information
 from steelyard.log import Log
+from steelyard.many.bootstrap import bootstrap, refuse
 from steelyard.many.gathered import Gathered, gather_logs
 from steelyard.many.shelf import Shelf
 from steelyard.plan import Options
@@ -50,13 +52,17 @@ def identify_many(
     counted: Count = lambda done, of: None,
     save_problem: Path | None = None,
     earlier: Information | None = None,
+    replicates: int | None = None,
 ) -> Identification:
     """Identify a robot from logs that are read once, by ``workers``, in memory that does not grow with them.
 
     ``checkpoint`` is a folder or URL that all workers see, in which what was found of each log is kept: a run that was
-    stopped goes on from there. ``skip``: logs that cannot be used are left out, and told.
+    stopped goes on from there. ``skip``: logs that cannot be used are left out, and told. ``replicates``: of a
+    bootstrap over the logs.
     """
-    options = options or Options()
+    options, workers = options or Options(), workers or Workers()
+    if replicates is not None:
+        refuse(replicates, len(logs))
     description = source if isinstance(source, Description) else read_description(source)
     how = read_mapping(mapping) if isinstance(mapping, str | Path) else mapping
     held_out = [x if isinstance(x, Log) else read_log(x, how, topics) for x in validate]
@@ -83,6 +89,9 @@ def identify_many(
         {drawn.log: s for s, drawn in scores}, channels.names, [*gathered.notices, about], origin,
         truth_of(plan, [gathered.first]), progress, _left_out(gathered),
     )  # fmt: skip
+    if replicates is not None:
+        spread = bootstrap(gathered, found, estimate, options, replicates, workers, earlier, progress)
+        estimate = replace(estimate, bootstrap=spread)
     return Identification(
         estimate, plan.robot, plan.columns, found.theta, found.information, tuple(drawn for _, drawn in scores),
         segments[0].q[0],

@@ -8,6 +8,7 @@ each round, with a trust region that begins smaller each time. One unit of work 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,17 +44,23 @@ def at(problem: Problem, z: Array) -> State:
 
 
 def advance(problem: Problem, state: State, rng: np.random.Generator, budget: int) -> State:
-    """Optimise from the next seed."""
+    """Optimise from the next seed; the seeds of a round know nothing of each other and are optimised at once."""
     space, state = problem.space, dict(state)
     z = np.array(state["z"])
     if state["seed"] == 0:
         state["T"], state["round"] = scaled(problem, z, weighed=True).tolist(), []
     T = np.array(state["T"])
-    first = z
-    if state["seed"] > 0:
-        first = space.weighed(inside(z + state["mutation"] * T @ rng.normal(size=T.shape[1])))
-    error, found = _minimise(problem, first, T, state["radius"], min(EACH, max(budget - problem.evaluations, 1)))
-    state["round"] = [*state["round"], [error, found.tolist()]]
+    ahead = list(state.get("ahead", []))
+    if not ahead:
+        left = budget - problem.evaluations
+        seeds = range(state["seed"], SEEDS if left >= SEEDS * EACH else state["seed"] + 1)
+        firsts = [z if k == 0 else space.weighed(inside(z + state["mutation"] * T @ rng.normal(size=T.shape[1])))
+                  for k in seeds]  # fmt: skip
+        ahead = problem.over(minimised, [(first, T, state["radius"], min(EACH, max(left, 1))) for first in firsts])
+    error, found, count = ahead[0]
+    state["ahead"] = ahead[1:]
+    problem.counted["evaluations"] += count
+    state["round"] = [*state["round"], [error, found]]
     best = min(state["round"], key=lambda pair: pair[0])
     if best[0] < state["error"]:
         state["error"], state["best"] = best[0], space.parameters(np.array([best[1]]))[0].tolist()
@@ -69,7 +76,10 @@ def advance(problem: Problem, state: State, rng: np.random.Generator, budget: in
     return state
 
 
-def _minimise(problem: Problem, first: Array, T: Array, radius: float, budget: int) -> tuple[float, Array]:
+def minimised(problem: Problem, task: tuple[Array, Array, float, int]) -> list[Any]:
+    """Error and z of what COBYLA finds from one seed, and how many evaluations that took."""
+    first, T, radius, budget = task
+    problem = replace(problem, mapper=map, counted={"evaluations": 0})
     nlopt, space = _nlopt(), problem.space
     n, k = space.n, T.shape[1]
     best: tuple[float, Array] = (np.inf, first)
@@ -94,7 +104,7 @@ def _minimise(problem: Problem, first: Array, T: Array, radius: float, budget: i
     optimiser.set_xtol_rel(1e-12)
     with suppress(nlopt.RoundoffLimited):  # as far as rounding lets it go
         optimiser.optimize(np.zeros(k))
-    return best
+    return [best[0], best[1].tolist(), problem.evaluations]
 
 
 def _nlopt() -> Any:

@@ -6,9 +6,9 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -17,16 +17,16 @@ from steelyard.errors import Finding, UsageError
 from steelyard.log import Log
 from steelyard.read.table import read_log
 from steelyard.robot import Robot
-from steelyard.search.engine import Compiled, Engine, Mujoco
+from steelyard.scale import Workers
 from steelyard.search.problem import NAMES, Model, Problem, Space, parameter_error, values_of
 from steelyard.search.run import Algorithm, Found, run
 from steelyard.search.sight import Sight, base_distance, sight
+from steelyard.search.spread import EngineKind, engine_of, problem_of, spread
 from steelyard.search.windows import Windows
 from steelyard.write.files import Staging
 from steelyard.write.urdf import to_urdf
 
 Array = np.ndarray
-EngineKind = Literal["auto", "compiled", "mujoco"]
 
 CHECKPOINT, RESULT, ROBOT = "checkpoint.json", "search.json", "robot.urdf"
 SAYS = {"identified": "data", "partly": "data, partly", "prior": "start"}
@@ -145,8 +145,9 @@ def search(
     out: Path | None = None,
     resume: bool = False,
     progress: Callable[[str], None] = lambda _: None,
+    workers: Workers | None = None,
 ) -> Searched:
-    """Search one robot in one or several logs, all at once."""
+    """Search one robot in one or several logs, all at once; by ``workers``, or by the threads of this process."""
     findings = []
     if evaluations < 1:
         findings.append(Finding("--evaluations", f"is {evaluations}", "Give a number of at least 1"))
@@ -156,13 +157,16 @@ def search(
         raise UsageError(findings)
     robot = Robot.load(source, lock=lock, repair=repair)
     read = [log if isinstance(log, Log) else read_log(log) for log in logs]
+    seen_in = tuple(Windows.of(robot, read, horizon=h, count=windows) for h in horizons)
+    space = Space.of(robot, model, links=links, total=total)
+    given = robot, space, seen_in, engine, tuple(feet)
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        engines = tuple(
-            _engine(robot, Windows.of(robot, read, horizon=h, count=windows), engine, feet) for h in horizons
-        )
-        space = Space.of(robot, model, links=links, total=total)
-        problem = Problem(space, engines, mapper=pool.map)
-        progress(f"{space.n} parameters, {sum(len(e.windows) for e in engines)} windows")
+        problem = problem_of(*given)
+        if workers is None or workers.here:
+            problem = replace(problem, mapper=pool.map)
+        else:
+            problem = spread(workers, problem, *given)
+        progress(f"{space.n} parameters, {sum(map(len, seen_in))} windows")
         checkpoint = None if out is None else out / CHECKPOINT
         found = run(
             problem, algorithm, seed=seed, evaluations=evaluations, checkpoint=checkpoint, resume=resume,
@@ -172,13 +176,7 @@ def search(
         seen = sight(problem, robot, found.parameters)
     first, others = space.parameters(np.zeros((1, space.n)))[0], {}
     for log in [log if isinstance(log, Log) else read_log(log) for log in validate]:
-        other = _engine(robot, Windows.of(robot, [log], horizon=horizons[0], count=windows), engine, feet)
+        other = engine_of(robot, Windows.of(robot, [log], horizon=horizons[0], count=windows), engine, feet)
         errors = np.sum(other.residuals(np.array([first, found.parameters])) ** 2, axis=(1, 2)) / len(other.windows)
         others[log.source] = (float(errors[0]), float(errors[1]))
     return Searched(robot, problem, found, seen, tuple(read), others)
-
-
-def _engine(robot: Robot, windows: Windows, kind: EngineKind, feet: Sequence[str]) -> Engine:
-    if kind == "compiled" or (kind == "auto" and not robot.floating):
-        return Compiled(robot, windows)
-    return Mujoco(robot, windows, feet)

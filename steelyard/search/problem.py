@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -25,7 +26,9 @@ from steelyard.search.engine import Engine
 
 Array = np.ndarray
 Model = Literal["seven", "ten"]
-Mapper = Callable[[Callable[[Array], Array], Sequence[Array]], Iterable[Array]]
+Mapper = Callable[[partial[Any], Sequence[Any]], Iterable[Any]]
+Task = TypeVar("Task")
+Done = TypeVar("Done")
 
 NAMES = ("m", "cx", "cy", "cz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")  # kg, m, kg·m² about the centre of mass
 SEVEN = (0, 1, 2, 3, 4, 6, 9)
@@ -176,6 +179,7 @@ class Problem:
     engines: tuple[Engine, ...]  # one a horizon
     terms: Array | None = None  # (4, J) friction of the joints, as known
     mapper: Mapper = map  # how tasks are spread over workers: as ``map``, in order
+    chunk: int = CHUNK  # candidates a task; no result depends on it
     counted: dict[str, int] = field(default_factory=lambda: {"evaluations": 0}, compare=False)
 
     @property
@@ -186,15 +190,17 @@ class Problem:
     def residuals(self, parameters: Array) -> Array:
         """(B, rows) predicted minus measured, of bodies' parameters (B, bodies, 10)."""
         self.counted["evaluations"] += len(parameters)
-        return self._residuals(parameters)
+        return self._spread(Problem.left_of, parameters)
 
-    def _residuals(self, parameters: Array) -> Array:
+    def left_of(self, parameters: Array) -> Array:
+        """The same, uncounted, by whoever calls."""
         parts = [e.residuals(parameters, self.terms).reshape(len(parameters), -1) for e in self.engines]
         return np.concatenate(parts, axis=1)
 
-    def _squares(self, parameters: Array) -> Array:
+    def squares(self, parameters: Array) -> Array:
+        """(B,) their sums of squares; infinite where a simulation fails."""
         with np.errstate(all="ignore"):
-            r = self._residuals(parameters)
+            r = self.left_of(parameters)
             total = np.einsum("bk,bk->b", r, r)
         return np.where(np.isfinite(total), total, np.inf)
 
@@ -202,12 +208,23 @@ class Problem:
         """(B,) GC error (2) of each candidate (B, n); infinite where a simulation fails."""
         parameters = self.space.parameters(z)
         self.counted["evaluations"] += len(z)
-        tasks = [parameters[k : k + CHUNK] for k in range(0, len(z), CHUNK)]
-        return np.concatenate(list(self.mapper(self._squares, tasks))) if tasks else np.zeros(0)
+        return self._spread(Problem.squares, parameters) if len(z) else np.zeros(0)
+
+    def _spread(self, function: Callable[[Problem, Array], Array], parameters: Array) -> Array:
+        """In tasks; one candidate alone is not worth a way."""
+        if len(parameters) == 1:
+            return function(self, parameters)
+        return np.concatenate(
+            self.over(function, [parameters[k : k + self.chunk] for k in range(0, len(parameters), self.chunk)])
+        )
+
+    def over(self, function: Callable[[Problem, Task], Done], tasks: Sequence[Task]) -> list[Done]:
+        """``function(problem, task)`` of every task, by whoever works; evaluations are not counted here."""
+        return list(self.mapper(partial(function, self), tasks))
 
     def gc_error(self, parameters: Array) -> float:
         """(2) of one robot (bodies, 10)."""
-        return float(self._squares(parameters[None])[0])
+        return float(self.squares(parameters[None])[0])
 
 
 def parameter_error(space: Space, values: Array, truth: Array) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from steelyard.read.pieces import read_pieces
 from steelyard.read.table import read_log, write_log
 from steelyard.regressor import Rows
 from steelyard.samples import prepare
+from steelyard.scale import Workers
 from steelyard.stream.file import stream_pieces
 from tests.floating import floating_log
 from tests.scale.conftest import ASKED, OPTIONS
@@ -243,3 +244,25 @@ def test_what_needs_the_rows_again_is_refused(few, arm, steelyard, tmp_path):
     )
     assert outcome.code == 2
     assert "--workers 2: and --scheduler both say who works" in outcome.err
+
+
+def test_workers_gather_what_one_process_streams(few, pair, steelyard, tmp_path):
+    from steelyard.information import Information
+    from steelyard.many.gathered import stream_many
+    from steelyard.stream import stream_log
+
+    alone, one, two = (
+        stream_log("demo_arm", few, OPTIONS), stream_many("demo_arm", few, OPTIONS, Workers()),
+        stream_many("demo_arm", few, OPTIONS, pair),
+    )  # fmt: skip
+    assert alone.seconds == pytest.approx(one.seconds)
+    theta = np.random.default_rng(0).normal(size=one.plan.columns.n)
+    for other in (alone, two):
+        assert other.channels.squares(theta) == pytest.approx(one.channels.squares(theta), rel=1e-9)
+        assert other.weights() == pytest.approx(one.weights(), rel=1e-6)
+    asked = ("gather", "demo_arm", *few, *ASKED[:-2], "-o", tmp_path / "i.npz")
+    assert steelyard(*asked, "--workers", 2).code == 0
+    assert Information.load(tmp_path / "i.npz").rows == one.information().rows
+    refused = steelyard(*asked, "--workers", 2, "--threads", 2)
+    assert refused.code == 2
+    assert "--threads 2: are of this process, and workers have one each" in refused.err

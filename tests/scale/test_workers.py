@@ -74,6 +74,11 @@ def test_processes_give_what_one_gives_and_errors_come_back_with_every_reason(pa
     assert caught.value.findings[1].where in ("item 7", "item 8")
 
 
+@pytest.mark.filterwarnings("error")
+def test_what_is_shared_may_be_large(pair):
+    assert pair.map(work.length, range(3), bytes(12_000_000)) == [12_000_000] * 3
+
+
 def test_an_item_that_takes_workers_down_is_named_and_its_neighbours_are_not():
     config = pytest.importorskip("dask").config
     with config.set({"distributed.scheduler.allowed-failures": 0}), Workers.local(2) as workers:
@@ -131,3 +136,23 @@ def test_a_cluster_without_workers_or_with_strangers_is_refused(cluster, tmp_pat
     cluster.worker(first=str(tmp_path / "none"))
     with pytest.raises(UsageError, match=r"cannot import steelyard .*Install steelyard where the workers run"):
         Workers.at(cluster.address, patience=60)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("excite", "demo_arm", "-o", "out"),
+        ("search", "demo_arm", "none.parquet"),
+        ("gather", "demo_arm", "none.parquet", "-o", "i.npz"),
+        ("identify", "demo_arm", "none.parquet", "-o", "out"),
+    ],
+)
+def test_who_works_is_said_once_and_is_somebody(command, steelyard, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for more, said in (
+        (("--workers", 0), "--workers 0: is less than one"),
+        (("--workers", 2, "--scheduler", "tcp://h:1"), "--workers 2: and --scheduler both say who works"),
+    ):
+        ran = steelyard(*command, *more)
+        assert ran.code == 2
+        assert said in ran.err

@@ -12,6 +12,10 @@ def scaled(item: int, factor: int) -> str:
     return str(item * factor)
 
 
+def length(item: int, shared: bytes) -> int:
+    return len(shared)
+
+
 def bracketed(parts: Sequence[str]) -> str:
     """A sum that shows the order it was made in."""
     return f"({' '.join(parts)})"
