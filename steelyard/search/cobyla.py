@@ -27,6 +27,7 @@ MUTATION = 0.02  # in y
 SHRINK = 0.7  # of both, a round
 LEAST = 0.003  # radius at which it begins with larger ones again
 TOLERANCE = 1e-3  # kg, of the total mass
+DIGITS = 9  # of √GC that COBYLA sees: it makes a thousand times more of the last one, and machines round differently
 
 
 def begin(problem: Problem, rng: np.random.Generator, budget: int) -> State:
@@ -90,7 +91,7 @@ def minimised(problem: Problem, task: tuple[Array, Array, float, int]) -> list[A
         error = float(problem.evaluate(z[None])[0])
         if error < best[0] and abs(space.surplus(z)) < TOLERANCE:
             best = (error, z)
-        return float(np.sqrt(error)) if np.isfinite(error) else 1e9
+        return float(f"{np.sqrt(error):.{DIGITS}g}") if np.isfinite(error) else 1e9
 
     def outside(result: Array, y: Array, _: Array) -> None:
         z = first + T @ y

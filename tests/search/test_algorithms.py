@@ -102,6 +102,27 @@ def test_seeds_repeat_and_differ(puma):
     assert a.history == b.history != c.history
 
 
+@pytest.mark.parametrize("algorithm", ["genetic", "cobyla", "combined"])
+def test_a_machine_that_rounds_otherwise_searches_the_same_way(algorithm, puma):
+    if algorithm != "genetic":
+        pytest.importorskip("nlopt")
+    rng = np.random.default_rng(0)
+
+    class Otherwise(Problem):
+        def evaluate(self, z):
+            return super().evaluate(z) * (1 + 1e-15 * rng.normal(size=len(z)))
+
+        def residuals(self, parameters):
+            r = super().residuals(parameters)
+            return r * (1 + 1e-15 * rng.normal(size=r.shape))
+
+    one = puma.problem()
+    other = Otherwise(one.space, one.engines)
+    here, there = (run(p, algorithm, seed=1, evaluations=900) for p in (one, other))
+    assert here.history[-1][1] != there.history[-1][1]
+    assert np.array(there.history) == pytest.approx(np.array(here.history), rel=1e-9)
+
+
 def test_the_combination_covers_first_and_refines_then(puma):
     pytest.importorskip("nlopt")
     phases = []
