@@ -13,6 +13,8 @@ WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 300, 240, 56, 30, 48
 COLOURS = ("#0b6e99", "#c2410c", "#4d7c0f", "#7c3aed", "#a16207")
 Scale = Literal["log", "linear"]
 MANY = 40  # spots of a line that are not marked
+ROW = 4  # panels in a row; of more, three
+BESIDE = 44  # characters of a title and the lines' names that fit beside each other
 
 
 @dataclass(frozen=True)
@@ -39,16 +41,19 @@ class Panel:
 
 
 def chart(panels: Sequence[Panel], x_title: str, caption: str) -> str:
-    """Panels side by side."""
+    """Panels side by side, in rows of three where they are many."""
+    across = len(panels) if len(panels) <= ROW else 3
+    below = HEIGHT * -(-len(panels) // across)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH * len(panels)} {HEIGHT + 24}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH * across} {below + 24}" '
         'font-family="sans-serif" font-size="11" role="img">',
         f"<title>{escape(caption)}</title>",
         '<rect width="100%" height="100%" fill="white"/>',
     ]
     for k, panel in enumerate(panels):
-        parts.append(f'<g transform="translate({k * WIDTH} 0)">{_panel(panel, panel.x_title or x_title)}</g>')
-    parts.append(f'<text x="12" y="{HEIGHT + 14}" fill="#555">{escape(caption)}</text></svg>')
+        place = f"{k % across * WIDTH} {k // across * HEIGHT}"
+        parts.append(f'<g transform="translate({place})">{_panel(panel, panel.x_title or x_title)}</g>')
+    parts.append(f'<text x="12" y="{below + 14}" fill="#555">{escape(caption)}</text></svg>')
     return "\n".join(parts) + "\n"
 
 
@@ -70,6 +75,13 @@ def _panel(panel: Panel, x_title: str) -> str:
         parts.append(f'<path d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}" stroke="#e5e5e5"/>')
         parts.append(f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{value:g}</text>')
     parts.append(f'<text x="{(LEFT + WIDTH) / 2}" y="{HEIGHT - 14}" text-anchor="middle">{escape(x_title)}</text>')
+    dense = all(len(line.x) > MANY for line in panel.lines)
+    beside = dense and len(panel.title + "".join(line.name for line in panel.lines)) < BESIDE
+    if beside:
+        names = [
+            f'<tspan fill="{c}" dx="6">{escape(s.name)}</tspan>' for c, s in zip(COLOURS, panel.lines, strict=False)
+        ]
+        parts.append(f'<text x="{WIDTH - 12}" y="18" text-anchor="end">{"".join(names)}</text>')
     for k, (colour, line) in enumerate(zip(COLOURS, panel.lines, strict=False)):
         spots = [(across.at(x), up.at(y)) for x, y in zip(line.x, line.y, strict=True)]
         spots = [(x, min(max(y, TOP), HEIGHT - BOTTOM)) for x, y in spots]
@@ -79,7 +91,9 @@ def _panel(panel: Panel, x_title: str) -> str:
         if len(spots) <= MANY:
             parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in spots]
         x, y = spots[-1] if len(spots) <= MANY else (WIDTH - 14.0, TOP + 18.0 + 13 * k)
-        parts.append(f'<text x="{x:.1f}" y="{y - 8:.1f}" text-anchor="end" fill="{colour}">{escape(line.name)}</text>')
+        if not beside:
+            label = f'<text x="{x:.1f}" y="{y - 8:.1f}" text-anchor="end" fill="{colour}">{escape(line.name)}</text>'
+            parts.append(label)
         if line.apart is not None:
             x, y = across.at(line.apart[0]), up.at(line.apart[1])
             parts.append(f'<path d="M{x - 4:.1f} {y:.1f}l4 -4 4 4 -4 4z" fill="white" stroke="{colour}"/>')

@@ -227,8 +227,8 @@ def figure4(found: study.Weighed, log: Log, theta: Array, name: str) -> str:
         lines = [
             Line(label, time, values[::step, k].tolist())
             for label, values in (
-                ("measured", identified.smoothed[1]), ("identified", identified.smoothed[0]),
-                ("described", described.smoothed[0]),
+                ("described", described.smoothed[0]), ("measured", identified.smoothed[1]),
+                ("identified", identified.smoothed[0]),
             )
         ]  # fmt: skip
         panels.append(Panel(row, lines, x_scale="linear", y_scale="linear"))
