@@ -8,8 +8,8 @@ of the estimate (``identifiable.covariance``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +22,7 @@ FLOOR = 1e-6  # of a channel's rms: noise is never taken to be less
 LAGS = 24  # at four samples a period of the cut-off frequency: six periods
 DUST = 1e-10  # directions that weigh less than this, of the heaviest, are rounding
 SETTLED = 0.01  # change of the weights at which iteration stops
+THIN, PLENTY = 3, 8  # of a first look: samples to one that it takes, and its rows to an unknown at least
 TALL = 4  # rows factored at once, of the parameters' number, at least
 HUBER = 1.345  # residuals beyond this many σ count linearly under the robust loss
 
@@ -91,7 +92,8 @@ def estimate(
 
     def informed(noise: Noise, outliers_of: Array | None) -> Information:
         if full or robust or weighed is None:
-            return information(blocks, noise, names, outliers_of if robust else None)
+            rows = blocks if outliers_of is not None else _thinned(blocks, len(names))
+            return information(rows, noise, names, outliers_of if robust else None)
         return weighed(np.diag(noise.whitener))
 
     def looked(theta: Array, root: Array, floor: Array) -> Noise:
@@ -128,6 +130,13 @@ def settled(
     return noise, info
 
 
+def _thinned(blocks: Iterable[Block], unknowns: int) -> Iterable[Block]:
+    """Of rows that are there, some, where a first look needs no more: a sample in ``THIN`` where those are plenty."""
+    if not isinstance(blocks, Sequence) or sum(b.target.size for b in blocks) < PLENTY * THIN * unknowns:
+        return blocks
+    return (replace(block, time=block.time[::THIN], Y=block.Y[::THIN], target=block.target[::THIN]) for block in blocks)
+
+
 def _mean_square(parts: Iterable[Array]) -> Array:
     total, count = np.zeros(1), 0
     for part in parts:
@@ -146,7 +155,9 @@ def _from_residuals(
     errors = _runs((b.first, b.target - b.Y @ theta) for b in blocks)
     longest, total = max(len(e) for e in errors), sum(len(e) for e in errors)
     lags = looked_at(total, longest)
-    sums = _lost(blocks, root, lags, full)  # (lags + 1, C, C): Σ e_t e_{t+lag}ᵀ, what was lost first
+    sums = np.zeros((lags + 1, errors[0].shape[1], errors[0].shape[1]))  # Σ e_t e_{t+lag}ᵀ, what was lost first
+    if root.any():
+        sums += _lost(blocks, root, lags, full)
     if robust:
         e = np.concatenate(errors)
         sigma = np.maximum(1.4826 * np.median(np.abs(e - np.median(e, axis=0)), axis=0), floor)

@@ -29,7 +29,7 @@ from steelyard.regressor import FRICTION, Columns, Equations
 from steelyard.robot import LOAD, Base, Robot, build, find_welds
 from steelyard.samples import Filter
 from steelyard.solve.choosing import Rule
-from steelyard.weight import weight_findings
+from steelyard.weight import LOOKED_AT, weight_findings
 
 Method = Literal["lmi", "points", "shapes", "nonlinear", "constrained", "mata", "linear", "least-squares"]
 Friction = Literal["none", "viscous", "coulomb", "armature", "all"]
@@ -239,7 +239,8 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
     unknown = unmeasured(robot, logs, base=plates)
     notices += partly_measured(unknown)
     if base == "floating" and equations in ("base", "full") and not feet:  # wrenches are all that holds the robot
-        weighed = [weight_findings(robot, log, unknown, plates=plates) for log in logs]
+        some = max(LOOKED_AT // len(logs), 40)
+        weighed = [weight_findings(robot, log, unknown, plates=plates, samples=some) for log in logs]
         if wrong := [f for findings, _ in weighed for f in findings]:
             raise LogError(wrong)
         notices += [n for _, said in weighed for n in said]

@@ -23,13 +23,14 @@ NEAR = 1.25  # two sizes are the same if neither is more than this times the oth
 UNITS = (("kgf", 1 / 9.80665), ("mN", 1e3), ("kN", 1e-3), ("gf", 1e3 / 9.80665))  # number that stands for 1 N
 FAR = 1.5  # times the description's mass, or less than its inverse: worth a note
 DOWN = 0.05  # of the weight: mean forces that push down by more than this have the wrong sign
+LOOKED_AT = 400  # samples, of all logs together
 UNSEEN = 0.1  # share of a vertical force that unmeasured components may take before it tells nothing
 LOADED = 0.1  # of the weight: a foot with more than this stands on the ground
 TILTED, LYING = 10.0, 45.0  # degrees between a level foot's z and up: worth a note, and not level at all
 
 
 def weight_findings(
-    robot: Robot, log: Log, unknown: Sequence[Missing], *, plates: bool = False, samples: int = 400
+    robot: Robot, log: Log, unknown: Sequence[Missing], *, plates: bool = False, samples: int = LOOKED_AT
 ) -> tuple[list[Finding], list[str]]:
     """What is wrong with the forces on a floating robot that nothing else holds, and what is worth a note."""
     rows = np.linspace(0, len(log) - 1, min(samples, len(log))).astype(int)
