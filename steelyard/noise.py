@@ -8,7 +8,7 @@ of the estimate (``identifiable.covariance``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -92,14 +92,15 @@ def estimate(
 
     def informed(noise: Noise, outliers_of: Array | None) -> Information:
         if full or robust or weighed is None:
-            rows = blocks if outliers_of is not None else _thinned(blocks, len(names))
-            return information(rows, noise, names, outliers_of if robust else None)
+            first = outliers_of is None and count * len(noise.root) >= PLENTY * THIN * len(names)
+            return information(_thinned(blocks) if first else blocks, noise, names, outliers_of if robust else None)
         return weighed(np.diag(noise.whitener))
 
     def looked(theta: Array, root: Array, floor: Array) -> Noise:
         return _from_residuals(blocks, theta, root, floor, full, robust)
 
-    return settled(np.sqrt(_mean_square(block.target for block in blocks)), informed, looked, prior, passes)
+    squares, count = _mean_square(block.target for block in blocks)
+    return settled(np.sqrt(squares), informed, looked, prior, passes)
 
 
 def settled(
@@ -130,18 +131,17 @@ def settled(
     return noise, info
 
 
-def _thinned(blocks: Iterable[Block], unknowns: int) -> Iterable[Block]:
-    """Of rows that are there, some, where a first look needs no more: a sample in ``THIN`` where those are plenty."""
-    if not isinstance(blocks, Sequence) or sum(b.target.size for b in blocks) < PLENTY * THIN * unknowns:
-        return blocks
+def _thinned(blocks: Iterable[Block]) -> Iterable[Block]:
+    """A sample in ``THIN``."""
     return (replace(block, time=block.time[::THIN], Y=block.Y[::THIN], target=block.target[::THIN]) for block in blocks)
 
 
-def _mean_square(parts: Iterable[Array]) -> Array:
+def _mean_square(parts: Iterable[Array]) -> tuple[Array, int]:
+    """(C,) and the number of samples."""
     total, count = np.zeros(1), 0
     for part in parts:
         total, count = total + np.sum(part**2, axis=0), count + len(part)
-    return np.asarray(total / max(count, 1))
+    return np.asarray(total / max(count, 1)), count
 
 
 def _from_residuals(
