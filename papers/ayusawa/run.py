@@ -8,19 +8,13 @@ on the torso and every mass off by up to 30 %, in MuJoCo on their own soles, wit
 
 from __future__ import annotations
 
-import argparse
-import json
-import tempfile
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bench.figure import Line, Panel, chart
-from papers.humanoids import source, study, truths
+from papers.humanoids import command, study, truths
 from papers.humanoids.source import Library
 from papers.humanoids.truths import Motions
 from steelyard import inertia
@@ -43,38 +37,18 @@ SIX = ("xx", "yy", "zz", "yz", "zx", "xy")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="steelyard reproduce ayusawa", description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="one robot, one truth, few motions")
-    parser.add_argument("--robots", default="", help="names, with commas; default all that are there")
-    parser.add_argument("--played", type=int, default=24, help="motions that are played")
-    parser.add_argument("--truths", type=int, default=5, help="true robots")
-    parser.add_argument("--followed", action="store_true", help="motions followed to the letter, without MuJoCo")
-    parser.add_argument("--logs", type=Path, help="folder where motions and logs are kept, and taken from")
-    parser.add_argument("-o", "--out", type=Path, help="folder for figures and numbers")
-    options = parser.parse_args(arguments)
-    now = datetime.now(UTC).strftime("%Y-%m-%d")
-    versions = ", ".join(f"{name} {version(name)}" for name in ("mujoco", "pin", "numpy", "clarabel"))
-    print(f"Ayusawa and Nakamura; {now}; {versions}\n", flush=True)
-    names = [n for n in options.robots.split(",") if n] or (["talos"] if options.quick else list(source.ROBOTS))
-    with tempfile.TemporaryDirectory() as scratch:
-        logs = options.logs or Path(scratch)
-        results, figures = {}, {}
-        for name in names:
-            if (robot := source.load(name)) is None:
-                continue
-            library = Library(robot, logs / name, options.followed)
-            motions = Motions.of(library, 8, 2) if options.quick else Motions.of(library, options.played, 8)
-            results[name], figures[f"figure3-{name}.svg"] = reproduce(
-                name, library, motions, 1 if options.quick else options.truths
-            )
+    asked = command.parser("ayusawa", __doc__.splitlines()[0])
+    asked.add_argument("--truths", type=int, default=5, help="true robots")
+    options = asked.parse_args(arguments)
+    results, figures = {}, {}
+    for name, library, motions in command.cases(
+        "Ayusawa and Nakamura", options, 2 if options.quick else command.JUDGED
+    ):
+        count = 1 if options.quick else options.truths
+        results[name], figures[f"figure3-{name}.svg"] = reproduce(name, library, motions, count)
     print("## 95 % intervals of base parameters called identified\n")
     print(truths.coverage_table({name: r["study"] for name, r in results.items()}) + "\n")
-    if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        for name, text in figures.items():
-            (options.out / name).write_text(text, encoding="utf-8")
-        (options.out / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-        print(f"figures and numbers: {options.out}")
+    command.write(options.out, results, figures)
 
 
 def reproduce(name: str, library: Library, motions: Motions, count: int) -> tuple[dict[str, Any], str]:

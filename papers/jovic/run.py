@@ -9,20 +9,14 @@ hand; every other mass is off by up to 5 %, as cables are. Robots stand on their
 
 from __future__ import annotations
 
-import argparse
-import json
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bench.figure import Line, Panel, chart
-from papers.humanoids import source, study
+from papers.humanoids import command, study
 from papers.humanoids.source import Library
 from papers.humanoids.truths import Motions
 from papers.jovic.bars import bars
@@ -62,34 +56,12 @@ WAY = "Jovic's programme"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="steelyard reproduce jovic", description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="one robot, few motions")
-    parser.add_argument("--robots", default="", help="names, with commas; default all that are there")
-    parser.add_argument("--played", type=int, default=24, help="motions that are played")
-    parser.add_argument("--followed", action="store_true", help="motions followed to the letter, without MuJoCo")
-    parser.add_argument("--logs", type=Path, help="folder where motions and logs are kept, and taken from")
-    parser.add_argument("-o", "--out", type=Path, help="folder for figures and numbers")
-    options = parser.parse_args(arguments)
-    now = datetime.now(UTC).strftime("%Y-%m-%d")
-    versions = ", ".join(f"{name} {version(name)}" for name in ("mujoco", "pin", "numpy", "clarabel"))
-    print(f"Jovic et al.; {now}; {versions}\n", flush=True)
-    names = [n for n in options.robots.split(",") if n] or (["talos"] if options.quick else list(source.ROBOTS))
+    options = command.parser("jovic", __doc__.splitlines()[0]).parse_args(arguments)
     results, figures = {}, dict[str, str]()
-    with tempfile.TemporaryDirectory() as scratch:
-        logs = options.logs or Path(scratch)
-        for name in names:
-            if (robot := source.load(name)) is None:
-                continue
-            library = Library(robot, logs / name, options.followed)
-            motions = Motions.of(library, 8, 0) if options.quick else Motions.of(library, options.played, 8)
-            results[name], drawn = reproduce(name, library, motions)
-            figures |= drawn
-    if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        for name, text in figures.items():
-            (options.out / name).write_text(text, encoding="utf-8")
-        (options.out / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-        print(f"figures and numbers: {options.out}")
+    for name, library, motions in command.cases("Jovic et al.", options, 0 if options.quick else command.JUDGED):
+        results[name], drawn = reproduce(name, library, motions)
+        figures |= drawn
+    command.write(options.out, results, figures)
 
 
 def reproduce(name: str, library: Library, motions: Motions) -> tuple[dict[str, Any], dict[str, str]]:

@@ -1,0 +1,54 @@
+"""What the studies of humanoids are asked, and what they leave: the same of all of them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from papers.humanoids import source
+from papers.humanoids.source import Library
+from papers.humanoids.truths import Motions
+
+JUDGED = 8  # motions that are not played, of a whole study
+QUICK = 8  # motions that are played, in short
+
+
+def parser(paper: str, about: str) -> argparse.ArgumentParser:
+    """Options of ``steelyard reproduce PAPER``."""
+    found = argparse.ArgumentParser(prog=f"steelyard reproduce {paper}", description=about)
+    found.add_argument("--quick", action="store_true", help="one robot, few motions")
+    found.add_argument("--robots", default="", help="names, with commas; default all that are there")
+    found.add_argument("--played", type=int, default=24, help="motions that are played")
+    found.add_argument("--followed", action="store_true", help="motions followed to the letter, without MuJoCo")
+    found.add_argument("--logs", type=Path, help="folder where motions and logs are kept, and taken from")
+    found.add_argument("-o", "--out", type=Path, help="folder for figures and numbers")
+    return found
+
+
+def cases(title: str, options: argparse.Namespace, judged: int) -> Iterator[tuple[str, Library, Motions]]:
+    """Says what runs, and gives every robot that is there with its motions; ``judged`` of them are never played."""
+    versions = ", ".join(f"{name} {version(name)}" for name in ("mujoco", "pin", "numpy", "clarabel"))
+    print(f"{title}; {datetime.now(UTC):%Y-%m-%d}; {versions}\n", flush=True)
+    names = [n for n in options.robots.split(",") if n] or (["talos"] if options.quick else list(source.ROBOTS))
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in names:
+            if (robot := source.load(name)) is not None:
+                library = Library(robot, (options.logs or Path(scratch)) / name, options.followed)
+                yield name, library, Motions.of(library, QUICK if options.quick else options.played, judged)
+
+
+def write(out: Path | None, results: Mapping[str, Any], figures: Mapping[str, str]) -> None:
+    """Figures and results.json, where a folder was named."""
+    if out is None:
+        return
+    out.mkdir(parents=True, exist_ok=True)
+    for name, text in figures.items():
+        (out / name).write_text(text, encoding="utf-8")
+    (out / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    print(f"figures and numbers: {out}")
