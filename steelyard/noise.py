@@ -92,7 +92,7 @@ def estimate(
 
     def informed(noise: Noise, outliers_of: Array | None) -> Information:
         if full or robust or weighed is None:
-            first = outliers_of is None and count * len(noise.root) >= PLENTY * THIN * len(names)
+            first = full and outliers_of is None and count * len(noise.root) >= PLENTY * THIN * len(names)
             return information(_thinned(blocks) if first else blocks, noise, names, outliers_of if robust else None)
         return weighed(np.diag(noise.whitener))
 
