@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from steelyard import Filter, Options, identify
-from steelyard.estimate import Estimate
-from steelyard.log import Log
-from steelyard.plan import Method
-from steelyard.read.description import Description, read_description
-from steelyard.read.table import read_log
+from steelyard.equations.setup import Method
+from steelyard.identify.estimate import Estimate
+from steelyard.log.log import Log
+from steelyard.log.table import read_log
+from steelyard.robot.description import Description, read_description
 
 DOCS = Path(__file__).parents[1] / "docs"
 UR10E = ("ur-20_02_10-30sec_12harm.csv.gz", "ur-20_02_12-40sec_12harm.csv.gz")

@@ -11,19 +11,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard import noise
-from steelyard import prior as priors
-from steelyard.clock import log_rate
-from steelyard.identifiable import base_parameters, long_run_covariance, structural, uncertainty
+from steelyard.compose import prior as priors
+from steelyard.equations.prepare import lowpass, prepare
+from steelyard.equations.rows import Block, Rows
+from steelyard.equations.setup import Options, Plan, make_plan
+from steelyard.experiment.simulate.arm import Friction, fourier_motion, simulate_arm
+from steelyard.experiment.simulate.truth import perturbed
+from steelyard.inference import noise
+from steelyard.inference.uncertainty import base_parameters, long_run_covariance, structural, uncertainty
 from steelyard.information import Information
-from steelyard.plan import Options, Plan, make_plan
-from steelyard.read.description import read_description
-from steelyard.regressor import Block, Rows
-from steelyard.robot import Robot
-from steelyard.samples import lowpass, prepare
-from steelyard.simulate.arm import Friction, fourier_motion, simulate_arm
-from steelyard.simulate.truth import perturbed
-from steelyard.solve.certified import least_squares
+from steelyard.log.timing import log_rate
+from steelyard.robot.description import read_description
+from steelyard.robot.model import Robot
+from steelyard.solve.solve import least_squares
 
 
 @dataclass(frozen=True)

@@ -27,12 +27,12 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.excite import criteria
-from steelyard.excite.arm import Search, excite_arm
-from steelyard.excite.collision import Collisions
-from steelyard.excite.pairs import find_srdf
-from steelyard.excite.task import Limits, Task
-from steelyard.robot import Robot
+from steelyard.experiment.excite import criteria
+from steelyard.experiment.excite.arm import Search, excite_arm
+from steelyard.experiment.excite.arm_task import Limits, Task
+from steelyard.experiment.excite.collision import Collisions
+from steelyard.experiment.excite.pairs import find_srdf
+from steelyard.robot.model import Robot
 
 Array = np.ndarray
 

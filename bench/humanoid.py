@@ -17,16 +17,16 @@ import numpy as np
 import pinocchio as pin
 
 from steelyard import inertia
-from steelyard import prior as priors
-from steelyard.identification import identify
-from steelyard.log import WRENCH, XYZ, Log
-from steelyard.plan import Options, make_plan
-from steelyard.regressor import Dynamics, Rows
-from steelyard.robot import Robot
-from steelyard.samples import prepare
-from steelyard.simulate.sensors import measured
-from steelyard.simulate.truth import reweighed
-from steelyard.soles import find_soles
+from steelyard.compose import prior as priors
+from steelyard.equations.prepare import prepare
+from steelyard.equations.rows import Dynamics, Rows
+from steelyard.equations.setup import Options, make_plan
+from steelyard.experiment.simulate.sensors import measured
+from steelyard.experiment.simulate.truth import reweighed
+from steelyard.identify.identify import identify
+from steelyard.log.log import WRENCH, XYZ, Log
+from steelyard.robot.model import Robot
+from steelyard.robot.soles import find_soles
 
 Array = np.ndarray
 

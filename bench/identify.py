@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.identification import identify as run
-from steelyard.plan import Options, make_plan
-from steelyard.regressor import Rows
-from steelyard.robot import Robot
-from steelyard.samples import prepare
-from steelyard.simulate.arm import Friction, simulate_arm
-from steelyard.simulate.truth import perturbed
+from steelyard.equations.prepare import prepare
+from steelyard.equations.rows import Rows
+from steelyard.equations.setup import Options, make_plan
+from steelyard.experiment.simulate.arm import Friction, simulate_arm
+from steelyard.experiment.simulate.truth import perturbed
+from steelyard.identify.identify import identify as run
+from steelyard.robot.model import Robot
 
 
 def identify(repeats: int = 7) -> dict[str, Any]:

@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from steelyard import geometry, inertia
+from steelyard import inertia
 from steelyard.compose import pseudo_inertia
-from steelyard.identifiable import Subspace, uncertainty
+from steelyard.compose.prior import body_root
+from steelyard.inference.profile_likelihood import Profile
+from steelyard.inference.uncertainty import Subspace, uncertainty
 from steelyard.information import Information
-from steelyard.prior import body_root
-from steelyard.profile import Profile
-from steelyard.robot import Body
-from steelyard.solve import conic
+from steelyard.robot import geometry
+from steelyard.robot.model import Body
+from steelyard.solve import clarabel_ as conic
 from steelyard.solve.problem import Cone, Problem
 
 QUANTITIES = ("mass", "com x", "com y", "com z")

@@ -22,13 +22,15 @@ from typing import Any
 import numpy as np
 
 from bench.peers import installed
+from steelyard.equations.prepare import Segment
+from steelyard.equations.rows import Dynamics
 from steelyard.errors import DescriptionError
-from steelyard.kernels import forces, lanes, legs, panels, sixes, warm_up
+from steelyard.kernels import forces, legs, panels, warm_up
+from steelyard.kernels import kinematics as lanes
+from steelyard.kernels import sym6 as sixes
 from steelyard.kernels.tree import LANES, Tree
-from steelyard.read import index
-from steelyard.regressor import Dynamics
-from steelyard.robot import Robot
-from steelyard.samples import Segment
+from steelyard.robot import index
+from steelyard.robot.model import Robot
 
 Array = np.ndarray
 Peer = tuple[Callable[[], object], Callable[[], float]]  # all samples once; agreement with ours

@@ -26,23 +26,23 @@ from bench import peers
 from bench.ceres import ceres
 from bench.solvers import RIGHT, excess
 from bench.windows import A1_FEET, NOISE, RIDGE, a1_information, cuboids, grid, nonnegative
-from steelyard import prior as priors
+from steelyard.compose import prior as priors
 from steelyard.compose import pseudo_inertia
 from steelyard.compose.log_cholesky import Chart
 from steelyard.compose.primitives import cuboid
-from steelyard.contact import Foot, jacobian
-from steelyard.geometry import Box
+from steelyard.compose.shape_file import ShapeFile
+from steelyard.equations.setup import Options
+from steelyard.equations.unknown_forces import Foot, jacobian
 from steelyard.information import Information
 from steelyard.kernels import nnls as kernel
 from steelyard.kernels import nonlinear as log_cholesky
-from steelyard.log import Log
+from steelyard.log.log import Log
 from steelyard.online import OnlineIdentifier
-from steelyard.plan import Options
-from steelyard.read.shapes import ShapeFile
-from steelyard.robot import Robot
+from steelyard.robot.geometry import Box
+from steelyard.robot.model import Robot
 from steelyard.solve import nonlinear
-from steelyard.solve.certified import certified
 from steelyard.solve.problem import Cone, Problem
+from steelyard.solve.solve import certified
 from tests.floating import floating_log
 
 Array = np.ndarray

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.excite.humanoid import as_log
-from steelyard.excite.pool import Pool, kinds
-from steelyard.robot import Robot
-from steelyard.simulate.humanoid import simulate_humanoid
-from steelyard.simulate.truth import reweighed
+from steelyard.experiment.excite.humanoid import as_log
+from steelyard.experiment.excite.pool import Pool, kinds
+from steelyard.experiment.simulate.humanoid import simulate_humanoid
+from steelyard.experiment.simulate.truth import reweighed
+from steelyard.robot.model import Robot
 
 CASES = ("talos", "g1")
 FALLS = 0.02  # of all that are played, at most

@@ -15,17 +15,17 @@ from typing import Any
 import numpy as np
 
 from bench.figure import Line, Panel, chart
-from steelyard import prior as priors
-from steelyard.compose.cover import cover
+from steelyard.compose import prior as priors
 from steelyard.compose.points import place
-from steelyard.identifiable import Subspace, structural
+from steelyard.compose.points_cover import cover
+from steelyard.equations.rows import Columns
+from steelyard.equations.setup import Options, Plan
+from steelyard.experiment.simulate.truth import perturbed
+from steelyard.identify.methods.solving import MOST, solve
+from steelyard.identify.prediction import base_error
+from steelyard.inference.uncertainty import Subspace, structural
 from steelyard.information import Information
-from steelyard.plan import Options, Plan
-from steelyard.regressor import Columns
-from steelyard.robot import Robot
-from steelyard.simulate.truth import perturbed
-from steelyard.solve.methods import MOST, solve
-from steelyard.validate import base_error
+from steelyard.robot.model import Robot
 
 NOISE = 0.02  # of the root mean square of all rows
 GRIDS = {"ur10": (2, 3, 4, 5, 6, 7), "talos": (2, 3, 4)}

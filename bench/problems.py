@@ -11,13 +11,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from steelyard import prior as priors
+from steelyard.compose import prior as priors
+from steelyard.equations.prepare import Segment
+from steelyard.equations.rows import Columns, Rows
+from steelyard.equations.setup import Options, Plan
+from steelyard.experiment.simulate.truth import perturbed
 from steelyard.information import Information
-from steelyard.plan import Options, Plan
-from steelyard.regressor import Columns, Rows
-from steelyard.robot import Robot
-from steelyard.samples import Segment
-from steelyard.simulate.truth import perturbed
+from steelyard.robot.model import Robot
 
 Array = np.ndarray
 

@@ -17,10 +17,10 @@ import numpy as np
 from bench.coverage import Arm
 from bench.problems import LEVELS, setting
 from steelyard import inertia
-from steelyard.allowed import Allowed, Evidence
-from steelyard.identifiable import CERTAIN, Subspace, Uncertainty, long_run_covariance, uncertainty
+from steelyard.inference.feasible_set import Allowed, Evidence
+from steelyard.inference.ranges import Range, Ranges, Which, find_ranges
+from steelyard.inference.uncertainty import CERTAIN, Subspace, Uncertainty, long_run_covariance, uncertainty
 from steelyard.information import Information
-from steelyard.ranges import Range, Ranges, Which, find_ranges
 
 Array = np.ndarray
 Drawn = tuple[Array, Evidence, Allowed, Uncertainty, Array]  # truth, data, what is allowed, what they know, estimate

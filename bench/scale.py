@@ -22,20 +22,20 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from steelyard.log import Log
-from steelyard.many.gathered import Task, merge, summarise, task_of
-from steelyard.many.places import fetched
-from steelyard.plan import Options
-from steelyard.read.description import read_description
-from steelyard.read.pieces import read_pieces
-from steelyard.read.table import write_log
-from steelyard.regressor import Rows
-from steelyard.robot import Robot
-from steelyard.scale import Workers
-from steelyard.simulate.arm import Friction, simulate_arm
-from steelyard.simulate.quadruped import simulate_quadruped
-from steelyard.stream.channels import Gathering
-from steelyard.stream.file import _Run
+from steelyard.equations.rows import Rows
+from steelyard.equations.setup import Options
+from steelyard.equations.stream.channels import Gathering
+from steelyard.equations.stream.file import _Run
+from steelyard.experiment.simulate.arm import Friction, simulate_arm
+from steelyard.experiment.simulate.quadruped import simulate_quadruped
+from steelyard.fleet.gather import Task, merge, summarise, task_of
+from steelyard.fleet.locations import fetched
+from steelyard.fleet.workers import Workers
+from steelyard.log.log import Log
+from steelyard.log.pieces import read_pieces
+from steelyard.log.table import write_log
+from steelyard.robot.description import read_description
+from steelyard.robot.model import Robot
 
 HOUR = 3600.0
 ROBOTS, HOURS = 10_000, 8.0  # of a fleet, and of each a day

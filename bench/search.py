@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.robot import Robot
-from steelyard.search.engine import Compiled, Mujoco
-from steelyard.search.windows import Integrator, Windows
+from steelyard.experiment.search.engine import Compiled, Mujoco
+from steelyard.experiment.search.windows import Integrator, Windows
+from steelyard.robot.model import Robot
 
 CASES: tuple[tuple[str, Integrator, int], ...] = (
     ("puma560", "euler", 10), ("puma560", "euler", 30), ("puma560", "rk4", 10), ("demo_arm", "euler", 10)

@@ -20,9 +20,10 @@ import numpy as np
 
 from bench import peers
 from bench.windows import a1_windows, talos_bodies, talos_points
-from steelyard.certify import certify
 from steelyard.kernels import nnls as kernel
-from steelyard.solve import conic, interior, nnls
+from steelyard.solve import clarabel_ as conic
+from steelyard.solve import interior, nnls
+from steelyard.solve.certify import certify
 from steelyard.solve.problem import Problem, Solution
 
 Array = np.ndarray

@@ -24,13 +24,13 @@ from scipy.linalg.blas import dgemm, dsyrk
 
 from bench.figure import Line, Panel, chart
 from bench.windows import a1_information, cuboids, nonnegative
+from steelyard.equations.prepare import Segment
+from steelyard.equations.rows import Columns, Dynamics, Rows
+from steelyard.equations.stream import stream
+from steelyard.equations.stream.structure import Structure
+from steelyard.equations.stream.worker import Way, Worker
 from steelyard.kernels import nnls
-from steelyard.regressor import Columns, Dynamics, Rows
-from steelyard.robot import Robot
-from steelyard.samples import Segment
-from steelyard.stream import stream
-from steelyard.stream.structure import Structure
-from steelyard.stream.worker import Way, Worker
+from steelyard.robot.model import Robot
 
 Array = np.ndarray
 Call = Callable[[], object]

@@ -12,15 +12,15 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from steelyard import inertia
-from steelyard import prior as priors
+from steelyard.compose import prior as priors
 from steelyard.compose import pseudo_inertia
-from steelyard.contact import foot
-from steelyard.geometry import Box, box_inertia
+from steelyard.equations.prepare import Filter, Segment, lowpass, prepare
+from steelyard.equations.rows import Columns, Rows
+from steelyard.equations.unknown_forces import foot
+from steelyard.experiment.simulate.truth import perturbed
 from steelyard.information import Information
-from steelyard.regressor import Columns, Rows
-from steelyard.robot import Robot
-from steelyard.samples import Filter, Segment, lowpass, prepare
-from steelyard.simulate.truth import perturbed
+from steelyard.robot.geometry import Box, box_inertia
+from steelyard.robot.model import Robot
 from steelyard.solve.problem import Cone, Problem
 from tests.floating import floating_log
 

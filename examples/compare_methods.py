@@ -3,10 +3,10 @@
 import numpy as np
 
 from steelyard import Options, Robot, identify
-from steelyard.demo import reference_motion
-from steelyard.simulate.arm import Friction, simulate_arm
-from steelyard.simulate.truth import perturbed
-from steelyard.validate import base_error
+from steelyard.cli.demo import reference_motion
+from steelyard.experiment.simulate.arm import Friction, simulate_arm
+from steelyard.experiment.simulate.truth import perturbed
+from steelyard.identify.prediction import base_error
 
 robot = Robot.load("demo_arm")
 rng = np.random.default_rng(1)

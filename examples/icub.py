@@ -11,7 +11,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from steelyard import Log
-from steelyard.read.table import write_log
+from steelyard.log.table import write_log
 
 ARM = ("shoulder_pitch", "shoulder_roll", "shoulder_yaw", "elbow")
 LEG = ("hip_pitch", "hip_roll", "hip_yaw", "knee", "ankle_pitch", "ankle_roll")

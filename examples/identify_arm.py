@@ -3,9 +3,9 @@
 import numpy as np
 
 from steelyard import Options, Robot, identify
+from steelyard.experiment.simulate.arm import Friction, simulate_arm
+from steelyard.experiment.simulate.truth import perturbed
 from steelyard.inertia import NAMES
-from steelyard.simulate.arm import Friction, simulate_arm
-from steelyard.simulate.truth import perturbed
 
 robot = Robot.load("demo_arm")  # comes with Steelyard
 rng = np.random.default_rng(1)

@@ -2,14 +2,15 @@
 
 import numpy as np
 
-from steelyard import Information, Options, Robot, prior
-from steelyard.clock import log_rate
-from steelyard.noise import Noise, information
-from steelyard.plan import make_plan
-from steelyard.read.description import read_description
-from steelyard.regressor import Rows
-from steelyard.samples import prepare
-from steelyard.simulate.arm import simulate_arm
+from steelyard import Information, Options, Robot
+from steelyard.compose import prior
+from steelyard.equations.prepare import prepare
+from steelyard.equations.rows import Rows
+from steelyard.equations.setup import make_plan
+from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.inference.noise import Noise, information
+from steelyard.log.timing import log_rate
+from steelyard.robot.description import read_description
 
 robot = Robot.load("demo_arm")
 log = simulate_arm(robot, {body.name: body.parameters for body in robot.bodies}, seed=1)

@@ -9,9 +9,9 @@ import numpy as np
 
 from steelyard import LoadEstimator, Options, Robot, inertia, weigh_load
 from steelyard.compose.primitives import cuboid
-from steelyard.read.shapes import ShapeFile
-from steelyard.report import courses_of
-from steelyard.write.results import write_results
+from steelyard.compose.shape_file import ShapeFile
+from steelyard.output.report import courses_of
+from steelyard.output.results import write_results
 from tests.floating import floating_log
 
 FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")

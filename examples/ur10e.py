@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard import Log
-from steelyard.read.table import write_log
+from steelyard.log.table import write_log
 
 JOINTS = [f"{name}_joint" for name in ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")]
 GAINS = [14.87, 13.26, 11.13, 10.62, 11.03, 11.47]  # N·m/A, De Luca

@@ -6,8 +6,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from steelyard import Log, Robot, identify, inertia
-from steelyard.read.index import find
-from steelyard.simulate.arm import simulate_arm
+from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.robot.index import find
 
 GUESS = """<link name="tool0"><inertial><origin xyz="0 0 0.05"/><mass value="1"/>
   <inertia ixx="0.002" iyy="0.002" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link>"""

@@ -13,36 +13,52 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from steelyard.errors import Finding, LogError, SteelyardError, UsageError
-    from steelyard.estimate import Estimate
-    from steelyard.identification import Identification, identify
-    from steelyard.information import Information
-    from steelyard.load import weigh_load
-    from steelyard.log import Log
-    from steelyard.online import LoadEstimator, OnlineIdentifier
-    from steelyard.plan import Options
-    from steelyard.robot import Robot
-    from steelyard.samples import Filter
+import steelyard.identify  # noqa: F401 - the room first: a function of its name takes its place, and nothing puts it back
+from steelyard.api import identify
 
-_ROOMS = {
+if TYPE_CHECKING:
+    from steelyard.equations.prepare import Filter
+    from steelyard.equations.setup import Options
+    from steelyard.errors import Finding, LogError, SteelyardError, UsageError
+    from steelyard.identify.estimate import Estimate
+    from steelyard.identify.identify import Identification
+    from steelyard.identify.payload import weigh_load
+    from steelyard.information import Information
+    from steelyard.log.log import Log
+    from steelyard.online import LoadEstimator, OnlineIdentifier
+    from steelyard.robot.model import Robot
+
+_MODULES = {
+    "equations.prepare": ("Filter",),
+    "equations.setup": ("Options",),
     "errors": ("Finding", "LogError", "SteelyardError", "UsageError"),
-    "estimate": ("Estimate",),
-    "identification": ("Identification", "identify"),
+    "identify.estimate": ("Estimate",),
+    "identify.identify": ("Identification",),
+    "identify.payload": ("weigh_load",),
     "information": ("Information",),
-    "load": ("weigh_load",),
-    "log": ("Log",),
+    "log.log": ("Log",),
     "online": ("LoadEstimator", "OnlineIdentifier"),
-    "plan": ("Options",),
-    "robot": ("Robot",),
-    "samples": ("Filter",),
+    "robot.model": ("Robot",),
 }
-_WHERE = {name: room for room, names in _ROOMS.items() for name in names}
+_WHERE = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
-    "Estimate", "Filter", "Finding", "Identification", "Information", "LoadEstimator", "Log", "LogError",
-    "OnlineIdentifier", "Options", "Robot", "SteelyardError", "UsageError", "identify", "weigh_load",
-]  # fmt: skip
+    "Estimate",
+    "Filter",
+    "Finding",
+    "Identification",
+    "Information",
+    "LoadEstimator",
+    "Log",
+    "LogError",
+    "OnlineIdentifier",
+    "Options",
+    "Robot",
+    "SteelyardError",
+    "UsageError",
+    "identify",
+    "weigh_load",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -50,3 +66,7 @@ def __getattr__(name: str) -> Any:
     if name in _WHERE:
         return getattr(import_module(f"steelyard.{_WHERE[name]}"), name)
     raise AttributeError(f"module 'steelyard' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

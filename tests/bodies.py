@@ -3,9 +3,9 @@
 import numpy as np
 
 from steelyard import inertia
-from steelyard import prior as priors
+from steelyard.compose import prior as priors
 from steelyard.information import Information
-from steelyard.robot import Body
+from steelyard.robot.model import Body
 from tests.motions import physical
 
 SIZE = 0.4

@@ -29,7 +29,7 @@ def steelyard(monkeypatch, capsys) -> Callable[..., Outcome]:
     """Run the command line as a user does: ``steelyard("identify", robot, log, "-o", folder)``."""
 
     def run(*arguments: object) -> Outcome:
-        from steelyard.cli import main
+        from steelyard.cli.main import main
 
         monkeypatch.setattr(sys, "argv", ["steelyard", *map(str, arguments)])
         code = 0
@@ -46,10 +46,10 @@ def steelyard(monkeypatch, capsys) -> Callable[..., Outcome]:
 @pytest.fixture(scope="session")
 def arm(tmp_path_factory):
     """The demonstration arm, a truth that differs from its description, and two logs of it on disk."""
-    from steelyard.read.table import write_log
-    from steelyard.robot import Robot
-    from steelyard.simulate.arm import Friction, simulate_arm
-    from steelyard.simulate.truth import perturbed
+    from steelyard.experiment.simulate.arm import Friction, simulate_arm
+    from steelyard.experiment.simulate.truth import perturbed
+    from steelyard.log.table import write_log
+    from steelyard.robot.model import Robot
 
     class Arm(NamedTuple):
         robot: Robot
@@ -72,7 +72,7 @@ def arm(tmp_path_factory):
 def a1_robot():
     """Unitree's A1 on a floating base, or a skip that says what is missing."""
     from steelyard.errors import DescriptionError
-    from steelyard.robot import Robot
+    from steelyard.robot.model import Robot
 
     try:
         return Robot.load("a1")

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pinocchio as pin
 
-from steelyard.contact import foot, jacobian
-from steelyard.log import WRENCH, Log
-from steelyard.robot import Robot
+from steelyard.equations.unknown_forces import foot, jacobian
+from steelyard.log.log import WRENCH, Log
+from steelyard.robot.model import Robot
 
 
 def floating_log(

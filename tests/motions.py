@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from steelyard import inertia
-from steelyard.read import index
-from steelyard.robot import Robot
-from steelyard.samples import Segment
+from steelyard.equations.prepare import Segment
+from steelyard.robot import index
+from steelyard.robot.model import Robot
 
 installed = pytest.mark.skipif(not index._example_robot_data(), reason="example-robot-data is not installed")
 ROBOTS = ("a1", "go2", "anymal", "talos", "g1", "panda", "ur10")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.log import Log
+from steelyard.log.log import Log
 
 DEGREES = 180 / np.pi
 

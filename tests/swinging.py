@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from steelyard.log import XYZ, Log
-from steelyard.read.table import write_log
-from steelyard.robot import Robot
-from steelyard.soles import find_soles
+from steelyard.log.log import XYZ, Log
+from steelyard.log.table import write_log
+from steelyard.robot.model import Robot
+from steelyard.robot.soles import find_soles
 
 
 def swinging(robot: Robot, seed: int, kind: str, seconds: float = 4.0, rate: float = 200.0) -> Log:

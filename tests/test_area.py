@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from steelyard import Options, UsageError, identify, inertia
-from steelyard.area import as_cuboid, on_top
-from steelyard.load import load_report, weigh_load
-from steelyard.read.table import write_log
-from steelyard.simulate.truth import perturbed
-from steelyard.write.results import write_results
+from steelyard.compose.load_area import as_cuboid, on_top
+from steelyard.experiment.simulate.truth import perturbed
+from steelyard.identify.payload import load_report, weigh_load
+from steelyard.log.table import write_log
+from steelyard.output.results import write_results
 from tests.floating import floating_log
 from tests.motions import load
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from steelyard import Filter, LogError, Options, Robot, identify
-from steelyard.causal import Lowpass
-from steelyard.log import Log
-from steelyard.samples import inputs_of, prepare
+from steelyard.equations.causal_filter import Lowpass
+from steelyard.equations.prepare import inputs_of, prepare
+from steelyard.log.log import Log
 from tests.floating import floating_log
 
 FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from steelyard.certify import _by_tangent, certify
 from steelyard.information import Information
-from steelyard.solve import conic, nnls
+from steelyard.solve import clarabel_ as conic
+from steelyard.solve import nnls
+from steelyard.solve.certify import _by_tangent, certify
 from steelyard.solve.problem import Cone, Problem
 
 seeds = st.integers(0, 10**6)

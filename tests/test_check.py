@@ -6,13 +6,13 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from steelyard import units_base
-from steelyard.check import match, unit_findings
+from steelyard.check import units_base
+from steelyard.check.match import match, unit_findings
 from steelyard.errors import LogError
-from steelyard.log import Log
-from steelyard.read import index
-from steelyard.read.description import read_description
-from steelyard.robot import GRAVITY, build
+from steelyard.log.log import Log
+from steelyard.robot import index
+from steelyard.robot.description import read_description
+from steelyard.robot.model import GRAVITY, build
 
 installed = pytest.mark.skipif(not index._example_robot_data(), reason="example-robot-data is not installed")
 DEGREES = 180 / np.pi

@@ -12,15 +12,15 @@ import sys
 import numpy as np
 import pytest
 
-from steelyard.read.description import read_description
-from steelyard.read.table import read_log, write_log
-from steelyard.robot import Robot, build
+from steelyard.log.table import read_log, write_log
+from steelyard.robot.description import read_description
+from steelyard.robot.model import Robot, build
 
 
 @pytest.fixture(scope="module")
 def identified(arm, tmp_path_factory):
     folder = tmp_path_factory.mktemp("run") / "deep" / "result"
-    command = [sys.executable, "-m", "steelyard.cli", "identify", "demo_arm", arm.train, "-o", folder]
+    command = [sys.executable, "-m", "steelyard.cli.main", "identify", "demo_arm", arm.train, "-o", folder]
     command += ["--friction", "all", "--validate", arm.test]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -66,9 +66,9 @@ def test_the_exported_robot_has_the_estimated_bodies(identified):
 
 
 def test_the_identified_arm_is_nearer_to_the_truth_than_its_description(identified, arm):
-    from steelyard.demo import reference_motion
-    from steelyard.regressor import Columns
-    from steelyard.validate import base_error
+    from steelyard.cli.demo import reference_motion
+    from steelyard.equations.rows import Columns
+    from steelyard.identify.prediction import base_error
 
     folder, _ = identified
     estimate = json.loads((folder / "estimate.json").read_text())
@@ -186,7 +186,7 @@ def test_an_input_is_never_overwritten(steelyard, arm, tmp_path):
 
 def test_interrupting_leaves_nothing_behind(arm, tmp_path):
     folder = tmp_path / "out"
-    command = [sys.executable, "-m", "steelyard.cli", "identify", "demo_arm", str(arm.train), "-o", str(folder)]
+    command = [sys.executable, "-m", "steelyard.cli.main", "identify", "demo_arm", str(arm.train), "-o", str(folder)]
     process = subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # shells have background jobs ignore it
@@ -208,7 +208,7 @@ def test_a_full_disk_leaves_no_half_written_file(arm, tmp_path):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))  # the report is larger
 
-    command = [sys.executable, "-m", "steelyard.cli", "identify", "demo_arm", str(arm.train), "-o", str(folder)]
+    command = [sys.executable, "-m", "steelyard.cli.main", "identify", "demo_arm", str(arm.train), "-o", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, preexec_fn=small_disk)
     assert done.returncode == 1
     assert "File too large" in done.stderr
@@ -290,12 +290,13 @@ def test_the_demo_weighs_a_trotting_quadruped_and_a_load_that_nobody_told_it_abo
 
 def test_help_imports_nothing_heavy():
     code = (
-        "import sys, steelyard.cli; print(*{'pinocchio', 'numpy', 'scipy', 'mujoco', 'rich.table'} & set(sys.modules))"
+        "import sys, steelyard.cli.main; "
+        "print(*{'pinocchio', 'numpy', 'scipy', 'mujoco', 'rich.table'} & set(sys.modules))"
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert loaded.stdout.split() == []
     shown = subprocess.run(
-        [sys.executable, "-m", "steelyard.cli", "--help"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "steelyard.cli.main", "--help"], capture_output=True, text=True, check=True
     )
     assert "identify" in shown.stdout
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from steelyard import Options, identify
-from steelyard.compare import compare
-from steelyard.read.table import read_log, write_log
-from steelyard.robot import Robot
-from steelyard.simulate.arm import simulate_arm
-from steelyard.simulate.truth import perturbed
-from steelyard.write.results import write_results
+from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.experiment.simulate.truth import perturbed
+from steelyard.log.table import read_log, write_log
+from steelyard.output.compare import compare
+from steelyard.output.results import write_results
+from steelyard.robot.model import Robot
 from tests.motions import installed
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from steelyard.contact import FreeRows, foot
+from steelyard.equations.rows import Columns, Dynamics, Rows
+from steelyard.equations.unknown_forces import FreeRows, foot
 from steelyard.errors import UsageError
-from steelyard.regressor import Columns, Dynamics, Rows
 from tests.motions import installed, load, parameters, smooth
 
 A1_FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")

@@ -9,18 +9,18 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from steelyard.diagnose.attitude import attitude_findings
-from steelyard.diagnose.balance import balance, slowed, spread
-from steelyard.diagnose.delay import SURE, find_delay
-from steelyard.diagnose.signals import Timing
-from steelyard.log import Log
-from steelyard.plan import Options, make_plan
-from steelyard.read.table import read_log, write_log
-from steelyard.regressor import Rows
-from steelyard.robot import Frame
-from steelyard.samples import prepare
-from steelyard.simulate.arm import NOISE, Friction, fourier_motion, simulate_arm
-from steelyard.simulate.truth import perturbed
+from steelyard.check.attitude import attitude_findings
+from steelyard.check.delay import SURE, find_delay
+from steelyard.check.signals import Timing
+from steelyard.check.torque_balance import balance, slowed, spread
+from steelyard.equations.prepare import prepare
+from steelyard.equations.rows import Rows
+from steelyard.equations.setup import Options, make_plan
+from steelyard.experiment.simulate.arm import NOISE, Friction, fourier_motion, simulate_arm
+from steelyard.experiment.simulate.truth import perturbed
+from steelyard.log.log import Log
+from steelyard.log.table import read_log, write_log
+from steelyard.robot.model import Frame
 from tests.floating import floating_log
 from tests.planted import arm_faults, assert_told, changed, floating_faults, late, lossy, scaled
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from steelyard import Options, UsageError, identify
-from steelyard.earlier import identify_further
-from steelyard.read.table import read_log
-from steelyard.simulate.arm import simulate_arm
-from steelyard.write.results import write_results
+from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.identify.resume import identify_further
+from steelyard.log.table import read_log
+from steelyard.output.results import write_results
 
 OPTIONS = Options(friction="all")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.read.table import read_log
+from steelyard.log.table import read_log
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from steelyard import Options, identify
-from steelyard.gains import partial
-from steelyard.simulate.arm import Friction, simulate_arm
+from steelyard.experiment.simulate.arm import Friction, simulate_arm
+from steelyard.identify.drive_gains import partial
 
 GAIN = 9.0
 

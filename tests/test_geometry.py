@@ -7,9 +7,10 @@ import struct
 import numpy as np
 import pytest
 
-from steelyard import geometry, inertia
-from steelyard.contact import foot
-from steelyard.robot import Robot
+from steelyard import inertia
+from steelyard.equations.unknown_forces import foot
+from steelyard.robot import geometry
+from steelyard.robot.model import Robot
 
 LEG = """<mujoco><worldbody><body name="trunk" pos="0 0 1"><freejoint/><geom type="box" size=".2 .1 .05" mass="5"/>
 <body name="shank" pos=".2 0 0"><joint name="knee" axis="0 1 0"/>{}</body></body></worldbody></mujoco>"""

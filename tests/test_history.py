@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from steelyard.history import BODIES, PICTURES, cells, recorded, recorded_body
-from steelyard.identification import identify
-from steelyard.plan import Options
-from steelyard.report.solids import meshes
+from steelyard.equations.setup import Options
+from steelyard.identify.division_history import BODIES, PICTURES, cells, recorded, recorded_body
+from steelyard.identify.identify import identify
+from steelyard.output.report.solids import meshes
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard import Filter, Options, identify
+from steelyard.equations.holdout import HoldOut, Training
+from steelyard.equations.rows import Columns, Rows
 from steelyard.errors import UsageError
-from steelyard.holdout import HoldOut, Training
-from steelyard.read.table import read_log
-from steelyard.regressor import Columns, Rows
-from steelyard.validate import predict
+from steelyard.identify.prediction import predict
+from steelyard.log.table import read_log
 from tests.floating import floating_log
 from tests.motions import installed, smooth
 from tests.test_gains import GAIN, currents
@@ -52,7 +52,7 @@ def rows_of(robot, samples=2400):
 @pytest.mark.parametrize("memory", [48e6, 1.0])
 def test_rows_that_are_kept_come_in_runs_whatever_the_chunks(arm, monkeypatch, memory):
     """Twelve seconds in blocks of one: runs of two blocks, less what the filter sees of their neighbours."""
-    monkeypatch.setattr("steelyard.regressor.CHUNK_BYTES", memory)
+    monkeypatch.setattr("steelyard.equations.rows.CHUNK_BYTES", memory)
     rows = rows_of(arm.robot)
     hold = HoldOut("log", 0.0, 1.0)
     kept = list(Training([(rows, hold)]))

@@ -14,10 +14,10 @@ from papers.humanoids import source, study, truths
 from papers.humanoids.followed import follow
 from papers.jovic.run import main as jovic
 from steelyard import identify, inertia
-from steelyard import prior as priors
-from steelyard.excite import criteria
-from steelyard.identifiable import structural
-from steelyard.plan import Options
+from steelyard.compose import prior as priors
+from steelyard.equations.setup import Options
+from steelyard.experiment.excite import criteria
+from steelyard.inference.uncertainty import structural
 from tests.motions import installed
 from tests.swinging import swinging, write_motions
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard import prior as priors
-from steelyard.identifiable import Subspace, structural
+from steelyard.compose import prior as priors
+from steelyard.equations.rows import Columns, Rows
+from steelyard.inference.uncertainty import Subspace, structural
 from steelyard.information import Information
-from steelyard.read import index
-from steelyard.regressor import Columns, Rows
-from steelyard.robot import Robot
-from steelyard.solve.certified import least_squares
+from steelyard.robot import index
+from steelyard.robot.model import Robot
+from steelyard.solve.solve import least_squares
 from tests.motions import FLOATING, installed, load, parameters, segment
 
 KINDS = ("revolute", "prismatic", "continuous")

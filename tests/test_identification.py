@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 
 from steelyard import Filter, Options, identify, inertia
+from steelyard.equations.holdout import Training
+from steelyard.equations.prepare import prepare
+from steelyard.equations.rows import Rows
+from steelyard.equations.setup import make_plan
 from steelyard.errors import LogError, UsageError
-from steelyard.fit import fit
-from steelyard.holdout import Training
-from steelyard.plan import make_plan
-from steelyard.read.description import read_description
-from steelyard.read.table import read_log
-from steelyard.regressor import Rows
-from steelyard.robot import Robot
-from steelyard.samples import prepare
-from steelyard.simulate.arm import simulate_arm
-from steelyard.simulate.truth import perturbed
+from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.experiment.simulate.truth import perturbed
+from steelyard.identify import fit as fitting
+from steelyard.identify.fit import fit
+from steelyard.log.table import read_log
+from steelyard.robot.description import read_description
+from steelyard.robot.model import Robot
 from tests.floating import floating_log
 
 FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
@@ -198,8 +199,8 @@ def test_the_same_input_gives_the_same_output(arm):
 
 def test_rows_beyond_the_cache_give_the_same_answer(arm, monkeypatch):
     kept = identify("demo_arm", [arm.train], Options(friction="all"))
-    monkeypatch.setattr("steelyard.fit.CACHE_BYTES", 0.0)
-    monkeypatch.setattr("steelyard.regressor.CHUNK_BYTES", 2e6)
+    monkeypatch.setattr(fitting, "CACHE_BYTES", 0.0)
+    monkeypatch.setattr("steelyard.equations.rows.CHUNK_BYTES", 2e6)
     streamed = identify("demo_arm", [arm.train], Options(friction="all"))
     np.testing.assert_allclose(streamed.theta, kept.theta, rtol=1e-5, atol=1e-7)
 
@@ -218,7 +219,7 @@ def test_an_unknown_method_is_refused_with_the_ones_there_are(arm):
 
 def test_mjcf_and_urdf_of_one_robot_give_the_same_answer(arm, tmp_path):
     pytest.importorskip("mujoco")
-    from steelyard.write.mjcf import to_mjcf
+    from steelyard.output.mjcf import to_mjcf
 
     text = to_mjcf(read_description("demo_arm"), {}, base="fixed", comment="test")
     (tmp_path / "arm.xml").write_text(text)
@@ -242,7 +243,7 @@ def test_many_short_logs_are_compiled_as_one_long_log_is(a1, monkeypatch):
     logs = [floating_log(robot, truth, FEET, wrenches=True, seed=seed, seconds=2.0, rate=200.0) for seed in (0, 1)]
     options = Options(equations="base", links=("base",))
     plain = identify(robot.description, logs, options)
-    monkeypatch.setattr("steelyard.regressor.COMPILED_FROM", 10_000)  # more than one log has, less than both
+    monkeypatch.setattr("steelyard.equations.rows.COMPILED_FROM", 10_000)  # more than one log has, less than both
     compiled = identify(robot.description, logs, options)
     np.testing.assert_allclose(compiled.theta, plain.theta, rtol=1e-6, atol=1e-9)
     assert compiled.theta.tobytes() != plain.theta.tobytes()  # by other arithmetic

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.certify import certify
 from steelyard.compose import mata
 from steelyard.information import Information
 from steelyard.solve import interior, newton, nnls
-from steelyard.solve.certified import certified
+from steelyard.solve.certify import certify
 from steelyard.solve.face import settled
 from steelyard.solve.problem import Cone, Problem
+from steelyard.solve.solve import certified
 from tests.test_solve import CASES, body, problem
 
 QUADRATIC = {name: p for name, p in CASES.items() if not p.entropies and not np.any(p.linear.equal)}

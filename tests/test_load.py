@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from steelyard import Options, UsageError, identify, inertia, weigh_load
-from steelyard.read.table import write_log
-from steelyard.robot import LOAD
-from steelyard.simulate.arm import simulate_arm
-from steelyard.write.results import write_results
+from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.log.table import write_log
+from steelyard.output.results import write_results
+from steelyard.robot.model import LOAD
 from tests.floating import floating_log
 
 GAIN = np.array([14.0, 12.0, 11.0, 8.0, 9.0, 10.0])

@@ -9,10 +9,10 @@ import pytest
 
 from steelyard import Options, UsageError, identify, weigh_load
 from steelyard.compose.primitives import cuboid
-from steelyard.load import load_report
-from steelyard.read.shapes import ShapeFile
-from steelyard.robot import LOAD
-from steelyard.solve.choosing import Rule
+from steelyard.compose.shape_file import ShapeFile
+from steelyard.identify.methods.choosing import Rule
+from steelyard.identify.payload import load_report
+from steelyard.robot.model import LOAD
 from tests.compose.bodies import at
 from tests.floating import floating_log
 from tests.test_load import carrying

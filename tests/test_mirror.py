@@ -7,7 +7,7 @@ import pytest
 
 from steelyard import inertia
 from steelyard.errors import UsageError
-from steelyard.mirror import _other_side, pairs
+from steelyard.robot.symmetry import _other_side, pairs
 from tests.motions import installed, load, physical
 
 COUNTS = {"a1": 6, "go2": 6, "anymal": 6, "talos": 14, "g1": 13}  # every body but base, torso and head

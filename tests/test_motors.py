@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard import prior as priors
-from steelyard.contact import foot
+from steelyard.compose import prior as priors
+from steelyard.equations.coupled_motors import LAWS, Motor, coupled, motor_terms
+from steelyard.equations.rows import COULOMB_SPEED, FRICTION, Columns, Dynamics, Rows
+from steelyard.equations.setup import Options, make_plan
+from steelyard.equations.unknown_forces import foot
 from steelyard.errors import LogError
-from steelyard.identifiable import structural
-from steelyard.log import Log
-from steelyard.motors import LAWS, Motor, coupled, motor_terms
-from steelyard.plan import Options, make_plan
-from steelyard.read.table import read_log
-from steelyard.regressor import COULOMB_SPEED, FRICTION, Columns, Dynamics, Rows
-from steelyard.robot import Robot
-from steelyard.write.mjcf import to_mjcf
+from steelyard.inference.uncertainty import structural
+from steelyard.log.log import Log
+from steelyard.log.table import read_log
+from steelyard.output.mjcf import to_mjcf
+from steelyard.robot.model import Robot
 from tests.motions import installed, load, segment, smooth
 
 WRISTS = ("wrist_1_joint", "wrist_2_joint", "wrist_3_joint")

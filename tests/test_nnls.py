@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.certify import certify
 from steelyard.information import Information
 from steelyard.kernels import nnls as kernel
-from steelyard.solve import conic, nnls
-from steelyard.solve.certified import certified
+from steelyard.solve import clarabel_ as conic
+from steelyard.solve import nnls
+from steelyard.solve.certify import certify
 from steelyard.solve.problem import Problem
+from steelyard.solve.solve import certified
 
 
 def best_by_enumeration(A, z, free=()):
@@ -192,7 +193,9 @@ def test_a_problem_with_cones_is_refused_by_the_active_set():
 
 
 def test_solvers_load_numba_only_when_a_kernel_is_called():
-    code = "import sys, steelyard, steelyard.solve.methods, steelyard.solve.nnls; print('numba' in sys.modules)"
+    code = (
+        "import sys, steelyard, steelyard.identify.methods.solving, steelyard.solve.nnls; print('numba' in sys.modules)"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"
 

@@ -8,13 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from steelyard import Options, fit, identify, noise
-from steelyard.identifiable import Subspace, long_run_covariance, uncertainty
+from steelyard import Options, identify
+from steelyard.equations.prepare import Filter, lowpass
+from steelyard.equations.rows import Block, Columns, Rows
+from steelyard.experiment.simulate.truth import perturbed
+from steelyard.identify import fit
+from steelyard.inference import noise
+from steelyard.inference.uncertainty import Subspace, long_run_covariance, uncertainty
 from steelyard.information import Information
-from steelyard.regressor import Block, Columns, Rows
-from steelyard.robot import Robot
-from steelyard.samples import Filter, lowpass
-from steelyard.simulate.truth import perturbed
+from steelyard.robot.model import Robot
 from tests.floating import floating_log
 from tests.motions import installed, smooth
 
@@ -155,7 +157,7 @@ def test_rows_are_kept_only_where_they_fit(arm, monkeypatch):
 def test_a_chunk_is_never_shorter_than_the_overlap_that_the_filter_costs(arm, monkeypatch):
     """However little memory is allowed, at most half of what is computed is computed twice."""
     rows = rows_of(arm.robot)
-    monkeypatch.setattr("steelyard.regressor.CHUNK_BYTES", 1.0)
+    monkeypatch.setattr("steelyard.equations.rows.CHUNK_BYTES", 1.0)
     made = []
     original = Rows.raw
 

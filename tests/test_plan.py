@@ -9,17 +9,17 @@ import pinocchio as pin
 import pytest
 
 from steelyard import Filter, Options, identify
-from steelyard.clock import motion_band
-from steelyard.demo import reference_motion
+from steelyard.cli.demo import reference_motion
+from steelyard.equations.setup import make_plan
 from steelyard.errors import LogError, UsageError
-from steelyard.log import WRENCH, Log
-from steelyard.plan import make_plan
-from steelyard.read.description import read_description
-from steelyard.read.table import read_log, write_log
-from steelyard.robot import build
-from steelyard.simulate.arm import simulate_arm
-from steelyard.simulate.truth import perturbed
-from steelyard.validate import base_error
+from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.experiment.simulate.truth import perturbed
+from steelyard.identify.prediction import base_error
+from steelyard.log.log import WRENCH, Log
+from steelyard.log.table import read_log, write_log
+from steelyard.log.timing import motion_band
+from steelyard.robot.description import read_description
+from steelyard.robot.model import build
 from tests.floating import floating_log
 from tests.motions import installed, load
 

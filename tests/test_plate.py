@@ -7,15 +7,15 @@ import pinocchio as pin
 import pytest
 
 from steelyard import Log, Options, identify
+from steelyard.compose.prior import make
+from steelyard.equations.missing import unmeasured
+from steelyard.equations.prepare import Filter, prepare
+from steelyard.equations.rows import Rows
+from steelyard.equations.setup import make_plan
 from steelyard.errors import LogError, UsageError
-from steelyard.identifiable import structural
-from steelyard.log import WRENCH
-from steelyard.missing import unmeasured
-from steelyard.plan import make_plan
-from steelyard.plate import Plate
-from steelyard.prior import make
-from steelyard.regressor import Rows
-from steelyard.samples import Filter, prepare
+from steelyard.inference.uncertainty import structural
+from steelyard.log.force_plate import Plate
+from steelyard.log.log import WRENCH
 from tests.motions import installed, load, parameters, smooth
 from tests.test_contact import standing
 from tests.test_wrench import FEET, columns, talos_log

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard import Options, geometry, identify, inertia
-from steelyard import prior as priors
-from steelyard.demo import reference_motion
+from steelyard import Options, identify, inertia
+from steelyard.cli.demo import reference_motion
+from steelyard.compose import prior as priors
+from steelyard.equations.rows import Columns
+from steelyard.identify.prediction import base_error
 from steelyard.information import Information
-from steelyard.regressor import Columns
-from steelyard.robot import Body, Robot
-from steelyard.validate import base_error
+from steelyard.robot import geometry
+from steelyard.robot.model import Body, Robot
 
 HALF = np.array([0.1, 0.2, 0.3])
 

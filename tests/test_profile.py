@@ -10,11 +10,11 @@ import pytest
 from bench.intervals import study
 from steelyard import Options, identify, inertia
 from steelyard.compose import pseudo_inertia
-from steelyard.identifiable import Subspace, uncertainty
+from steelyard.inference.profile_likelihood import Profile, at_edge
+from steelyard.inference.uncertainty import Subspace, uncertainty
 from steelyard.information import Information
-from steelyard.profile import Profile, at_edge
-from steelyard.robot import Body
-from steelyard.solve import conic
+from steelyard.robot.model import Body
+from steelyard.solve import clarabel_ as conic
 from steelyard.solve.problem import Cone, Problem
 from tests.motions import physical
 

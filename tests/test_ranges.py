@@ -13,13 +13,13 @@ from scipy.optimize import minimize, nnls
 from scipy.stats import chi2
 
 from steelyard import Options, UsageError, identify, inertia
-from steelyard.allowed import Allowed, Evidence, box_rows, make_region
-from steelyard.ranges import find_ranges, spoken
-from steelyard.read.table import read_log
-from steelyard.report.words import figure
-from steelyard.robot import Body
-from steelyard.simulate.arm import simulate_arm
-from steelyard.simulate.truth import perturbed
+from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.experiment.simulate.truth import perturbed
+from steelyard.inference.feasible_set import Allowed, Evidence, box_rows, make_region
+from steelyard.inference.ranges import find_ranges, spoken
+from steelyard.log.table import read_log
+from steelyard.output.report.words import figure
+from steelyard.robot.model import Body
 from steelyard.solve.extreme import Extremes
 from tests.floating import floating_log
 from tests.motions import physical

@@ -6,11 +6,11 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from steelyard import regressor
-from steelyard.contact import foot
-from steelyard.regressor import COULOMB_SPEED, FRICTION, Columns, Dynamics, Rows
-from steelyard.samples import Filter, lowpass
-from steelyard.write.mjcf import to_mjcf
+from steelyard.equations import rows as regressor
+from steelyard.equations.prepare import Filter, lowpass
+from steelyard.equations.rows import COULOMB_SPEED, FRICTION, Columns, Dynamics, Rows
+from steelyard.equations.unknown_forces import foot
+from steelyard.output.mjcf import to_mjcf
 from tests.motions import FLOATING, ROBOTS, installed, load, parameters, rotation, segment, smooth
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from steelyard import inertia
 from steelyard.errors import DescriptionError, UsageError
-from steelyard.read import index
-from steelyard.read.description import read_description
-from steelyard.robot import Robot, build
-from steelyard.write.urdf import to_urdf
+from steelyard.output.urdf import to_urdf
+from steelyard.robot import index
+from steelyard.robot.description import read_description
+from steelyard.robot.model import Robot, build
 from tests.motions import ROBOTS, installed, load, parameters, physical
 
 

@@ -6,14 +6,14 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from steelyard.equations.setup import Options
 from steelyard.errors import SteelyardError
-from steelyard.identification import identify
-from steelyard.plan import Options
-from steelyard.read.table import read_log
-from steelyard.report.solids import meshes
-from steelyard.robot import LOAD, Robot
-from steelyard.scene import make_scene, read_scene, scene_text
-from steelyard.write.results import write_results
+from steelyard.identify.identify import identify
+from steelyard.log.table import read_log
+from steelyard.output.report.solids import meshes
+from steelyard.output.results import write_results
+from steelyard.output.scene import make_scene, read_scene, scene_text
+from steelyard.robot.model import LOAD, Robot
 
 
 def test_bodies_stand_where_pinocchio_puts_their_links(a1_robot):

@@ -10,19 +10,19 @@ import pinocchio as pin
 import pytest
 
 from steelyard import Options, identify, inertia
-from steelyard.contact import Foot, foot
-from steelyard.identifiable import structural
-from steelyard.log import WRENCH, Log
-from steelyard.prior import make
-from steelyard.read import index
-from steelyard.read.description import read_description
-from steelyard.read.table import write_log
-from steelyard.regressor import Columns, Rows
-from steelyard.robot import Robot
-from steelyard.samples import Segment
-from steelyard.simulate.arm import simulate_arm
-from steelyard.simulate.truth import perturbed
-from steelyard.validate import base_error
+from steelyard.compose.prior import make
+from steelyard.equations.prepare import Segment
+from steelyard.equations.rows import Columns, Rows
+from steelyard.equations.unknown_forces import Foot, foot
+from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.experiment.simulate.truth import perturbed
+from steelyard.identify.prediction import base_error
+from steelyard.inference.uncertainty import structural
+from steelyard.log.log import WRENCH, Log
+from steelyard.log.table import write_log
+from steelyard.robot import index
+from steelyard.robot.description import read_description
+from steelyard.robot.model import Robot
 from tests.floating import floating_log
 from tests.motions import installed, parameters, physical, segment
 

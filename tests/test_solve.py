@@ -8,15 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard import inertia
-from steelyard.certify import certify
 from steelyard.compose import pseudo_inertia
 from steelyard.errors import SolveError
 from steelyard.information import Information
-from steelyard.robot import Body
-from steelyard.solve import conic, newton
-from steelyard.solve.certified import certified
+from steelyard.robot.model import Body
+from steelyard.solve import clarabel_ as conic
+from steelyard.solve import newton
+from steelyard.solve.certify import certify
 from steelyard.solve.polish import polished
 from steelyard.solve.problem import Cone, Entropy, Linear, Problem, Solution
+from steelyard.solve.solve import certified
 from tests.motions import physical
 
 SIZE = 0.4

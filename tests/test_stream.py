@@ -14,26 +14,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.stream import PROMISED, bench_stream, figure, kept
-from steelyard import Filter, Log, LogError, Options, UsageError, identify, regressor
-from steelyard.contact import foot
-from steelyard.holdout import HoldOut, Training
+from steelyard import Filter, Log, LogError, Options, UsageError, identify
+from steelyard.equations import rows as regressor
+from steelyard.equations.coupled_motors import Motor
+from steelyard.equations.holdout import HoldOut, Training
+from steelyard.equations.prepare import prepare
+from steelyard.equations.rows import FRICTION, Columns, Rows
+from steelyard.equations.setup import make_plan
+from steelyard.equations.stream import stream, stream_log
+from steelyard.equations.stream.structure import Structure
+from steelyard.equations.stream.worker import Worker
+from steelyard.equations.unknown_forces import foot
+from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.inference.noise import Noise, information
 from steelyard.information import Information
 from steelyard.kernels import blas, gram
 from steelyard.kernels.grouping import Grouping
 from steelyard.kernels.tree import Tree
-from steelyard.motors import Motor
-from steelyard.noise import Noise, information
-from steelyard.plan import make_plan
-from steelyard.read import pieces
-from steelyard.read.pieces import read_pieces
-from steelyard.read.table import read_log, write_log
-from steelyard.regressor import FRICTION, Columns, Rows
-from steelyard.robot import Robot
-from steelyard.samples import prepare
-from steelyard.simulate.arm import simulate_arm
-from steelyard.stream import stream, stream_log
-from steelyard.stream.structure import Structure
-from steelyard.stream.worker import Worker
+from steelyard.log import pieces
+from steelyard.log.pieces import read_pieces
+from steelyard.log.table import read_log, write_log
+from steelyard.robot.model import Robot
 from tests.floating import floating_log
 from tests.kernels.test_rows import SENSORS
 from tests.motions import ROBOTS, installed, load, segment, smooth

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from steelyard import Options, identify
-from steelyard.plan import make_plan
-from steelyard.regressor import Rows
-from steelyard.samples import prepare
-from steelyard.validate import pooled, score
+from steelyard.equations.prepare import prepare
+from steelyard.equations.rows import Rows
+from steelyard.equations.setup import make_plan
+from steelyard.identify.prediction import pooled, score
 from tests.floating import floating_log
 from tests.motions import installed, load
 

@@ -7,17 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from steelyard import Options, geometry, identify, inertia
-from steelyard import prior as priors
-from steelyard.identifiable import BodyVerdict, Subspace, Uncertainty, uncertainty
+from steelyard import Options, identify, inertia
+from steelyard.compose import prior as priors
+from steelyard.equations.rows import Columns, Rows
+from steelyard.equations.setup import Plan
+from steelyard.experiment.simulate.truth import perturbed
+from steelyard.identify import identify as identification
+from steelyard.identify.methods.solving import solve
+from steelyard.inference.uncertainty import BodyVerdict, Subspace, Uncertainty, uncertainty
 from steelyard.information import Information
-from steelyard.plan import Plan
-from steelyard.read.description import read_description
-from steelyard.regressor import Columns, Rows
-from steelyard.robot import Robot, build
-from steelyard.simulate.truth import perturbed
-from steelyard.solve.methods import solve
-from steelyard.write.results import write_results
+from steelyard.output.results import write_results
+from steelyard.robot import geometry
+from steelyard.robot.description import read_description
+from steelyard.robot.model import Robot, build
 from tests.motions import segment
 
 HINGE = """<robot name="hinge"><link name="world"/><link name="arm">
@@ -246,7 +248,7 @@ def test_an_input_that_a_result_would_replace_is_refused_before_any_work(steelya
     def never(*_, **__):
         raise AssertionError("nothing may be identified")
 
-    monkeypatch.setattr("steelyard.identification.identify", never)
+    monkeypatch.setattr(identification, "identify", never)
     file = tmp_path / {"robot": "robot.urdf", "mapping": "estimate.json"}.get(role, "series.npz")
     file.write_text("mine")
     robot, log = (file if role == "robot" else "demo_arm"), (file if role == "log" else arm.train)

@@ -8,13 +8,13 @@ import urllib.request
 import numpy as np
 import pytest
 
+from steelyard.equations.setup import Options
 from steelyard.errors import SteelyardError
-from steelyard.identification import identify
-from steelyard.plan import Options
-from steelyard.robot import Robot
-from steelyard.scene import read_scene
-from steelyard.view import mover, serve
-from steelyard.write.results import write_results
+from steelyard.identify.identify import identify
+from steelyard.output.results import write_results
+from steelyard.output.scene import read_scene
+from steelyard.output.view import mover, serve
+from steelyard.robot.model import Robot
 
 
 @pytest.fixture(scope="module")

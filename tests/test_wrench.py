@@ -9,14 +9,14 @@ import pinocchio as pin
 import pytest
 
 from steelyard import identify
-from steelyard.contact import foot
+from steelyard.compose.prior import make
+from steelyard.equations.missing import Missing, unmeasured
+from steelyard.equations.rows import Columns, Rows
+from steelyard.equations.setup import Options, make_plan
+from steelyard.equations.unknown_forces import foot
 from steelyard.errors import LogError, UsageError
-from steelyard.identifiable import structural
-from steelyard.log import WRENCH, Log
-from steelyard.missing import Missing, unmeasured
-from steelyard.plan import Options, make_plan
-from steelyard.prior import make
-from steelyard.regressor import Columns, Rows
+from steelyard.inference.uncertainty import structural
+from steelyard.log.log import WRENCH, Log
 from tests.floating import floating_log
 from tests.motions import installed, load, parameters, smooth
 from tests.test_contact import A1_FEET, standing
@@ -118,7 +118,7 @@ def test_rows_that_survive_hold_no_unknown_and_all_others_survive(case, kind):
 
 
 def contact_free_part(robot, part, t, feet):
-    from steelyard.regressor import Dynamics
+    from steelyard.equations.rows import Dynamics
 
     return Dynamics(robot, part).contact_jacobian(feet)[t]
 

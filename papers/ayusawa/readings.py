@@ -14,12 +14,12 @@ from scipy.linalg import block_diag
 
 from bench.points import Case
 from steelyard import inertia
-from steelyard import prior as priors
-from steelyard.identifiable import Subspace
-from steelyard.plan import Options
-from steelyard.robot import Body
-from steelyard.solve.methods import solve
-from steelyard.validate import base_error
+from steelyard.compose import prior as priors
+from steelyard.equations.setup import Options
+from steelyard.identify.methods.solving import solve
+from steelyard.identify.prediction import base_error
+from steelyard.inference.uncertainty import Subspace
+from steelyard.robot.model import Body
 
 PROPOSED = Options(method="points", points="auto", prior_space="null", prior_width="box")
 

@@ -18,9 +18,9 @@ from papers.humanoids import command, study, truths
 from papers.humanoids.source import Library
 from papers.humanoids.truths import Motions
 from steelyard import inertia
-from steelyard.regressor import BASE_ROWS
-from steelyard.robot import Body, Robot
-from steelyard.validate import predict
+from steelyard.equations.rows import BASE_ROWS
+from steelyard.identify.prediction import predict
+from steelyard.robot.model import Body, Robot
 
 Array = np.ndarray
 

@@ -21,14 +21,14 @@ import numpy as np
 
 from bench.figure import Line, Panel, chart
 from papers.workers import add_workers
-from steelyard.robot import Robot
-from steelyard.scale import Workers
-from steelyard.search.engine import Compiled
-from steelyard.search.problem import Problem, Space, parameter_error, parameters_of, values_of
-from steelyard.search.record import record_sines
-from steelyard.search.run import run
-from steelyard.search.sight import base_distance, sight
-from steelyard.search.windows import Windows
+from steelyard.experiment.search.engine import Compiled
+from steelyard.experiment.search.observability import base_distance, sight
+from steelyard.experiment.search.problem import Problem, Space, parameter_error, parameters_of, values_of
+from steelyard.experiment.search.record import record_sines
+from steelyard.experiment.search.run import run
+from steelyard.experiment.search.windows import Windows
+from steelyard.fleet.workers import Workers
+from steelyard.robot.model import Robot
 
 ROBOT = "puma560"
 ALGORITHMS = ("cobyla", "genetic", "combined", "gauss-newton")

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 import numpy as np
 import pinocchio as pin
 
-from steelyard.log import WRENCH, XYZ, Log
-from steelyard.quaternion import rotations
-from steelyard.robot import Robot
-from steelyard.samples import GRAVITY
-from steelyard.soles import find_soles
+from steelyard.equations.prepare import GRAVITY
+from steelyard.log.log import WRENCH, XYZ, Log
+from steelyard.robot.model import Robot
+from steelyard.robot.soles import find_soles
+from steelyard.spatial import rotations
 
 Array = np.ndarray
 

@@ -24,14 +24,14 @@ from scipy.linalg import qr
 from papers.humanoids.source import NOISE, Library, load
 from papers.humanoids.study import Yardstick, as_vector, errors, weigh
 from papers.humanoids.truths import truth_of
-from steelyard.excite.build import Built
-from steelyard.excite.humanoid import as_log, improved
-from steelyard.excite.pool import Kept, Pool, Tried, kinds
-from steelyard.excite.selection import Told, best_for_links, most_telling
-from steelyard.excite.telling import Telling
-from steelyard.log import Log
-from steelyard.read.table import read_log, write_log
-from steelyard.simulate.sensors import measured
+from steelyard.experiment.excite.build import Built
+from steelyard.experiment.excite.humanoid import as_log, improved
+from steelyard.experiment.excite.informativeness import Telling
+from steelyard.experiment.excite.pool import Kept, Pool, Tried, kinds
+from steelyard.experiment.excite.selection import Told, best_for_links, most_telling
+from steelyard.experiment.simulate.sensors import measured
+from steelyard.log.log import Log
+from steelyard.log.table import read_log, write_log
 
 Array = np.ndarray
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from papers.humanoids.followed import follow
-from steelyard.log import Log
-from steelyard.read.table import read_log, write_log
-from steelyard.robot import Robot
-from steelyard.simulate.sensors import measured
+from steelyard.experiment.simulate.sensors import measured
+from steelyard.log.log import Log
+from steelyard.log.table import read_log, write_log
+from steelyard.robot.model import Robot
 
 Array = np.ndarray
 
@@ -66,7 +66,7 @@ class Library:
     def _play(self, motion: Log, truth: Mapping[str, Array]) -> Log:
         if self.followed:
             return follow(self.robot, motion, truth)
-        from steelyard.simulate.humanoid import simulate_humanoid
+        from steelyard.experiment.simulate.humanoid import simulate_humanoid
 
         return simulate_humanoid(self.robot, motion, truth=truth, may_fall=True, source=motion.source)
 
@@ -78,10 +78,10 @@ class Library:
 
 def exciting(robot: Robot, count: int, more: int) -> list[Log]:
     """Of ``DRAWN`` times as many that keep their balance those that together tell most; then others, for judging."""
-    from steelyard.excite.humanoid import as_log
-    from steelyard.excite.pool import Pool, kinds
-    from steelyard.excite.selection import Told, most_telling
-    from steelyard.excite.telling import Telling
+    from steelyard.experiment.excite.humanoid import as_log
+    from steelyard.experiment.excite.informativeness import Telling
+    from steelyard.experiment.excite.pool import Pool, kinds
+    from steelyard.experiment.excite.selection import Told, most_telling
 
     pool = Pool.of(robot)
     telling, drawn = Telling(pool.stance), DRAWN * count

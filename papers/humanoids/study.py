@@ -20,18 +20,19 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from steelyard import inertia, limits
-from steelyard import prior as priors
-from steelyard.fit import Fit, fit
-from steelyard.holdout import Training
-from steelyard.identifiable import base_parameters
-from steelyard.log import Log
-from steelyard.plan import Options, Plan, make_plan
-from steelyard.regressor import Columns, Rows
-from steelyard.robot import Robot
-from steelyard.samples import Filter, prepare
-from steelyard.solve.constrained import REPAIRED
-from steelyard.solve.methods import solve
+from steelyard import inertia
+from steelyard.compose import prior as priors
+from steelyard.equations.holdout import Training
+from steelyard.equations.prepare import Filter, prepare
+from steelyard.equations.rows import Columns, Rows
+from steelyard.equations.setup import Options, Plan, make_plan
+from steelyard.identify.fit import Fit, fit
+from steelyard.identify.methods.constrained import REPAIRED
+from steelyard.identify.methods.solving import solve
+from steelyard.inference import limits
+from steelyard.inference.uncertainty import base_parameters
+from steelyard.log.log import Log
+from steelyard.robot.model import Robot
 
 Array = np.ndarray
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from papers.humanoids.source import HELD, Library, kind
 from papers.humanoids.study import DESCRIPTION, WAYS, Weighed, Yardstick, as_vector, compare, covered, ranged, weigh
-from steelyard.log import Log
-from steelyard.simulate.truth import reweighed
+from steelyard.experiment.simulate.truth import reweighed
+from steelyard.log.log import Log
 
 Array = np.ndarray
 

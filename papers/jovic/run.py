@@ -20,15 +20,16 @@ from papers.humanoids import command, study
 from papers.humanoids.source import Library
 from papers.humanoids.truths import Motions
 from papers.jovic.bars import bars
-from steelyard import geometry, inertia
-from steelyard.identifiable import structural
-from steelyard.log import Log
-from steelyard.plan import Options
-from steelyard.regressor import BASE_ROWS
-from steelyard.robot import LOAD, Body, Robot
-from steelyard.simulate.loads import Load
-from steelyard.simulate.truth import reweighed
-from steelyard.validate import predict
+from steelyard import inertia
+from steelyard.equations.rows import BASE_ROWS
+from steelyard.equations.setup import Options
+from steelyard.experiment.simulate.loads import Load
+from steelyard.experiment.simulate.truth import reweighed
+from steelyard.identify.prediction import predict
+from steelyard.inference.uncertainty import structural
+from steelyard.log.log import Log
+from steelyard.robot import geometry
+from steelyard.robot.model import LOAD, Body, Robot
 
 Array = np.ndarray
 

@@ -20,16 +20,16 @@ import numpy as np
 from papers.lee.charts import Series, chart
 from papers.workers import add_workers
 from steelyard import inertia
-from steelyard.calibrate.balance import balance_on
-from steelyard.calibrate.com import CentreOfMass, find_com
-from steelyard.calibrate.composite import find_inertia, frozen
-from steelyard.calibrate.simulated import SimulatedRig, simulated_rig, true_stance
-from steelyard.calibrate.sinusoid import AXES, effective_of
-from steelyard.calibrate.stance import Stance
-from steelyard.robot import Robot
-from steelyard.scale import Workers
-from steelyard.simulate.loads import Load
-from steelyard.simulate.sensors import level
+from steelyard.experiment.calibrate.balance import balance_on
+from steelyard.experiment.calibrate.com import CentreOfMass, find_com
+from steelyard.experiment.calibrate.composite import find_inertia, frozen
+from steelyard.experiment.calibrate.simulated import SimulatedRig, simulated_rig, true_stance
+from steelyard.experiment.calibrate.sinusoid import AXES, effective_of
+from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.simulate.loads import Load
+from steelyard.experiment.simulate.sensors import level
+from steelyard.fleet.workers import Workers
+from steelyard.robot.model import Robot
 
 ROBOT = "a1"
 ERRORS = (-15, -12, -9, -7, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 7, 9, 12, 15)  # mm

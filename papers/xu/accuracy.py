@@ -21,7 +21,7 @@ import numpy as np
 
 from papers.xu.trots import Off, Trot, summary, trot
 from steelyard import Options, identify, inertia
-from steelyard.log import Log
+from steelyard.log.log import Log
 from steelyard.online import OnlineIdentifier
 
 ROBOTS = ("a1", "go2", "anymal", "solo12")

@@ -18,10 +18,10 @@ from steelyard import inertia
 from steelyard.compose import shapes
 from steelyard.compose.composition import bounded
 from steelyard.compose.primitives import cuboid
+from steelyard.identify.methods.choosing import Rule
+from steelyard.identify.methods.dividing import Refined, Step, refine
 from steelyard.information import Information
-from steelyard.robot import Body
-from steelyard.solve.choosing import Rule
-from steelyard.solve.dividing import Refined, Step, refine
+from steelyard.robot.model import Body
 
 HEIGHT = 0.09  # m, of the load's middle above the trunk's origin
 WIDTH = np.array([5e-3] + [1e-3] * 3 + [5e-4] * 6)

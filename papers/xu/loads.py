@@ -24,13 +24,13 @@ from bench.figure import Line, Panel, chart
 from papers.xu.divide import drawn
 from papers.xu.trots import Block, Trot, summary, trot
 from steelyard import Options, identify, inertia
-from steelyard.identification import Identification
-from steelyard.load import weigh_load
-from steelyard.log import Log
-from steelyard.robot import LOAD
-from steelyard.simulate.quadruped import Perturb
-from steelyard.simulate.sensors import Sensors, level
-from steelyard.write.results import write_results
+from steelyard.experiment.simulate.quadruped import Perturb
+from steelyard.experiment.simulate.sensors import Sensors, level
+from steelyard.identify.identify import Identification
+from steelyard.identify.payload import weigh_load
+from steelyard.log.log import Log
+from steelyard.output.results import write_results
+from steelyard.robot.model import LOAD
 
 DIVISIONS, SECONDS = 9, 10.0
 PLACES = tuple((x, y) for x in (-0.12, 0.01, 0.14) for y in (-0.06, 0.05))

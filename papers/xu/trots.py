@@ -8,12 +8,12 @@ from functools import cache
 import numpy as np
 
 from steelyard import inertia
-from steelyard.area import Area, on_top
-from steelyard.log import Log
-from steelyard.robot import Robot
-from steelyard.simulate.loads import Load
-from steelyard.simulate.quadruped import Gait, Perturb, simulate_quadruped
-from steelyard.simulate.sensors import Sensors, measured
+from steelyard.compose.load_area import Area, on_top
+from steelyard.experiment.simulate.loads import Load
+from steelyard.experiment.simulate.quadruped import Gait, Perturb, simulate_quadruped
+from steelyard.experiment.simulate.sensors import Sensors, measured
+from steelyard.log.log import Log
+from steelyard.robot.model import Robot
 
 Array = np.ndarray
 

@@ -25,19 +25,19 @@ from bench.figure import Line, Panel, chart
 from bench.windows import cuboids, grid, nonnegative
 from papers.xu.trots import Trot, summary, trot
 from steelyard import inertia
-from steelyard import prior as priors
+from steelyard.compose import prior as priors
 from steelyard.compose import pseudo_inertia, shapes
 from steelyard.compose.mata import composition as mata_composition
-from steelyard.contact import foot
+from steelyard.equations.prepare import Filter, lowpass, prepare
+from steelyard.equations.rows import Columns, Rows
+from steelyard.equations.unknown_forces import foot
 from steelyard.information import Information
 from steelyard.kernels import nnls
-from steelyard.log import Log
-from steelyard.regressor import Columns, Rows
-from steelyard.robot import Body
-from steelyard.samples import Filter, lowpass, prepare
+from steelyard.log.log import Log
+from steelyard.robot.model import Body
 from steelyard.solve import nonlinear
-from steelyard.solve.certified import certified
 from steelyard.solve.problem import Cone, Problem
+from steelyard.solve.solve import certified
 
 Array = np.ndarray
 Solver = Callable[[Information], Array]

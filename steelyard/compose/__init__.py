@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.compose import boxed, linear, mata, points, pseudo_inertia, shapes
 from steelyard.compose.composition import Composition
-from steelyard.robot import Body
+from steelyard.robot.model import Body
 
 Make = Callable[[Body, np.ndarray], Composition]
 """Makes the composition of a body, given the natural size of its ten parameters."""

@@ -13,10 +13,11 @@ import itertools
 
 import numpy as np
 
-from steelyard import geometry, inertia
+from steelyard import inertia
 from steelyard.compose.composition import Composition
 from steelyard.compose.pseudo_inertia import SOLVER_MARGIN, mass_floor
-from steelyard.robot import Body
+from steelyard.robot import geometry
+from steelyard.robot.model import Body
 
 Array = np.ndarray
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard import geometry
 from steelyard.compose.primitives import (
     CANON,
     Cluster,
@@ -19,8 +18,9 @@ from steelyard.compose.primitives import (
     sphere,
 )
 from steelyard.compose.pseudo_inertia import SOLVER_MARGIN
-from steelyard.read.description import Shape
-from steelyard.robot import Body
+from steelyard.robot import geometry
+from steelyard.robot.description import Shape
+from steelyard.robot.model import Body
 
 Array = np.ndarray
 

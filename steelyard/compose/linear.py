@@ -6,7 +6,7 @@ import numpy as np
 
 from steelyard.compose.composition import Composition
 from steelyard.compose.pseudo_inertia import mass_floor
-from steelyard.robot import Body
+from steelyard.robot.model import Body
 
 Array = np.ndarray
 

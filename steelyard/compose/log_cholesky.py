@@ -20,7 +20,7 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.compose.pseudo_inertia import SOLVER_MARGIN, mass_floor
-from steelyard.robot import Body
+from steelyard.robot.model import Body
 
 Array = np.ndarray
 

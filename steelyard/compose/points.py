@@ -26,11 +26,12 @@ from scipy.linalg import qr
 from scipy.optimize import nnls
 from scipy.spatial import ConvexHull
 
-from steelyard import geometry, inertia
+from steelyard import inertia
 from steelyard.compose.composition import Composition
+from steelyard.compose.prior import RELATIVE, THIN, body_root
 from steelyard.compose.pseudo_inertia import SOLVER_MARGIN, mass_floor
-from steelyard.prior import RELATIVE, THIN, body_root
-from steelyard.robot import Body
+from steelyard.robot import geometry
+from steelyard.robot.model import Body
 
 Array = np.ndarray
 Within = Literal["box", "hull"]

@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.compose.composition import Composition
-from steelyard.robot import Body
+from steelyard.robot.model import Body
 
 Array = np.ndarray
 

@@ -14,9 +14,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard import geometry, inertia
+from steelyard import inertia
 from steelyard.compose.composition import Composition
-from steelyard.robot import Body
+from steelyard.robot import geometry
+from steelyard.robot.model import Body
 
 Array = np.ndarray
 

@@ -23,9 +23,9 @@ from steelyard.compose.composition import Composition
 from steelyard.compose.described import described, thickened, thickness
 from steelyard.compose.division import divide
 from steelyard.compose.primitives import Cluster, Primitive, together
+from steelyard.compose.prior import body_root
 from steelyard.compose.pseudo_inertia import mass_floor
-from steelyard.prior import body_root
-from steelyard.robot import Body
+from steelyard.robot.model import Body
 
 Array = np.ndarray
 

@@ -20,12 +20,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.contact import Foot, FreeRows
+from steelyard.equations.missing import Missing
+from steelyard.equations.unknown_forces import Foot, FreeRows
 from steelyard.kernels.forces import unpacked
 from steelyard.kernels.legs import MOST, PER_FOOT, SCRATCH, L, eliminate, fill_free
 from steelyard.kernels.panels import Panels
 from steelyard.kernels.tree import Tree, aligned, room
-from steelyard.missing import Missing
 
 Array = np.ndarray
 

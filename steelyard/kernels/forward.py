@@ -15,7 +15,7 @@ import numpy as np
 
 from steelyard.kernels.compiled import compiled
 from steelyard.kernels.forces import _add, _power, _wrench
-from steelyard.kernels.lanes import AP, JOINT, POSE, cross, root, visit
+from steelyard.kernels.kinematics import AP, JOINT, POSE, cross, root, visit
 from steelyard.kernels.tree import BASE, HEADER, LANES, PER_NODE, PER_ROW, Tree, aligned, room
 
 Array = np.ndarray

@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.kernels.compiled import compiled
 from steelyard.kernels.forces import _wrench
-from steelyard.kernels.lanes import AP, JOINT, POSE, cross, root, visit
+from steelyard.kernels.kinematics import AP, JOINT, POSE, cross, root, visit
 from steelyard.kernels.panels import BLOCK, first_moments, second_moments
 from steelyard.kernels.tree import BASE, HEADER, LANES, PER_NODE
 

@@ -20,7 +20,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from steelyard.kernels import fours
+from steelyard.kernels import chol4 as fours
 from steelyard.kernels.compiled import compiled
 
 Array = np.ndarray

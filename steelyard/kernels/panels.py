@@ -34,7 +34,7 @@ from itertools import pairwise
 import numpy as np
 
 from steelyard.kernels.compiled import compiled, copy_lanes
-from steelyard.kernels.lanes import AA, AC, AP, AW, JOINT, POSE, cross, root, visit
+from steelyard.kernels.kinematics import AA, AC, AP, AW, JOINT, POSE, cross, root, visit
 from steelyard.kernels.tree import HEADER, LANES, PER_NODE, PER_ROW, Tree, aligned, room
 
 Array = np.ndarray

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard.robot import Robot
-from steelyard.samples import Segment
+from steelyard.equations.prepare import Segment
+from steelyard.robot.model import Robot
 
 if TYPE_CHECKING:
     from steelyard.kernels.grouping import Grouping

@@ -2,6 +2,6 @@
 
 from steelyard.online.engine import Change, OnlineEstimate
 from steelyard.online.identifier import OnlineIdentifier
-from steelyard.online.load import LoadEstimate, LoadEstimator
+from steelyard.online.payload import LoadEstimate, LoadEstimator
 
 __all__ = ["Change", "LoadEstimate", "LoadEstimator", "OnlineEstimate", "OnlineIdentifier"]

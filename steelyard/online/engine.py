@@ -17,24 +17,25 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
-from steelyard import judge, noise
-from steelyard import prior as priors
-from steelyard.certify import Certificate
-from steelyard.clock import GAP, NEAR_STAMPS
+from steelyard.compose import prior as priors
+from steelyard.equations.prepare import inputs_of, prepare
+from steelyard.equations.rows import Rows
+from steelyard.equations.setup import Options, make_plan
 from steelyard.errors import Finding, UsageError
-from steelyard.estimate import BodyEstimate
-from steelyard.identifiable import Subspace, Uncertainty, uncertainty
+from steelyard.identify import verdict as judge
+from steelyard.identify.estimate import BodyEstimate
+from steelyard.identify.methods.solving import Answer, pull, solve_bodies
+from steelyard.inference import noise
+from steelyard.inference.noise import Noise
+from steelyard.inference.uncertainty import Subspace, Uncertainty, uncertainty
 from steelyard.information import Information
-from steelyard.log import Log
-from steelyard.noise import Noise
-from steelyard.online.fast import Fast, Gram
+from steelyard.log.log import Log
+from steelyard.log.timing import GAP, NEAR_STAMPS
+from steelyard.online.legged import Fast, Gram
+from steelyard.online.row_stream import Stream
 from steelyard.online.running import Running
-from steelyard.online.stream import Stream
-from steelyard.plan import Options, make_plan
-from steelyard.read.description import Description, read_description
-from steelyard.regressor import Rows
-from steelyard.samples import inputs_of, prepare
-from steelyard.solve.methods import Answer, pull, solve_bodies
+from steelyard.robot.description import Description, read_description
+from steelyard.solve.certify import Certificate
 
 Array = np.ndarray
 

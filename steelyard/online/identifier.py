@@ -10,15 +10,15 @@ import numpy as np
 
 from steelyard.compose import points, shapes
 from steelyard.compose.primitives import Primitive
+from steelyard.compose.shape_file import ShapeFile
+from steelyard.equations.setup import Options
 from steelyard.errors import Finding, UsageError
+from steelyard.identify.methods.solving import Answer
 from steelyard.information import Information
-from steelyard.log import Log
+from steelyard.log.log import Log
 from steelyard.online.engine import CAUTION, RECENT, Engine
-from steelyard.online.fast import fast
-from steelyard.plan import Options
-from steelyard.read.description import Description
-from steelyard.read.shapes import ShapeFile
-from steelyard.solve.methods import Answer
+from steelyard.online.legged import fast
+from steelyard.robot.description import Description
 
 Array = np.ndarray
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from steelyard.solve.middle import back, middle
+from steelyard.solve.analytic_centre import back, middle
 from steelyard.solve.region import LOWER, WEIGHT, Region
 
 Array = np.ndarray

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from steelyard.compose.log_cholesky import Chart
-from steelyard.robot import Body
+from steelyard.robot.model import Body
 from steelyard.solve.problem import Problem, Solution
 
 Array = np.ndarray

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.report.page import render
+from steelyard.output.report.page import render
 
 EXAMPLE = runpy.run_path(str(Path(__file__).parents[1] / "report" / "conftest.py"))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.report import courses_of, render
+from steelyard.output.report import courses_of, render
 
 EXAMPLE = runpy.run_path(str(Path(__file__).parents[1] / "report" / "conftest.py"))
 VISIBLE = "document.getElementById('robot').data.filter((t) => t.visible).map((t) => t.layer)"

@@ -9,8 +9,8 @@ import pytest
 def loaded(a1_robot):
     """A rig maker: ``loaded(noise="none")``."""
     pytest.importorskip("mujoco")
-    from steelyard.calibrate.simulated import simulated_rig
-    from steelyard.simulate.loads import Load
+    from steelyard.experiment.calibrate.simulated import simulated_rig
+    from steelyard.experiment.simulate.loads import Load
 
     def make(**options):
         return simulated_rig(a1_robot, loads=[Load.cuboid("trunk", 2.0, (0.08, 0.03, 0.1))], **options)
@@ -21,7 +21,7 @@ def loaded(a1_robot):
 @pytest.fixture(scope="session")
 def stance(loaded):
     """The A1 as described, on its four feet."""
-    from steelyard.calibrate.stance import Stance
+    from steelyard.experiment.calibrate.stance import Stance
 
     rig = loaded(noise="none")
     return Stance.of(rig.robot, rig.feet, rig.posture)

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.calibrate.balance import balance_on
-from steelyard.calibrate.simulated import true_stance
-from steelyard.calibrate.stance import Stance
+from steelyard.experiment.calibrate.balance import balance_on
+from steelyard.experiment.calibrate.simulated import true_stance
+from steelyard.experiment.calibrate.stance import Stance
 
 
 def test_a_robot_that_knows_its_centre_of_mass_balances_on_two_feet_and_one_that_does_not_falls(loaded):

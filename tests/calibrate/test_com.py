@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from steelyard.calibrate.bisection import balance, find_line
-from steelyard.calibrate.com import disturbances, find_com, solve
-from steelyard.calibrate.simulated import SimulatedRig, true_stance
-from steelyard.calibrate.stance import Stance
-from steelyard.calibrate.tipping import at_rest, follow
 from steelyard.errors import LogError, UsageError
+from steelyard.experiment.calibrate.bisection import balance, find_line
+from steelyard.experiment.calibrate.com import disturbances, find_com, solve
+from steelyard.experiment.calibrate.simulated import SimulatedRig, true_stance
+from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.calibrate.tipping import at_rest, follow
 
 
 @pytest.fixture(scope="module")

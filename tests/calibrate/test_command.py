@@ -40,9 +40,9 @@ def test_inertia_says_which_is_which_and_writes_both(steelyard, tmp_path):
 
 
 def test_the_skeleton_in_the_docs_is_a_rig(loaded):
-    from steelyard.calibrate.com import weigh
-    from steelyard.calibrate.simulated import true_stance
-    from steelyard.calibrate.stance import Stance
+    from steelyard.experiment.calibrate.com import weigh
+    from steelyard.experiment.calibrate.simulated import true_stance
+    from steelyard.experiment.calibrate.stance import Stance
 
     code = (ROOT / "docs" / "calibrate.md").read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
     names: dict = {}

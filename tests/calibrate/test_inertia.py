@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from steelyard import inertia
-from steelyard.calibrate.composite import find_inertia, frozen
-from steelyard.calibrate.harmonics import Harmonics, dominant
-from steelyard.calibrate.simulated import true_stance
-from steelyard.calibrate.sinusoid import AXES, Shake, effective, effective_of, shake
 from steelyard.errors import LogError, UsageError
+from steelyard.experiment.calibrate.composite import find_inertia, frozen
+from steelyard.experiment.calibrate.harmonics import Harmonics, dominant
+from steelyard.experiment.calibrate.simulated import true_stance
+from steelyard.experiment.calibrate.sinusoid import AXES, Shake, effective, effective_of, shake
 
 
 @pytest.fixture(scope="module")

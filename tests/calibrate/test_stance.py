@@ -4,11 +4,11 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from steelyard.calibrate.bisection import over_line
-from steelyard.calibrate.simulated import true_stance
-from steelyard.calibrate.stance import Stance
 from steelyard.errors import UsageError
-from steelyard.robot import Robot
+from steelyard.experiment.calibrate.bisection import over_line
+from steelyard.experiment.calibrate.simulated import true_stance
+from steelyard.experiment.calibrate.stance import Stance
+from steelyard.robot.model import Robot
 
 UP = np.array([0.0, 0.0, 1.0])
 
@@ -56,7 +56,7 @@ def test_a_believed_trunk_makes_the_whole_robot_what_it_was_told_to_be(stance):
 
 
 def test_torques_at_rest_weigh_the_robot(loaded):
-    from steelyard.calibrate.com import weigh
+    from steelyard.experiment.calibrate.com import weigh
 
     rig = loaded(noise="none")
     exact = true_stance(rig)

@@ -14,12 +14,12 @@ import numpy as np
 from steelyard import inertia
 from steelyard.compose import Make
 from steelyard.compose.composition import Assembly, Composition
+from steelyard.compose.prior import body_root
 from steelyard.compose.pseudo_inertia import mass_floor
 from steelyard.information import Information
-from steelyard.prior import body_root
-from steelyard.robot import Body, Robot
-from steelyard.solve.certified import certified
+from steelyard.robot.model import Body, Robot
 from steelyard.solve.problem import Problem
+from steelyard.solve.solve import certified
 from tests.motions import physical
 
 SEEDS = range(6)

@@ -6,7 +6,7 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.compose.primitives import capsule, cuboid, cylinder, ellipsoid, polyhedron, sphere, together
-from steelyard.robot import Body
+from steelyard.robot.model import Body
 from tests.motions import rotation
 
 KINDS = ("cuboid", "cylinder", "ellipsoid", "sphere", "capsule", "cap", "polyhedron")

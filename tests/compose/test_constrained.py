@@ -8,18 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard import Options, identify, inertia
-from steelyard import prior as priors
 from steelyard.compose import boxed
+from steelyard.compose import prior as priors
+from steelyard.equations.rows import Columns
+from steelyard.equations.setup import Plan
 from steelyard.errors import SolveError
+from steelyard.experiment.simulate.truth import perturbed
+from steelyard.identify.methods import constrained
+from steelyard.identify.methods.solving import solve, solve_bodies
 from steelyard.information import Information
-from steelyard.plan import Plan
-from steelyard.regressor import Columns
-from steelyard.robot import Robot
-from steelyard.simulate.truth import perturbed
-from steelyard.solve import constrained
-from steelyard.solve.certified import certified
-from steelyard.solve.methods import solve, solve_bodies
+from steelyard.robot.model import Robot
 from steelyard.solve.problem import Linear, Problem
+from steelyard.solve.solve import certified
 from tests.bodies import body, consistent, described, measured, objective
 from tests.motions import installed, load
 

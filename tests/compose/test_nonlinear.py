@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard import Options, identify, inertia
-from steelyard import prior as priors
-from steelyard.certify import certify
+from steelyard.compose import prior as priors
 from steelyard.compose import pseudo_inertia
 from steelyard.compose.log_cholesky import Chart
+from steelyard.identify.methods.solving import solve_bodies
 from steelyard.information import Information
 from steelyard.solve import nonlinear
-from steelyard.solve.certified import certified
-from steelyard.solve.methods import solve_bodies
+from steelyard.solve.certify import certify
 from steelyard.solve.problem import Cone, Problem
+from steelyard.solve.solve import certified
 from tests import test_solve
 from tests.bodies import SIZE, body, consistent, described, measured, no_prior, objective
 from tests.motions import physical, rotation

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard import Options
-from steelyard import prior as priors
 from steelyard.compose import mata
+from steelyard.compose import prior as priors
+from steelyard.identify.methods.solving import solve_bodies
 from steelyard.information import Information
-from steelyard.solve.methods import solve_bodies
 from tests.bodies import body, consistent, described, measured, no_prior, objective
 
 seeds = st.integers(0, 10_000)

@@ -14,19 +14,20 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial import Delaunay
 
-from steelyard import Options, geometry, identify, inertia
+from steelyard import Options, identify, inertia
+from steelyard.cli.demo import reference_motion
 from steelyard.compose import points, pseudo_inertia
-from steelyard.compose.cover import cover, cover_notices
-from steelyard.demo import reference_motion
+from steelyard.compose.points_cover import cover, cover_notices
+from steelyard.compose.prior import body_root
 from steelyard.errors import UsageError
-from steelyard.identifiable import structural
+from steelyard.experiment.simulate.truth import perturbed
+from steelyard.identify.methods import solving as methods
+from steelyard.identify.prediction import base_error
+from steelyard.inference.uncertainty import structural
 from steelyard.information import Information
-from steelyard.prior import body_root
-from steelyard.robot import Body, Robot
-from steelyard.simulate.truth import perturbed
-from steelyard.solve import methods
+from steelyard.robot import geometry
+from steelyard.robot.model import Body, Robot
 from steelyard.solve.problem import Cone
-from steelyard.validate import base_error
 from tests.compose.battery import fitted, loose, made, noisy
 from tests.floating import floating_log
 from tests.motions import ROBOTS, installed, load

@@ -15,13 +15,15 @@ from steelyard.compose.composition import Assembly, bounded
 from steelyard.compose.division import criterion
 from steelyard.compose.primitives import cuboid
 from steelyard.errors import SolveError, UsageError
+from steelyard.identify.methods import choosing
+from steelyard.identify.methods.choosing import Move, Rule, State, choose
+from steelyard.identify.methods.dividing import refine
 from steelyard.information import Information
-from steelyard.robot import Body
-from steelyard.solve import choosing, conic, nnls
-from steelyard.solve.certified import certified
-from steelyard.solve.choosing import Move, Rule, State, choose
-from steelyard.solve.dividing import refine
+from steelyard.robot.model import Body
+from steelyard.solve import clarabel_ as conic
+from steelyard.solve import nnls
 from steelyard.solve.problem import Problem
+from steelyard.solve.solve import certified
 from tests.compose.bodies import KINDS, at, body_of, pose, random_primitive
 from tests.motions import physical
 

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard import Options, identify, inertia
-from steelyard import prior as priors
+from steelyard.compose import prior as priors
 from steelyard.compose import pseudo_inertia, realisable
+from steelyard.identify.methods.solving import solve_bodies
 from steelyard.information import Information
-from steelyard.robot import Body
-from steelyard.solve.methods import solve_bodies
+from steelyard.robot.model import Body
 from steelyard.solve.problem import Entropy
 from tests.bodies import SIZE, body, consistent, described, measured, no_prior, objective
 from tests.motions import physical, rotation

@@ -9,14 +9,14 @@ import pytest
 
 from steelyard import Options, identify
 from steelyard.errors import UsageError
-from steelyard.excite import criteria
-from steelyard.excite.arm import Candidate, Search, excite_arm
-from steelyard.excite.collision import Collisions
-from steelyard.excite.fourier import Fourier
-from steelyard.excite.task import Limits, Task
-from steelyard.robot import Robot
-from steelyard.simulate.arm import simulate_arm
-from steelyard.simulate.truth import perturbed
+from steelyard.experiment.excite import criteria
+from steelyard.experiment.excite.arm import Candidate, Search, excite_arm
+from steelyard.experiment.excite.arm_task import Limits, Task
+from steelyard.experiment.excite.collision import Collisions
+from steelyard.experiment.excite.fourier import Fourier
+from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.experiment.simulate.truth import perturbed
+from steelyard.robot.model import Robot
 
 
 @pytest.fixture(scope="module")

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from steelyard.cli import app
+from steelyard.cli.main import app
 from steelyard.errors import UsageError
-from steelyard.excite import criteria
-from steelyard.excite.course import STEP, Course
-from steelyard.excite.humanoid import Asked, as_log
-from steelyard.excite.improve import gradient, improve
-from steelyard.excite.pool import Kept, kinds
-from steelyard.excite.schedule import joined
-from steelyard.excite.selection import LITTLE, Told, best_for_links, most_telling
-from steelyard.excite.telling import Telling
-from steelyard.excite.weak import focus, weakest
+from steelyard.experiment.excite import criteria
+from steelyard.experiment.excite.humanoid import Asked, as_log
+from steelyard.experiment.excite.improve import gradient, improve
+from steelyard.experiment.excite.informativeness import Telling
+from steelyard.experiment.excite.pool import Kept, kinds
+from steelyard.experiment.excite.schedule import joined
+from steelyard.experiment.excite.selection import LITTLE, Told, best_for_links, most_telling
+from steelyard.experiment.excite.trajectory import STEP, Course
+from steelyard.experiment.excite.weakest import focus, weakest
 from tests.excite.test_humanoid import pool, possible
 from tests.motions import installed
 

@@ -5,10 +5,10 @@ import pinocchio as pin
 import pytest
 
 from steelyard.errors import DescriptionError
-from steelyard.excite.collision import Collisions
-from steelyard.excite.pairs import find_srdf, read_srdf
-from steelyard.excite.solids import segments_apart
-from steelyard.robot import Robot
+from steelyard.experiment.excite.collision import Collisions
+from steelyard.experiment.excite.pairs import find_srdf, read_srdf
+from steelyard.experiment.excite.solids import segments_apart
+from steelyard.robot.model import Robot
 from tests.motions import installed, load
 
 LINK = """<link name="{0}"><inertial><origin xyz="0 0 0.2"/><mass value="1"/>

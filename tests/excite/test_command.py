@@ -6,15 +6,15 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-from steelyard.read.table import read_log
+from steelyard.log.table import read_log
 
 FEW = ("--harmonics", 3, "--candidates", 1, "--restarts", 1, "--duration", 6, "--period", 3, "--clearance", 0)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    from steelyard.excite.command import Asked, excite_fixed
-    from steelyard.robot import Robot
+    from steelyard.experiment.excite.command import Asked, excite_fixed
+    from steelyard.robot.model import Robot
 
     out = tmp_path_factory.mktemp("excite")
     asked = Asked(6.0, 3.0, 3, clearance=0.0, screened=1, restarts=1)
@@ -68,7 +68,7 @@ def test_the_command_goes_on_with_what_is_there_and_ends_with_a_sentence(folder,
     assert "Ready to play" in ran.out.splitlines()[-2] + ran.out.splitlines()[-1]
     assert "kept apart: none, --clearance is 0" in ran.out
     (out / "candidates.json").write_text("not ours")
-    from steelyard.excite.command import _read
+    from steelyard.experiment.excite.command import _read
 
     assert _read(out / "candidates.json", {}) == {}
 

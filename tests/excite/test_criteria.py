@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard import prior as priors
-from steelyard.excite import criteria
-from steelyard.identifiable import structural
-from steelyard.regressor import Columns, Rows
+from steelyard.compose import prior as priors
+from steelyard.equations.rows import Columns, Rows
+from steelyard.experiment.excite import criteria
+from steelyard.inference.uncertainty import structural
 from tests.motions import installed, load, segment
 
 

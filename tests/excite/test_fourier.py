@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.excite.fourier import Fourier, designs
+from steelyard.experiment.excite.fourier import Fourier, designs
 
 
 @st.composite

@@ -9,16 +9,16 @@ import pinocchio as pin
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.excite.build import Built, Scale, build
-from steelyard.excite.candidates import KINDS, draw
-from steelyard.excite.feasible import EDGE_LEAST, ground_of, reasons
-from steelyard.excite.pool import Pool
-from steelyard.excite.rescue import attempt, less
-from steelyard.excite.schedule import Schedule, Step, smooth
-from steelyard.excite.stance import Stance
-from steelyard.excite.zmp import GRAVITY, preview
-from steelyard.robot import Robot
-from steelyard.soles import find_soles
+from steelyard.experiment.excite.build import Built, Scale, build
+from steelyard.experiment.excite.candidates import KINDS, draw
+from steelyard.experiment.excite.feasible import EDGE_LEAST, ground_of, reasons
+from steelyard.experiment.excite.pool import Pool
+from steelyard.experiment.excite.rescue import attempt, less
+from steelyard.experiment.excite.schedule import Schedule, Step, smooth
+from steelyard.experiment.excite.stance import Stance
+from steelyard.experiment.excite.zmp import GRAVITY, preview
+from steelyard.robot.model import Robot
+from steelyard.robot.soles import find_soles
 from tests.motions import installed
 
 ROBOTS = ("talos", "g1")

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from steelyard.excite import criteria
-from steelyard.excite.build import build
-from steelyard.excite.feasible import loads, reasons
-from steelyard.excite.improve import improve
-from steelyard.excite.pace import paced
-from steelyard.excite.rescue import CHECKED
-from steelyard.excite.selection import LITTLE
-from steelyard.excite.telling import Telling
+from steelyard.experiment.excite import criteria
+from steelyard.experiment.excite.build import build
+from steelyard.experiment.excite.feasible import loads, reasons
+from steelyard.experiment.excite.improve import improve
+from steelyard.experiment.excite.informativeness import Telling
+from steelyard.experiment.excite.rescue import CHECKED
+from steelyard.experiment.excite.retiming import paced
+from steelyard.experiment.excite.selection import LITTLE
 from tests.excite.test_humanoid import pool, possible
 from tests.motions import installed
 

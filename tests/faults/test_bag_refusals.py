@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from steelyard.errors import LogError, SteelyardError
-from steelyard.read.bag import bag_topics, read_bag
-from steelyard.read.table import read_log
+from steelyard.log.bag.reader import bag_topics, read_bag
+from steelyard.log.table import read_log
 from tests import bags
 from tests.bags import Said, imu, joints
 
 zstandard = pytest.importorskip("zstandard")  # comes with mcap
-bag_file = pytest.importorskip("steelyard.read.bag_file")
+bag_file = pytest.importorskip("steelyard.log.bag.file")
 RecordBuilder = pytest.importorskip("mcap.data_stream").RecordBuilder
 mcap = pytest.importorskip("mcap.records")
 

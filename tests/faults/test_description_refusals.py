@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from steelyard.errors import DescriptionError
-from steelyard.read import mjcf_source
-from steelyard.read.description import read_description
+from steelyard.robot import mjcf_source
+from steelyard.robot.description import read_description
 
 LINKS = '<link name="a"/><link name="b"/>'
 INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'

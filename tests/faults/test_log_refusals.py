@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from steelyard.errors import LogError
-from steelyard.log import Log
-from steelyard.read.table import read_log, write_log
+from steelyard.log.log import Log
+from steelyard.log.table import read_log, write_log
 
 T = np.arange(4.0)
 PLACE = {"position": [0, 0, 0], "quaternion": [0, 0, 0, 1]}

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from steelyard.equations.setup import Options, make_plan
 from steelyard.errors import DescriptionError, LogError, SteelyardError, UsageError
-from steelyard.identification import identify
-from steelyard.log import WRENCH, Log
-from steelyard.plan import Options, make_plan
-from steelyard.read.description import read_description
-from steelyard.read.table import write_log
-from steelyard.robot import Robot, build
-from steelyard.simulate.arm import simulate_arm
+from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.identify.identify import identify
+from steelyard.log.log import WRENCH, Log
+from steelyard.log.table import write_log
+from steelyard.robot.description import read_description
+from steelyard.robot.model import Robot, build
 
 INERTIAL = """<inertial><origin xyz="0 0 {z}"/><mass value="{m}"/>
   <inertia ixx="{i}" iyy="{i}" izz="{i}" ixy="0" ixz="0" iyz="0"/></inertial>"""

@@ -9,7 +9,7 @@ import sys, numpy as np
 from steelyard.kernels import compiled
 if len(sys.argv) > 1:
     compiled.STAMP = sys.argv[1]
-from steelyard.kernels.lanes import _sincos
+from steelyard.kernels.kinematics import _sincos
 _sincos(np.ones(16), np.ones(32))
 print(sum(_sincos.stats.cache_hits.values()), sum(_sincos.stats.cache_misses.values()))
 """
@@ -27,5 +27,5 @@ def test_machine_code_is_loaded_again_unless_some_file_of_the_kernels_has_change
 
 
 def test_importing_steelyard_and_the_layout_of_trees_loads_no_numba():
-    code = "import sys, steelyard, steelyard.regressor, steelyard.kernels.tree; print('numba' in sys.modules)"
+    code = "import sys, steelyard, steelyard.equations.rows, steelyard.kernels.tree; print('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from steelyard.contact import REGULAR, FreeRows, foot
+from steelyard.equations.rows import Columns, Dynamics, Rows
+from steelyard.equations.unknown_forces import REGULAR, FreeRows, foot
 from steelyard.kernels.feet import PointFeet
 from steelyard.kernels.panels import Panels
 from steelyard.kernels.tree import LANES, Tree
-from steelyard.regressor import Columns, Dynamics, Rows
 from tests.motions import installed, load, smooth
 
 FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")

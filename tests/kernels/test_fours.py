@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from steelyard.compose import pseudo_inertia
 from steelyard.compose.log_cholesky import Chart
-from steelyard.kernels import fours, nonlinear
+from steelyard.kernels import chol4 as fours
+from steelyard.kernels import nonlinear
 from steelyard.solve.problem import Cone
 from tests.bodies import body
 from tests.motions import physical

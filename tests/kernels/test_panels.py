@@ -4,13 +4,14 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from steelyard.kernels import forces, lanes, warm_up
+from steelyard.equations.rows import Dynamics
+from steelyard.kernels import forces, warm_up
+from steelyard.kernels import kinematics as lanes
 from steelyard.kernels.dense import regressor as dense
 from steelyard.kernels.panels import Panels
 from steelyard.kernels.tree import LANES, Tree, aligned
-from steelyard.regressor import Dynamics
-from steelyard.robot import Robot
-from steelyard.write.mjcf import to_mjcf
+from steelyard.output.mjcf import to_mjcf
+from steelyard.robot.model import Robot
 from tests.motions import installed, load, parameters, segment
 
 SOME = ("a1", "talos", "g1", "panda", "ur10", "pr2")

@@ -6,15 +6,15 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from steelyard import regressor
-from steelyard.contact import foot
+from steelyard.equations import rows as regressor
+from steelyard.equations.coupled_motors import Motor
+from steelyard.equations.prepare import Filter
+from steelyard.equations.rows import FRICTION, Columns, Rows
+from steelyard.equations.unknown_forces import foot
 from steelyard.errors import DescriptionError
 from steelyard.kernels.tree import Tree
-from steelyard.motors import Motor
-from steelyard.read import index
-from steelyard.regressor import FRICTION, Columns, Rows
-from steelyard.robot import Robot
-from steelyard.samples import Filter
+from steelyard.robot import index
+from steelyard.robot.model import Robot
 from tests.motions import installed, load, segment, smooth
 
 NAMES = [entry.name for entry in index.robots()]
@@ -165,7 +165,7 @@ def test_short_logs_load_no_numba():
 
     code = (
         "import sys, numpy as np; from tests.motions import load, segment;"
-        "from steelyard.regressor import Columns, Rows;"
+        "from steelyard.equations.rows import Columns, Rows;"
         "r = load('demo_arm'); c = Columns(tuple(b.name for b in r.bodies));"
         "list(Rows(r, [segment(r, np.random.default_rng(0), samples=500)], c, 'joint')); print('numba' in sys.modules)"
     )

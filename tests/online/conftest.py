@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from steelyard import inertia
-from steelyard.log import Log
-from steelyard.simulate.truth import perturbed
+from steelyard.experiment.simulate.truth import perturbed
+from steelyard.log.log import Log
 from tests.floating import floating_log
 
 FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")

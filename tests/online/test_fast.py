@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from steelyard import Options
+from steelyard.experiment.simulate.truth import perturbed
 from steelyard.online import OnlineIdentifier
-from steelyard.robot import Robot
-from steelyard.simulate.truth import perturbed
+from steelyard.robot.model import Robot
 from tests.floating import floating_log
 from tests.online.conftest import FEET, NOISE, table
 

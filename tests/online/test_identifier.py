@@ -9,8 +9,8 @@ import pytest
 
 from steelyard import Filter, Options, UsageError, identify, inertia
 from steelyard.information import Information
+from steelyard.log.table import read_log
 from steelyard.online import OnlineIdentifier
-from steelyard.read.table import read_log
 from tests.online.conftest import CUBE, FEET, table
 
 BASE = Options(method="shapes", feet=FEET, links=("trunk",))

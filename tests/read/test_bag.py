@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from steelyard.errors import LogError, UsageError
-from steelyard.log import QUATERNION, WRENCH
-from steelyard.read import bag
-from steelyard.read.bag import Topic, bag_topics, read_bag
-from steelyard.read.table import read_log, write_log
+from steelyard.log.bag import reader as bag
+from steelyard.log.bag.reader import Topic, bag_topics, read_bag
+from steelyard.log.log import QUATERNION, WRENCH
+from steelyard.log.table import read_log, write_log
 from tests import bags
 from tests.bags import imu, joints, odometry, wrench
 

@@ -7,8 +7,8 @@ import types
 import pytest
 
 from steelyard.errors import DescriptionError
-from steelyard.read import index
-from steelyard.read.description import MOVING, read_description
+from steelyard.robot import index
+from steelyard.robot.description import MOVING, read_description
 
 installed = pytest.mark.skipif(not index._example_robot_data(), reason="example-robot-data is not installed")
 NAMES = ["a1", "go1", "go2", "anymal", "solo12", "laikago", "hyq", "talos", "talos_full"]

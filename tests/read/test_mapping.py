@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from steelyard.errors import LogError
-from steelyard.read.draft import draft_mapping
-from steelyard.read.mapping import ColumnMap, Source, read_mapping
-from steelyard.read.quantities import ALIASES, UNITS, factor
-from steelyard.read.table import read_log, write_log
+from steelyard.log.draft import draft_mapping
+from steelyard.log.mapping import ColumnMap, Source, read_mapping
+from steelyard.log.table import read_log, write_log
+from steelyard.log.units_table import ALIASES, UNITS, factor
 
 LOG = "t,q1,i1\n0,1,5\n1,2,6\n2,4,7\n"
 WHOLE = '[columns]\ntime = "t"\n"q.a" = "q1"\n'

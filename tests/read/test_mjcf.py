@@ -5,7 +5,7 @@ import struct
 import numpy as np
 import pytest
 
-from steelyard.read.description import read_description, rotation_from_quaternion
+from steelyard.robot.description import read_description, rotation_from_quaternion
 
 mujoco = pytest.importorskip("mujoco", reason="MJCF needs MuJoCo")
 

@@ -11,11 +11,11 @@ import pytest
 
 from steelyard import inertia
 from steelyard.compose.primitives import capsule, cuboid, cylinder, ellipsoid, polyhedron, sphere
+from steelyard.compose.shape_file import ShapeFile, read_shapes
 from steelyard.errors import DescriptionError, LogError, UsageError
-from steelyard.read.description import rotation_from_rpy
-from steelyard.read.shapes import ShapeFile, read_shapes
-from steelyard.robot import LOAD, Robot
-from steelyard.solve.choosing import Rule
+from steelyard.identify.methods.choosing import Rule
+from steelyard.robot.description import rotation_from_rpy
+from steelyard.robot.model import LOAD, Robot
 
 GOOD = """
 [division]

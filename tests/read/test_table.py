@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from steelyard.log import Log
-from steelyard.read.table import SUFFIXES, read_log, write_log
+from steelyard.log.log import Log
+from steelyard.log.table import SUFFIXES, read_log, write_log
 
 FORMATS = pytest.mark.parametrize("suffix", SUFFIXES)
 METADATA = {"imu_frame": "imu_link", "gains": {"hip": 14.87}, "truth": {"trunk": [1.5, 0.1]}, "note": 'a "b", c\n— ü'}

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from steelyard.errors import DescriptionError
-from steelyard.read import index
-from steelyard.read.description import read_description
+from steelyard.robot import index
+from steelyard.robot.description import read_description
 
 pin = pytest.importorskip("pinocchio")
 

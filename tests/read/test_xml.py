@@ -3,8 +3,8 @@
 import pytest
 
 from steelyard.errors import DescriptionError
-from steelyard.read import xml
-from steelyard.read.xml import Findings, parse_xml, read_xml
+from steelyard.robot import xml
+from steelyard.robot.xml import Findings, parse_xml, read_xml
 
 SOURCE = """<?xml version="1.0"?>
 <!-- é -->

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steelyard.diagnose.torques import torque_findings
-from steelyard.read.description import read_description
-from steelyard.read.table import read_log, write_log
+from steelyard.check.torques import torque_findings
+from steelyard.log.table import read_log, write_log
+from steelyard.robot.description import read_description
 from tests.planted import arm_faults, assert_told, changed, frozen, late
 from tests.real.test_tx40 import guide_mapping
 from tests.real.test_ur10e import JOINTS

@@ -15,10 +15,10 @@ from scipy.io import loadmat
 from scipy.optimize import brentq
 
 from steelyard import Options, inertia
-from steelyard import prior as priors
+from steelyard.compose import prior as priors
+from steelyard.identify.methods.solving import solve_bodies
 from steelyard.information import Information
-from steelyard.robot import Body
-from steelyard.solve.methods import solve_bodies
+from steelyard.robot.model import Body
 
 OURS = [0, 1, 2, 3, 4, 7, 5, 9, 8, 6]  # m, h, Ixx, Ixy, Iyy, Ixz, Iyz, Izz from m, h, Ixx, Iyy, Izz, Ixy, Iyz, Ixz
 CHANNELS = np.array([0.119, 0.216, 1.0])  # standard deviations

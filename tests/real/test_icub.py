@@ -12,7 +12,7 @@ import pytest
 
 from steelyard import identify
 from steelyard.errors import LogError
-from steelyard.read.table import read_log
+from steelyard.log.table import read_log
 
 ROOT = Path(__file__).resolve().parents[2]
 MEASURED = {"walking": 33.58, "com-sinusoid": 34.14}  # kg: both feet's mean vertical force over g

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from steelyard import Options, identify
-from steelyard.read.draft import draft_mapping
-from steelyard.read.mapping import read_mapping
-from steelyard.read.table import read_log
+from steelyard.log.draft import draft_mapping
+from steelyard.log.mapping import read_mapping
+from steelyard.log.table import read_log
 from tests.real.test_tx40 import guide_mapping
 from tests.real.test_ur10e import GAINS, JOINTS, ur10e_log
 

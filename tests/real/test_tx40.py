@@ -16,15 +16,16 @@ import numpy as np
 import pytest
 from scipy import signal
 
-from steelyard import Filter, Information, Options, identify, noise
-from steelyard import prior as priors
+from steelyard import Filter, Information, Options, identify
+from steelyard.compose import prior as priors
+from steelyard.equations.prepare import Segment
+from steelyard.equations.rows import Block, Rows
+from steelyard.equations.setup import make_plan
 from steelyard.errors import DescriptionError
-from steelyard.plan import make_plan
-from steelyard.read.description import read_description
-from steelyard.read.table import read_log
-from steelyard.regressor import Block, Rows
-from steelyard.samples import Segment
-from steelyard.solve.methods import solve
+from steelyard.identify.methods.solving import solve
+from steelyard.inference import noise
+from steelyard.log.table import read_log
+from steelyard.robot.description import read_description
 
 TARGET = 0.071
 OWN_FILTER = Filter(cutoff=20.0, kinematics=100.0)
@@ -163,7 +164,7 @@ def pinned(tx40, measured, tmp_path_factory):
 def test_with_the_authors_filter_each_way_to_hold_out_a_third_beats_their_baseline(pinned, monkeypatch):
     """Theirs: least squares, and the sign of the speed for dry friction; blocks 2, 5, 8 … give the 7.1 %."""
     ours, plain = pinned.errors("lmi"), pinned.errors("least-squares")
-    monkeypatch.setattr("steelyard.regressor.COULOMB_SPEED", 1e-12)
+    monkeypatch.setattr("steelyard.equations.rows.COULOMB_SPEED", 1e-12)
     signs = copy(pinned)
     signs.Y = pinned.rows()
     theirs = signs.errors("least-squares")
@@ -212,7 +213,7 @@ def test_base_parameters_that_the_authors_know_to_a_tenth_are_ours(tx40, measure
 
 def test_the_authors_left_the_acceleration_of_joint_6_out(pinned, measured, monkeypatch):
     """All 60 are found again to a standard deviation if it is zero, slow rows are dropped and rows weigh alike."""
-    monkeypatch.setattr("steelyard.regressor.COULOMB_SPEED", 1e-12)  # their dry friction is the sign of the speed
+    monkeypatch.setattr("steelyard.equations.rows.COULOMB_SPEED", 1e-12)  # their dry friction is the sign of the speed
     known = published(measured("tx40"))
     assert not any("Ia6" in expression for expression, *_ in known)
     names = pinned.plan.columns.names

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from steelyard.report.series import Series
+from steelyard.identify.series import Series
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 BODIES = ("shoulder_link", "upper_arm_link", "forearm_link", "wrist_1_link", "wrist_2_link", HOSTILE)

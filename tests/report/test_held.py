@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard import Options, identify
-from steelyard.report import render
+from steelyard.output.report import render
 
 
 def test_a_body_that_was_held_is_said_to_be_held(arm):

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from steelyard.errors import SteelyardError
-from steelyard.report.decimate import break_at_gaps, keep
-from steelyard.report.page import render
-from steelyard.report.scores import compare, row_unit
-from steelyard.report.series import Series
-from steelyard.report.words import figure, meaning, measure, percent
+from steelyard.identify.series import Series
+from steelyard.output.report.decimate import break_at_gaps, keep
+from steelyard.output.report.page import render
+from steelyard.output.report.scores import compare, row_unit
+from steelyard.output.report.words import figure, meaning, measure, percent
 
 EXAMPLE = runpy.run_path(str(Path(__file__).with_name("conftest.py")))
 BODIES, HOSTILE, JOINTS, MASSES = (EXAMPLE[name] for name in ("BODIES", "HOSTILE", "JOINTS", "MASSES"))

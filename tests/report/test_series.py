@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from steelyard.errors import SteelyardError
-from steelyard.report.series import Series, load_series, save_series
+from steelyard.identify.series import Series, load_series, save_series
 
 NUMBERS = st.floats(allow_nan=True, allow_infinity=False)
 NAMES = st.text(st.characters(exclude_categories=["Cs"]))

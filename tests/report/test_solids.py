@@ -7,8 +7,8 @@ from steelyard import inertia
 from steelyard.compose.division import divide
 from steelyard.compose.primitives import capsule, cuboid, cylinder, polyhedron, sphere
 from steelyard.compose.primitives import ellipsoid as ellipsoid_shape
-from steelyard.geometry import fewer
-from steelyard.report.solids import ellipsoid, hull, merged, meshes
+from steelyard.output.report.solids import ellipsoid, hull, merged, meshes
+from steelyard.robot.geometry import fewer
 
 
 def pose(seed):

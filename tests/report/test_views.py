@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from steelyard.errors import DescriptionError, SteelyardError
-from steelyard.report import Course, courses_of, render
-from steelyard.report.courses import POINTS, course_of
+from steelyard.output.report import Course, courses_of, render
+from steelyard.output.report.time_courses import POINTS, course_of
 
 HERE = Path(__file__).parent
 EXAMPLE = runpy.run_path(str(HERE / "conftest.py"))
@@ -155,9 +155,9 @@ def test_a_scene_that_is_none_leaves_the_page_without_one(estimate, series, brok
 def test_the_page_of_the_largest_robot_is_below_eight_megabytes(estimate, series):
     """talos_full: 45 bodies, each divided until any ten parameters are a sum of its shapes."""
     from steelyard.compose.shapes import complete
-    from steelyard.report.series import Series
-    from steelyard.robot import Robot
-    from steelyard.scene import make_scene
+    from steelyard.identify.series import Series
+    from steelyard.output.scene import make_scene
+    from steelyard.robot.model import Robot
 
     try:
         robot = Robot.load("talos_full", base="floating")

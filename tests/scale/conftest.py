@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from steelyard import Filter, Options
-from steelyard.many import identify_many
-from steelyard.scale import Workers
+from steelyard.fleet import identify_many
+from steelyard.fleet.workers import Workers
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = 200
@@ -34,10 +34,10 @@ class Fleet(NamedTuple):
 @pytest.fixture(scope="session")
 def fleet(tmp_path_factory) -> Fleet:
     """Logs of two seconds at 100 Hz, and what one process makes of them."""
-    from steelyard.read.table import write_log
-    from steelyard.robot import Robot
-    from steelyard.simulate.arm import Friction, simulate_arm
-    from steelyard.simulate.truth import perturbed
+    from steelyard.experiment.simulate.arm import Friction, simulate_arm
+    from steelyard.experiment.simulate.truth import perturbed
+    from steelyard.log.table import write_log
+    from steelyard.robot.model import Robot
 
     robot, rng = Robot.load("demo_arm"), np.random.default_rng(5)
     truth, friction = perturbed(robot, rng), Friction.random(robot, rng)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.scale import Workers
+from steelyard.fleet.workers import Workers
 from tests.scale.conftest import ASKED, LOGS, difference, environment
 from tests.scale.work import whose
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.excite.command import Asked, excite_fixed
-from steelyard.excite.pairs import files_of
-from steelyard.excite.pool import Kept, Pool, kinds
-from steelyard.robot import Robot
-from steelyard.scale import Workers
-from steelyard.sent import Sent
+from steelyard.experiment.excite.command import Asked, excite_fixed
+from steelyard.experiment.excite.pairs import files_of
+from steelyard.experiment.excite.pool import Kept, Pool, kinds
+from steelyard.fleet.sent import Sent
+from steelyard.fleet.workers import Workers
+from steelyard.robot.model import Robot
 from tests.motions import installed
 
 pytest.importorskip("distributed")

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 from steelyard import Filter, LogError, Options, UsageError, identify
-from steelyard.fit import fit
-from steelyard.holdout import Training
-from steelyard.many import gather_logs, identify_many
-from steelyard.many.places import expand
-from steelyard.many.shelf import Shelf
-from steelyard.noise import LAGS
-from steelyard.plan import make_plan
-from steelyard.read.pieces import read_pieces
-from steelyard.read.table import read_log, write_log
-from steelyard.regressor import Rows
-from steelyard.samples import prepare
-from steelyard.scale import Workers
-from steelyard.stream.file import stream_pieces
+from steelyard.equations.holdout import Training
+from steelyard.equations.prepare import prepare
+from steelyard.equations.rows import Rows
+from steelyard.equations.setup import make_plan
+from steelyard.equations.stream.file import stream_pieces
+from steelyard.fleet import gather_logs, identify_many
+from steelyard.fleet.checkpoint import Shelf
+from steelyard.fleet.locations import expand
+from steelyard.fleet.workers import Workers
+from steelyard.identify.fit import fit
+from steelyard.inference.noise import LAGS
+from steelyard.log.pieces import read_pieces
+from steelyard.log.table import read_log, write_log
 from tests.floating import floating_log
 from tests.scale.conftest import ASKED, OPTIONS
 
@@ -247,9 +247,9 @@ def test_what_needs_the_rows_again_is_refused(few, arm, steelyard, tmp_path):
 
 
 def test_workers_gather_what_one_process_streams(few, pair, steelyard, tmp_path):
+    from steelyard.equations.stream import stream_log
+    from steelyard.fleet.gather import stream_many
     from steelyard.information import Information
-    from steelyard.many.gathered import stream_many
-    from steelyard.stream import stream_log
 
     alone, one, two = (
         stream_log("demo_arm", few, OPTIONS), stream_many("demo_arm", few, OPTIONS, Workers()),

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from steelyard.robot import Robot
-from steelyard.scale import Workers
-from steelyard.search.command import search
-from steelyard.search.problem import Space
-from steelyard.search.record import record_sines
-from steelyard.search.spread import problem_of, spread
-from steelyard.search.windows import Windows
+from steelyard.experiment.search.command import search
+from steelyard.experiment.search.problem import Space
+from steelyard.experiment.search.record import record_sines
+from steelyard.experiment.search.spread import problem_of, spread
+from steelyard.experiment.search.windows import Windows
+from steelyard.fleet.workers import Workers
+from steelyard.robot.model import Robot
 
 pytest.importorskip("distributed")
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard import UsageError
-from steelyard.cluster import ARITY, MANY, WorkerError
-from steelyard.scale import Tree, Workers
+from steelyard.fleet.cluster import ARITY, MANY, WorkerError
+from steelyard.fleet.workers import Tree, Workers
 from tests.scale import work
 from tests.scale.conftest import environment
 
@@ -52,7 +52,10 @@ def test_only_parts_of_sums_that_are_not_made_yet_are_held():
 
 
 def test_one_worker_needs_no_dask():
-    code = "import sys; from steelyard.scale import Workers; Workers.local(1); sys.exit('distributed' in sys.modules)"
+    code = (
+        "import sys; from steelyard.fleet.workers import Workers; "
+        "Workers.local(1); sys.exit('distributed' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], env=environment()).returncode == 0
 
 

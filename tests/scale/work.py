@@ -4,8 +4,8 @@ import os
 import time
 from collections.abc import Sequence
 
-from steelyard.cluster import Killed
 from steelyard.errors import Finding, UsageError
+from steelyard.fleet.cluster import Killed
 
 
 def scaled(item: int, factor: int) -> str:

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from steelyard.log import Log
-from steelyard.robot import Robot
-from steelyard.search.engine import Compiled
-from steelyard.search.problem import Problem, Space, values_of
-from steelyard.search.record import record_sines
-from steelyard.search.windows import Windows
+from steelyard.experiment.search.engine import Compiled
+from steelyard.experiment.search.problem import Problem, Space, values_of
+from steelyard.experiment.search.record import record_sines
+from steelyard.experiment.search.windows import Windows
+from steelyard.log.log import Log
+from steelyard.robot.model import Robot
 
 
 class Puma(NamedTuple):

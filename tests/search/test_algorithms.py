@@ -9,13 +9,13 @@ import pytest
 
 from steelyard import inertia
 from steelyard.errors import UsageError
-from steelyard.search import cobyla, combined
-from steelyard.search.engine import Compiled
-from steelyard.search.problem import REACH, Problem, Space
-from steelyard.search.record import record_sines
-from steelyard.search.run import ALGORITHMS, run
-from steelyard.search.sight import base_distance
-from steelyard.search.windows import Windows
+from steelyard.experiment.search import cobyla, combined
+from steelyard.experiment.search.engine import Compiled
+from steelyard.experiment.search.observability import base_distance
+from steelyard.experiment.search.problem import REACH, Problem, Space
+from steelyard.experiment.search.record import record_sines
+from steelyard.experiment.search.run import ALGORITHMS, run
+from steelyard.experiment.search.windows import Windows
 
 REDUCTION = {"cobyla": 100, "genetic": 300, "combined": 100, "gauss-newton": 1e15}
 
@@ -64,7 +64,7 @@ class Stopped(Exception):
 def test_a_search_that_was_stopped_and_resumed_ends_where_it_would_have(algorithm, puma, tmp_path, monkeypatch):
     if algorithm in ("cobyla", "combined"):
         pytest.importorskip("nlopt")
-    monkeypatch.setattr("steelyard.search.run.SAVE_EVERY", 0.0)
+    monkeypatch.setattr("steelyard.experiment.search.run.SAVE_EVERY", 0.0)
     monkeypatch.setattr(cobyla, "EACH", 60)
     path = tmp_path / "deep" / "checkpoint.json"
 

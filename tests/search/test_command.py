@@ -8,11 +8,11 @@ import sys
 import numpy as np
 import pytest
 
-from steelyard.read.index import find
-from steelyard.read.table import write_log
-from steelyard.robot import Robot
-from steelyard.search.record import record_sines
-from steelyard.simulate.truth import perturbed
+from steelyard.experiment.search.record import record_sines
+from steelyard.experiment.simulate.truth import perturbed
+from steelyard.log.table import write_log
+from steelyard.robot.index import find
+from steelyard.robot.model import Robot
 
 
 @pytest.fixture(scope="module")

@@ -8,12 +8,12 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from steelyard.equations.rows import COULOMB_SPEED
 from steelyard.errors import UsageError
-from steelyard.regressor import COULOMB_SPEED
-from steelyard.robot import Robot
-from steelyard.search.engine import Compiled, Mujoco
-from steelyard.search.windows import Windows
-from steelyard.simulate.truth import perturbed
+from steelyard.experiment.search.engine import Compiled, Mujoco
+from steelyard.experiment.search.windows import Windows
+from steelyard.experiment.simulate.truth import perturbed
+from steelyard.robot.model import Robot
 from tests.motions import installed
 
 
@@ -95,8 +95,8 @@ def test_friction_and_an_offset_are_torques_against_the_motion(puma):
 
 def test_a_floating_robot_is_simulated_with_its_feet_on_the_ground_and_predicts_its_own_motion():
     pytest.importorskip("mujoco")
-    from steelyard.simulate.feet import find_feet
-    from steelyard.simulate.world import World
+    from steelyard.experiment.simulate.feet import find_feet
+    from steelyard.experiment.simulate.world import World
 
     robot = Robot.load("demo_a1")
     feet = find_feet(robot)

@@ -7,17 +7,17 @@ import pinocchio as pin
 import pytest
 
 from steelyard import inertia
+from steelyard.compose.prior import of_bodies
 from steelyard.errors import LogError, UsageError
-from steelyard.log import Log
-from steelyard.prior import of_bodies
-from steelyard.robot import Robot
-from steelyard.search.coordinates import jacobian, scaled
-from steelyard.search.engine import Compiled
-from steelyard.search.problem import Problem, Space, parameter_error, parameters_of, physical, values_of
-from steelyard.search.record import record_sines
-from steelyard.search.sight import base_distance, sight, theta_jacobian
-from steelyard.search.windows import Windows
-from steelyard.simulate.arm import simulate_arm
+from steelyard.experiment.search.coordinates import jacobian, scaled
+from steelyard.experiment.search.engine import Compiled
+from steelyard.experiment.search.observability import base_distance, sight, theta_jacobian
+from steelyard.experiment.search.problem import Problem, Space, parameter_error, parameters_of, physical, values_of
+from steelyard.experiment.search.record import record_sines
+from steelyard.experiment.search.windows import Windows
+from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.log.log import Log
+from steelyard.robot.model import Robot
 
 
 def test_both_errors_are_zero_at_the_truth_and_only_the_gc_error_is_zero_elsewhere_too(puma):

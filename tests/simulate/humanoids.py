@@ -9,10 +9,10 @@ import pinocchio as pin
 import pytest
 
 from steelyard.errors import DescriptionError
-from steelyard.log import XYZ, Log
-from steelyard.robot import Robot
-from steelyard.simulate.score import with_soles
-from steelyard.soles import find_soles
+from steelyard.experiment.simulate.reference_motion import with_soles
+from steelyard.log.log import XYZ, Log
+from steelyard.robot.model import Robot
+from steelyard.robot.soles import find_soles
 
 
 @cache

@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from steelyard.errors import DescriptionError
-from steelyard.robot import Robot
+from steelyard.robot.model import Robot
 
 QUADRUPEDS = ("a1", "go1", "go2", "anymal", "solo12", "laikago")
 

@@ -9,17 +9,17 @@ import pinocchio as pin
 import pytest
 
 from steelyard.errors import UsageError
+from steelyard.experiment.simulate.force_distribution import CONE, EDGES, distribute
+from steelyard.experiment.simulate.legs import Legs
+from steelyard.experiment.simulate.loads import Load
+from steelyard.experiment.simulate.mpc import STEPS, Plan, Predictive
+from steelyard.experiment.simulate.reference import AXES, each_axis, multisine, reach, sine
+from steelyard.experiment.simulate.stand import Stand
+from steelyard.experiment.simulate.trot import Command, Trot, effective_inertia, pairs
+from steelyard.experiment.simulate.truth import perturbed
+from steelyard.experiment.simulate.world import World
 from steelyard.kernels import nnls
-from steelyard.robot import Robot, build
-from steelyard.simulate.balance import CONE, EDGES, distribute
-from steelyard.simulate.legs import Legs
-from steelyard.simulate.loads import Load
-from steelyard.simulate.mpc import STEPS, Plan, Predictive
-from steelyard.simulate.reference import AXES, each_axis, multisine, reach, sine
-from steelyard.simulate.stand import Stand
-from steelyard.simulate.trot import Command, Trot, effective_inertia, pairs
-from steelyard.simulate.truth import perturbed
-from steelyard.simulate.world import World
+from steelyard.robot.model import Robot, build
 from tests.simulate.legged import QUADRUPEDS, quadruped
 
 
@@ -190,7 +190,7 @@ def test_a_trot_goes_on_as_it_is_asked_to(command, seconds):
 
 
 def test_a_trot_survives_bumps_and_slippery_ground():
-    from steelyard.simulate.ground import Ground
+    from steelyard.experiment.simulate.ground import Ground
 
     robot = quadruped("a1")
     for ground in (Ground(height=0.04, seed=1), Ground(grip=0.45)):

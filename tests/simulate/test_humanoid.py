@@ -9,20 +9,20 @@ import pinocchio as pin
 import pytest
 
 from steelyard import Filter
+from steelyard.equations.prepare import prepare
+from steelyard.equations.rows import Columns, Rows
 from steelyard.errors import UsageError
-from steelyard.excite.humanoid import as_log
-from steelyard.excite.pool import Pool
-from steelyard.log import WRENCH, Log
-from steelyard.read.table import read_log, write_log
-from steelyard.regressor import Columns, Rows
-from steelyard.robot import Robot
-from steelyard.samples import prepare
-from steelyard.simulate.humanoid import simulate_humanoid
-from steelyard.simulate.loads import Load
-from steelyard.simulate.sensors import LEVELS, measured
-from steelyard.simulate.truth import reweighed
-from steelyard.simulate.world import World
-from steelyard.soles import find_soles
+from steelyard.experiment.excite.humanoid import as_log
+from steelyard.experiment.excite.pool import Pool
+from steelyard.experiment.simulate.humanoid import simulate_humanoid
+from steelyard.experiment.simulate.loads import Load
+from steelyard.experiment.simulate.sensors import LEVELS, measured
+from steelyard.experiment.simulate.truth import reweighed
+from steelyard.experiment.simulate.world import World
+from steelyard.log.log import WRENCH, Log
+from steelyard.log.table import read_log, write_log
+from steelyard.robot.model import Robot
+from steelyard.robot.soles import find_soles
 from tests.simulate.humanoids import Stance, humanoid
 
 ROBOTS = ("talos", "g1")

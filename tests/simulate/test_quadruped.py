@@ -12,18 +12,18 @@ import pinocchio as pin
 import pytest
 
 from steelyard import Filter, Options, identify
-from steelyard.contact import foot
+from steelyard.equations.prepare import EDGE, prepare
+from steelyard.equations.rows import Columns, Dynamics, Rows
+from steelyard.equations.unknown_forces import foot
 from steelyard.errors import UsageError
-from steelyard.log import Log
-from steelyard.quaternion import rotations
-from steelyard.read.table import read_log
-from steelyard.regressor import Columns, Dynamics, Rows
-from steelyard.samples import EDGE, prepare
-from steelyard.simulate.ground import Ground
-from steelyard.simulate.loads import Load
-from steelyard.simulate.quadruped import Gait, leg_friction, simulate_quadruped, true_robot
-from steelyard.simulate.sensors import LEVELS, Sensors, measured
-from steelyard.simulate.trot import Command
+from steelyard.experiment.simulate.ground import Ground
+from steelyard.experiment.simulate.loads import Load
+from steelyard.experiment.simulate.quadruped import Gait, leg_friction, simulate_quadruped, true_robot
+from steelyard.experiment.simulate.sensors import LEVELS, Sensors, measured
+from steelyard.experiment.simulate.trot import Command
+from steelyard.log.log import Log
+from steelyard.log.table import read_log
+from steelyard.spatial import rotations
 from tests.simulate.legged import QUADRUPEDS, quadruped
 
 UNFILTERED = Filter(1000.0, 1000.0, 500.0)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from steelyard import inertia
-from steelyard.simulate.loads import carried
-from steelyard.simulate.truth import reweighed, torso, truths, without_joint, wrist
+from steelyard.experiment.simulate.loads import carried
+from steelyard.experiment.simulate.truth import reweighed, torso, truths, without_joint, wrist
 from tests.simulate.humanoids import humanoid
 
 

@@ -10,13 +10,13 @@ import pytest
 
 from steelyard import inertia
 from steelyard.errors import UsageError
-from steelyard.robot import Robot
-from steelyard.simulate.arm import Friction
-from steelyard.simulate.feet import find_feet
-from steelyard.simulate.ground import Ground
-from steelyard.simulate.loads import Load, carried
-from steelyard.simulate.truth import perturbed
-from steelyard.simulate.world import World
+from steelyard.experiment.simulate.arm import Friction
+from steelyard.experiment.simulate.feet import find_feet
+from steelyard.experiment.simulate.ground import Ground
+from steelyard.experiment.simulate.loads import Load, carried
+from steelyard.experiment.simulate.truth import perturbed
+from steelyard.experiment.simulate.world import World
+from steelyard.robot.model import Robot
 from tests.simulate.legged import QUADRUPEDS, quadruped
 
 

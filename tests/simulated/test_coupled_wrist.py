@@ -10,9 +10,9 @@ import pinocchio as pin
 import pytest
 
 from steelyard import Options, identify, inertia
-from steelyard.log import Log
-from steelyard.regressor import COULOMB_SPEED
-from steelyard.simulate.arm import fourier_motion
+from steelyard.equations.rows import COULOMB_SPEED
+from steelyard.experiment.simulate.arm import fourier_motion
+from steelyard.log.log import Log
 
 COUPLED = ("wrist_2_joint", "wrist_3_joint")
 MATRIX = np.array([[45.0, 0.0], [32.0, 64.0]])  # motor 3 turns with wrist 2 at half the ratio

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from steelyard.write import files
-from steelyard.write.files import Staging, write_bytes, write_text
+from steelyard import files
+from steelyard.files import Staging, write_bytes, write_text
 
 
 def tree(folder):
@@ -114,7 +114,7 @@ def test_a_name_with_a_folder_in_it_is_refused(tmp_path):
 
 FULL = """
 import resource, signal, sys
-from steelyard.write.files import Staging
+from steelyard.files import Staging
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 with Staging(sys.argv[1]) as out:

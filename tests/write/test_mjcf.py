@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from steelyard.errors import DescriptionError
-from steelyard.read import index
-from steelyard.read.description import read_description, rotation_from_quaternion
-from steelyard.write.mjcf import to_mjcf
+from steelyard.output.mjcf import to_mjcf
+from steelyard.robot import index
+from steelyard.robot.description import read_description, rotation_from_quaternion
 
 mujoco = pytest.importorskip("mujoco", reason="written models are compiled by MuJoCo")
 

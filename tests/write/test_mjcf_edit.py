@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from steelyard.errors import DescriptionError
-from steelyard.read.description import read_description, rotation_from_quaternion
-from steelyard.robot import build
-from steelyard.write.mjcf_edit import edit_mjcf
+from steelyard.output.mjcf_edit import edit_mjcf
+from steelyard.robot.description import read_description, rotation_from_quaternion
+from steelyard.robot.model import build
 
 mujoco = pytest.importorskip("mujoco", reason="MJCF needs MuJoCo")
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import DescriptionError
-from steelyard.read import index
-from steelyard.read.description import read_description, rotation_from_quaternion, rotation_from_rpy
-from steelyard.write.mjcf import _quaternion
-from steelyard.write.urdf import _rpy, to_urdf, xml_comment
+from steelyard.output.mjcf import _quaternion
+from steelyard.output.urdf import _rpy, to_urdf, xml_comment
+from steelyard.robot import index
+from steelyard.robot.description import read_description, rotation_from_quaternion, rotation_from_rpy
 
 NAMES = ["a1", "panda", "talos", "g1", "ur10", "icub"]
 installed = pytest.mark.skipif(not index._example_robot_data(), reason="example-robot-data is not installed")

@@ -1,0 +1,1 @@
+"""Is this log, and this description, believable?"""

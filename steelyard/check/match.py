@@ -1,0 +1,85 @@
+"""What is wrong with a log, before anything is fitted: does it match the robot, and are its units right?"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from steelyard.check.units import unit_findings
+from steelyard.errors import Finding, LogError
+from steelyard.log.csv_text import DRAFT
+from steelyard.log.log import Log
+from steelyard.robot.description import Description
+from steelyard.robot.model import ONE_DOF
+
+__all__ = ["Match", "match", "unit_findings"]
+
+
+@dataclass(frozen=True)
+class Match:
+    """How the columns of a log and the joints of a description go together."""
+
+    joints: tuple[str, ...]  # that move and are measured
+    locked: tuple[str, ...]  # without any column
+    notices: tuple[str, ...]
+
+
+def match(description: Description, log: Log, lock: dict[str, float], *, torques: bool) -> Match:
+    """Which joints the log measures; refused where a joint has some but not all that is needed."""
+    movable = [j.name for j in description.joints.values() if j.kind in ONE_DOF and j.mimic is None]
+    measured = {kind: set(log.names(kind)) for kind in ("q", "v", "a", "tau", "current")}
+    anything = set().union(*measured.values())
+    joints = [j for j in movable if j not in lock and j in anything]
+    locked = [j for j in movable if j not in lock and j not in anything]
+    findings = []
+    for joint in joints:
+        there = " and ".join(f"{kind}.{joint}" for kind, names in measured.items() if joint in names)
+        if joint not in measured["q"]:
+            findings.append(
+                Finding(
+                    f"{log.source}, q.{joint}",
+                    f"is missing, though the log has {there}",
+                    "Add the position, or drop all columns of the joint to lock it",
+                )
+            )
+        if torques and joint not in measured["tau"] | measured["current"]:
+            findings.append(
+                Finding(
+                    f"{log.source}, tau.{joint}",
+                    f"is missing, though the log has {there}",
+                    "Add tau or current, lock the joint (--lock), or use --equations base",
+                )
+            )
+    strangers = sorted(anything - set(description.joints))
+    if not joints and locked:
+        hint = f"the log speaks of {_some(strangers, 6)}" if strangers else "the log has no joint columns"
+        if not strangers and log.ignored:
+            hint += f", only {_some(log.ignored, 6)}"
+        what = f"measures no joint of {description.name}: {hint}"
+        mapped = any(file.endswith(".toml") for file in log.files)
+        fix = f"Name the columns after the joints ({_some(movable, 12)})"
+        findings.append(Finding(log.source, what, fix if mapped else f"{fix}, {DRAFT}"))
+    if findings:
+        raise LogError(findings)
+    return Match(tuple(joints), tuple(locked), tuple(_notices(description, log, anything, strangers, movable, locked)))
+
+
+def _notices(
+    description: Description, log: Log, anything: set[str], strangers: list[str], movable: list[str], locked: list[str]
+) -> Iterator[str]:
+    for name in strangers:
+        near = difflib.get_close_matches(name, movable, n=1)
+        asked = f" (did you mean {near[0]}?)" if near else ""
+        yield f"{log.source}: no joint {name!r}, its columns are ignored{asked}"
+    if led := [name for name in description.joints if name in anything and name not in movable]:
+        yield f"{log.source}: columns of joints that are fixed, follow others or have no single value: {_some(led, 8)}"
+    if locked:
+        yield f"{log.source}: no columns for {', '.join(locked)}: locked at neutral"
+    if log.ignored:
+        yield f"{log.source}: {len(log.ignored)} columns ignored: {_some(log.ignored, 8)}"
+
+
+def _some(names: Iterable[str], most: int) -> str:
+    listed = list(names)
+    return ", ".join(listed[:most]) + (" …" if len(listed) > most else "")

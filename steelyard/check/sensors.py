@@ -1,0 +1,49 @@
+"""Force–torque sensors held against the weight of the described robot: is their sign the contract's?
+
+Drivers and simulators differ in whether a sensor tells the force on the part below or on the part above. The weight of
+what hangs on it decides, beside any offset; where something touches below, the weight of what stands on all of them. A
+description may be wrong about that weight by any factor, but not in sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from steelyard.equations.prepare import Filter, Segment
+from steelyard.equations.rows import Columns, Rows
+from steelyard.equations.setup import Plan
+from steelyard.errors import Finding
+from steelyard.identify.drive_gains import partial
+from steelyard.log.log import Log
+
+EXPLAINED = 0.6  # the prediction must explain this share of what offsets leave, or it says nothing
+WHAT = "is the opposite of what the part below exerts on the part above: its sign is reversed"
+
+
+def sign_findings(plan: Plan, log: Log, segments: Sequence[Segment], filter: Filter) -> list[Finding]:
+    """Sensors whose force is the opposite of what it has to be."""
+    robot, model = plan.robot, plan.robot.model
+    below = {int(i) for s in robot.sensors for i in model.subtrees[s.joint]}
+    if not robot.sensors or any(f.frame is None or f.frame.joint not in below for f in plan.feet):
+        return []
+    columns = Columns(plan.columns.bodies, (), plan.columns.offsets)
+    rows = Rows(robot, segments, columns, "base", plan.feet, filter)
+    blocks = list(rows)
+    Y, measured = (np.concatenate(x) for x in zip(*((b.Y, b.target) for b in blocks), strict=True))
+    bodies = 10 * len(columns.bodies)
+    predicted = Y[:, :, :bodies] @ robot.prior
+    if plan.feet:  # their readings take the place of contact forces in the same equations: one sign for all
+        channels = {"sensor": list(range(len(rows.names)))}
+    else:
+        forces = {s.name: [row for row in s.rows if row.rsplit(".", 1)[1].startswith("f")] for s in robot.sensors}
+        channels = {f"sensor.{name}": [rows.names.index(row) for row in some] for name, some in forces.items()}
+    found = []
+    for where, at in channels.items():
+        beside = Y[:, at, bodies:].reshape(-1, len(columns.offsets))
+        beside = beside[:, np.any(beside != 0, axis=0)]
+        slope, explained = partial(predicted[:, at].ravel(), measured[:, at].ravel(), beside)
+        if slope < 0 and explained > EXPLAINED:
+            found.append(Finding(f"{log.source}, {where}", WHAT, "Negate all its components"))
+    return found

@@ -1,0 +1,220 @@
+"""Both sides of the equations of motion, the measured side still open: what each joint's torque adds to every row.
+
+Rows are N Y θ = N τ + noise, low-passed alike. N is 1 for joint rows and the contact-free basis of a floating robot.
+Since N τ = Σ_j N_j τ_j, a gain or a delay of joint j changes its own share N_j τ_j alone; the other side stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import make_interp_spline
+
+from steelyard.equations.coupled_motors import Motor, motor_terms
+from steelyard.equations.prepare import Filter, Segment
+from steelyard.equations.rows import FRICTION, Columns, Dynamics, Equations, Rows
+from steelyard.equations.unknown_forces import Foot, foot
+from steelyard.errors import UsageError
+from steelyard.log.log import Log
+from steelyard.log.timing import MOVES, log_rate
+from steelyard.robot.model import Robot
+
+Array = np.ndarray
+
+MOST_SAMPLES = {"fixed": 60_000, "floating": 20_000}  # of a log that are looked at
+MOST_BYTES = 1e8  # of the bases N in memory
+CUTOFF, KINEMATICS = 5.0, 10.0  # Hz: rows and motion are smoothed more than for a fit, which noise would bias
+BAND, TIMES = 0.999, 4.0  # … but the motion by no less than this many times the band that holds this share of it
+LEAST_ROWS = 40  # two seconds: fewer tell nothing
+LAGS = 8  # of the residuals' autocorrelation: two periods of the cut-off
+PIECE = 5.0  # s: a longer log is looked at in pieces of this length, spread evenly from its start to its end
+
+
+def slowed(filter: Filter, log: Log) -> Filter:
+    """The filter that a balance is made with.
+
+    Noise of positions makes noisy columns, and least squares takes such columns for weaker than they are. That
+    moves delays by tens of ms; slow rows of smooth motion do not have it.
+    """
+    assert filter.cutoff is not None and filter.kinematics is not None
+    motion = max((_band(log, joint) for joint in log.names("q")), default=0.0)
+    kinematics = min(filter.kinematics, max(KINEMATICS, TIMES * motion))
+    return replace(filter, cutoff=min(filter.cutoff, CUTOFF), kinematics=kinematics)
+
+
+def _band(log: Log, joint: str) -> float:
+    """Frequency in Hz below which nearly all of a joint's motion lies; noise of any usual size does not count."""
+    rate = log_rate(log)
+    q = np.interp(np.arange(log.time[0], log.time[-1], 1 / rate), log.time, log.columns[f"q.{joint}"])
+    if np.ptp(q) < MOVES:
+        return 0.0
+    power = np.cumsum(np.abs(np.fft.rfft((q - q.mean()) * np.hanning(len(q)))) ** 2)
+    return float(np.searchsorted(power, BAND * power[-1]) * rate / len(q))
+
+
+def spread(segments: Sequence[Segment], most: int) -> list[Segment]:
+    """All segments where they hold no more than ``most`` samples; else pieces of them, spread evenly."""
+    ends = np.cumsum([len(s.time) for s in segments])
+    if ends[-1] <= most:
+        return list(segments)
+    length = min(round(PIECE * segments[0].rate), most // 2)
+    pieces = []
+    for start in np.linspace(0, ends[-1] - length, most // length).astype(int):
+        k = int(np.searchsorted(ends, start, side="right"))
+        first = int(start - (ends[k] - len(segments[k].time)))
+        pieces.append(segments[k].part(slice(first, first + length)))
+    return pieces
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A segment of a balance."""
+
+    segment: Segment
+    signal: Array  # (T, J) torque, or current where its gain is unknown
+    N: Array | None  # (T, C, J) the joints' columns of the basis; None: one row a joint
+    taps: Array
+    step: int
+
+    @cached_property
+    def centres(self) -> Array:
+        """(T',) samples that have a row."""
+        half = len(self.taps) // 2
+        return np.arange(half, len(self.segment.time) - half, self.step)
+
+    @cached_property
+    def splines(self) -> list[Any]:
+        """Of each joint's signal, to read it off at other times."""
+        return [make_interp_spline(self.segment.time, x, k=3) for x in self.signal.T]
+
+    def smooth(self, values: Array) -> Array:
+        """Low-passed as the rows are, at their times."""
+        half, flat = len(self.taps) // 2, values.reshape(len(values), -1)
+        smoothed = [self.taps @ flat[k - half : k + half + 1] for k in self.centres]
+        return np.reshape(smoothed, (len(smoothed), *values.shape[1:]))
+
+    def share(self, values: Array) -> Array:
+        """(T', C, J) what a signal (T, J) of each joint adds to each row."""
+        if self.N is None:
+            return self.smooth(values)[:, :, None] * np.eye(values.shape[1])
+        return self.smooth(self.N * values[:, None, :])
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Rows of some segments, every joint's share of the measured side apart."""
+
+    robot: Robot
+    columns: Columns  # all bodies, and friction, armature and offset of every joint
+    names: tuple[str, ...]  # of the C rows
+    pieces: tuple[Piece, ...]
+    time: Array  # (T,) s
+    Y: Array  # (T, C, n)
+    other: Array  # (T, C) measured forces that are no joint's torque
+
+    @property
+    def separate(self) -> bool:
+        """Whether each row holds the torque of one joint alone."""
+        return self.pieces[0].N is None
+
+    @cached_property
+    def measured(self) -> Array:
+        """(T, C, J) every joint's share."""
+        return np.concatenate([p.share(p.signal) for p in self.pieces])
+
+    @cached_property
+    def predicted(self) -> Array:
+        """(T, C) what the described robot needs, friction not included."""
+        return np.asarray(self.Y[:, :, : 10 * len(self.columns.bodies)] @ self.robot.prior)
+
+    def term(self, joint: str, term: str) -> Array:
+        """(T, C) column of a joint's friction, armature or offset."""
+        return np.asarray(self.Y[:, :, 10 * len(self.columns.bodies) + self.columns.joint_terms.index((joint, term))])
+
+    def shifted(self, delay: Array, drift: Array, middle: float, order: int = 0) -> Array:
+        """Shares (T, C, J) of torques read off ``delay + drift · (t − middle)`` s later, or of their derivatives."""
+        found = []
+        for p in self.pieces:
+            t = p.segment.time[:, None]
+            at = np.clip(t + delay + drift * (t - middle), t[0], t[-1])
+            found.append(p.share(np.column_stack([x(a, order) for x, a in zip(p.splines, at.T, strict=True)])))
+        return np.concatenate(found)
+
+
+def balance(
+    robot: Robot,
+    segments: Sequence[Segment],
+    equations: Equations,
+    feet: Sequence[Foot],
+    filter: Filter,
+    motors: tuple[Motor, ...] = (),
+) -> Balance | None:
+    """Balance of a log's rows; None where no row holds a torque alone with what can be known.
+
+    Measured wrenches are not relied on: ``full`` rows of a robot that touches the world are looked at with the
+    wrenches' places projected out.
+    """
+    assert filter.cutoff is not None
+    if not robot.joints or equations == "base" or (robot.floating and any(s.current for s in segments)):
+        return None
+    if equations == "full" and segments[0].wrench:
+        equations, feet = "contact-free", [*feet, *(foot(robot, name) for name in segments[0].wrench)]
+    laws = FRICTION["all"]
+    terms = [(j, law) for j in robot.joints for law in laws] + motor_terms(motors, laws)
+    columns = Columns(tuple(b.name for b in robot.bodies), tuple(terms), motors=motors)
+    try:
+        rows = Rows(robot, segments, columns, equations, feet, filter)
+    except UsageError:  # the feet leave no equation
+        return None
+    lead, J = 6 if robot.floating else 0, len(robot.joints)
+    used = J if equations == "joint" and rows.free is None else len(rows.names)
+    most = min(MOST_SAMPLES[robot.base], int(MOST_BYTES / (8 * used * (lead + J))) if lead else MOST_SAMPLES["fixed"])
+    pieces, blocks = [], []
+    for s in spread(segments, most):
+        one = Rows(robot, [s], columns, equations, feet, filter, rows.free)
+        taps = one.taps(s)
+        if len(taps) >= len(s.time):
+            continue
+        blocks += [(b.time, b.Y[:, :used], b.target[:, :used]) for b in one]
+        assert s.tau is not None
+        signal = s.tau.copy()
+        for joint, current in s.current.items():
+            signal[:, robot.joints.index(joint)] = current
+        N = None
+        if one.free is not None:
+            N = one.free.basis(Dynamics(robot, s).contact_jacobian(feet))[0][:, :, lead : lead + J]
+        elif lead:
+            N = np.broadcast_to(np.eye(used)[:, lead : lead + J], (len(s.time), used, J))
+        step = max(1, round(s.rate / (4 * filter.cutoff))) if len(taps) > 1 else 1
+        pieces.append(Piece(s, signal, N, taps, step))
+    if sum(len(time) for time, _, _ in blocks) < LEAST_ROWS:
+        return None
+    time, Y, target = (np.concatenate(x) for x in zip(*blocks, strict=True))
+    torque = np.concatenate([p.share(p.segment.tau).sum(axis=2) for p in pieces if p.segment.tau is not None])
+    return Balance(robot, columns, rows.names[:used], tuple(pieces), time, Y, target - torque)
+
+
+def long_run(residual: Array) -> float:
+    """Sum of squares of residuals (T, C), times what their autocorrelation makes each count for less."""
+    squares = float(np.sum(residual**2))
+    lagged = sum(float(np.sum(residual[lag:] * residual[:-lag])) for lag in range(1, LAGS + 1))
+    return max(squares, squares + 2 * lagged)
+
+
+def basis(A: Array) -> Array:
+    """Orthonormal basis of the columns' span, well enough for a projection."""
+    scale = np.linalg.norm(A, axis=0)
+    A = A / np.where(scale > 0, scale, 1.0)
+    w, V = np.linalg.eigh(A.T @ A)
+    seen = w > 1e-10 * w[-1]
+    return np.asarray(A @ (V[:, seen] / np.sqrt(w[seen])))
+
+
+def left(columns: Array, values: Array) -> Array:
+    """What columns do not explain of values."""
+    Q = basis(columns)
+    return np.asarray(values - Q @ (Q.T @ values))

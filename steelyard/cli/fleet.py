@@ -1,0 +1,95 @@
+"""``steelyard identify`` with workers: logs from patterns and lists, a bar, a checkpoint, and an end that says all."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from steelyard.cli.terminal import shown_progress
+from steelyard.equations.setup import Options
+from steelyard.errors import Finding, UsageError
+from steelyard.fleet.checkpoint import Shelf
+from steelyard.fleet.identify import identify_many
+from steelyard.fleet.locations import expand
+from steelyard.fleet.workers import Workers, refuse_both
+from steelyard.identify.identify import Identification
+from steelyard.identify.resume import Earlier, going_on
+from steelyard.output.results import refuse_overwriting, write_results
+
+FOLDER = "triangles"  # inside -o DIR: what was found of single logs, until the results are written
+
+
+@dataclass(frozen=True)
+class Work:
+    """How the logs are gone through."""
+
+    workers: int | None = None  # processes of this machine
+    scheduler: str | None = None  # address of a Dask scheduler
+    listed: Path | None = None  # file with a log on every line
+    skip: bool = False  # leave out logs that cannot be used
+    checkpoint: str | None = None  # folder or URL; None: inside the results, and gone with success
+    bootstrap: int | None = None  # replicates, of logs that are drawn again
+
+    def __post_init__(self) -> None:
+        refuse_both(self.workers, self.scheduler)
+
+    @property
+    def asked(self) -> bool:
+        """Whether logs are to be read once and summed, rather than held in memory together."""
+        return any(x is not None and x is not False for x in vars(self).values())
+
+
+def run(
+    robot: str,
+    logs: Sequence[str],
+    options: Options,
+    work: Work,
+    out: Path,
+    *,
+    validate: Sequence[Any] = (),
+    mapping: Path | None = None,
+    topics: Mapping[str, str] | None = None,
+    earlier: Path | None = None,
+    command: str = "",
+) -> tuple[Identification, list[Path]]:
+    """Identify, and write the results."""
+    names = expand(logs, work.listed)
+    refuse_overwriting(out, [Path(name) for name in names])
+    left = None if earlier is None else Earlier.read(earlier)
+    if left is not None:
+        options = going_on(options, left)
+        if left.gains:
+            what = "found drive gains, and logs that are read once have to come with theirs"
+            raise UsageError(Finding(f"--from {earlier}", what, "Give the gains in a mapping"))
+    checkpoint = work.checkpoint or str((out / FOLDER).resolve())
+    with shown_progress() as progress, Workers.asked(work.workers, work.scheduler) as workers:
+        result = identify_many(
+            robot, names, options, workers=workers, checkpoint=checkpoint, skip=work.skip, validate=validate,
+            mapping=mapping, topics=topics, command=command, progress=progress, counted=_Counter(progress),
+            save_problem=out.resolve().with_name(out.resolve().name + ".problem.npz"),
+            earlier=None if left is None else left.information, replicates=work.bootstrap,
+        )  # fmt: skip
+        progress("writing")
+        files = write_results(result, out)
+    if work.checkpoint is None:
+        Shelf(checkpoint).clear()
+    return result, files
+
+
+class _Counter:
+    """How many logs are read, in words: at every log on a terminal, else at every tenth of them."""
+
+    def __init__(self, progress: Callable[[str], None]):
+        self._progress, self._start, self._tenths = progress, time.monotonic(), 0
+
+    def __call__(self, done: int, of: int) -> None:
+        tenths = 10 * done // of
+        if tenths == self._tenths and not sys.stderr.isatty():
+            return
+        self._tenths = tenths
+        left = (time.monotonic() - self._start) / done * (of - done)
+        self._progress(f"read {done} of {of} logs" + (f", about {left:.0f} s left" if done < of else ""))

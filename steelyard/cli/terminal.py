@@ -1,0 +1,203 @@
+"""What a person reads: tables and verdicts on stdout, progress on stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from numpy import ndarray as Array
+
+    from steelyard.identify.estimate import BodyEstimate, Estimate
+    from steelyard.identify.identify import Identification
+
+FEW = 4  # bodies held as described: more are one line
+
+
+def print_bodies(result: Identification, truth: bool = False) -> None:
+    """Every body with its mass, centre of mass, and who says so; then the fit and its proof."""
+    estimate = result.estimate
+    header = ["body", "mass, kg", "who says so", "centre of mass, mm", "who says so", "inertia", "physical"]
+    rows = []
+    held = [b for b in estimate.bodies if not b.free]
+    for b in estimate.bodies if len(held) <= FEW else [b for b in estimate.bodies if b.free]:
+        com = 1e3 * b.parameters[1:4] / b.mass if b.mass else b.parameters[1:4]
+        row = [
+            b.name,
+            b.weight(".3f") if b.free else f"{b.mass:.3f}",
+            _says(b.verdict.mass) if b.free else "held fixed",
+            " ".join(f"{x:.1f}" for x in com),
+            _says(b.verdict.com) if b.free else "held fixed",
+            _says(b.verdict.inertia) if b.free else "held fixed",
+            "yes" if b.consistent else "NO",
+        ]
+        rows.append(row)
+    rows += [_load(load) for load in estimate.loads]
+    if truth:
+        header, rows = _with_truth(estimate, header, rows)
+    print_table(header, rows)
+    if len(held) > FEW:
+        print(f"held as described: {', '.join(b.name for b in held)}")
+    print_ranges(estimate)
+    if estimate.sensors:
+        forces, moments = (f"f{c}, N" for c in "xyz"), (f"m{c}, N·m" for c in "xyz")
+        print_table(["offset of sensor", *forces, *moments], _offsets(estimate))
+    fit = estimate.fit
+    print(
+        f"\n{estimate.rows} rows ({estimate.equations}), {estimate.base_count} base parameters "
+        f"({estimate.base_identified} identified), condition {estimate.base_condition:.3g}"
+    )
+    print(f"fit: relative error {_percent(fit.relative)} (filtered {_percent(fit.relative_filtered)})")
+    for path, score in estimate.validation.items():
+        print(
+            f"held out {path}: relative error {_percent(score.relative)} (filtered {_percent(score.relative_filtered)})"
+        )
+    proof = estimate.certificate
+    how = f"{proof.unknowns} unknowns, {proof.solver}, {1e3 * proof.seconds:.0f} ms"
+    print(f"certificate: kkt {proof.kkt:.1e}, gap {proof.gap:.1e} ({how})")
+    if estimate.bootstrap:
+        print(estimate.bootstrap)
+
+
+def print_ranges(estimate: Estimate) -> None:
+    """How small and how large each quantity can be, whatever the prior; nothing where nobody asked."""
+    from steelyard.inference.ranges import spoken
+
+    if estimate.ranges is None:
+        return
+    ranges = estimate.ranges
+    names = {b.name: f"load on {b.carrier}" if b.carrier else b.name for b in (*estimate.bodies, *estimate.loads)}
+    first = next(iter(ranges.bodies.values()))
+    header = ["whatever the prior", "mass", *(f"com {c}" for c in "xyz" if first.com)]
+    header += ["inertia trace"] if first.trace else []
+    rows = []
+    for name, body in ranges.bodies.items():
+        com = [spoken((_thousand(low), _thousand(high)), "mm") for low, high in body.com or ()]
+        rows.append(
+            [names[name], spoken(body.mass, "kg"), *com, *([spoken(body.trace, "kg·m²")] if body.trace else [])]
+        )
+    print_table(header, [*rows, ["the whole robot", spoken(ranges.total, "kg"), *[""] * (len(header) - 2)]])
+
+
+def _thousand(metres: float | None) -> float | None:
+    return None if metres is None else 1e3 * metres
+
+
+def _with_truth(estimate: Estimate, header: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """The same with what the description says, and what is true."""
+    bodies = {b.name: b for b in estimate.bodies} | {f"load on {b.carrier}": b for b in estimate.loads}
+    header = [header[0], "described, kg", "identified, kg", "true, kg", *header[2:4], "true, mm", *header[4:]]
+    more = []
+    for row in rows:
+        b = bodies[row[0]]
+        true = estimate.truth[b.name]
+        described = "—" if b.carrier else f"{b.prior[0]:.3f}"
+        more.append([row[0], described, row[1], f"{true[0]:.3f}", *row[2:4], _millimetres(true), *row[4:]])
+    return header, more
+
+
+def _millimetres(parameters: Array) -> str:
+    """Centre of mass."""
+    return " ".join(f"{1e3 * x / parameters[0]:.1f}" for x in parameters[1:4])
+
+
+def _load(load: BodyEstimate) -> list[str]:
+    return [
+        f"load on {load.carrier}",
+        load.weight(".3f"),
+        _says(load.verdict.mass),
+        _millimetres(load.parameters),
+        _says(load.verdict.com),
+        _says(load.verdict.inertia),
+        "yes" if load.consistent else "NO",
+    ]
+
+
+def print_end(result: Identification, files: list[Path]) -> None:
+    """Notices, files, and the verdict in one sentence."""
+    from steelyard.output.results import has_report
+
+    for notice in result.estimate.notices:
+        print(f"note: {notice}")
+    print("written: " + ", ".join(str(f) for f in files if f.suffix in (".json", ".urdf", ".xml", ".html")))
+    if not has_report():
+        print('note: no report, its packages are missing: pip install "steelyard[report]"')
+    print(f"\n{result.estimate.sentence()}")
+
+
+def _offsets(estimate: Estimate) -> list[list[str]]:
+    from steelyard.output.report.words import measure
+
+    return [
+        [name, *("—" if x is None else "prior" if who == "prior" else measure(x, std)
+                 for x, std, who in zip(s.offset, s.std, s.verdicts, strict=True))]
+        for name, s in estimate.sensors.items()
+    ]  # fmt: skip
+
+
+def _says(verdict: str) -> str:
+    return {"identified": "data", "partly": "data, partly", "prior": "prior"}[verdict]
+
+
+def _percent(value: float | None) -> str:
+    return "—" if value is None else f"{100 * value:.2f} %"
+
+
+def print_table(header: list[str], rows: list[list[str]]) -> None:
+    """A plain table on stdout."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in header:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    Console(width=None if sys.stdout.isatty() else 160, markup=False, highlight=False).print(table)
+
+
+@contextmanager
+def shown_bar(text: str) -> Iterator[Callable[[float], None]]:
+    """A bar on stderr that fills as a share grows from 0 to 1; a line every tenth where there is no terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    console, said = Console(stderr=True, markup=False, highlight=False), [-1]
+
+    def line(share: float) -> None:
+        if int(10 * share) > said[0]:
+            said[0] = int(10 * share)
+            console.print(f"… {text}, {10 * said[0]} %")
+
+    try:
+        if not console.is_terminal:
+            yield line
+            return
+        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=console) as bar:
+            task = bar.add_task(text, total=1.0)
+            yield lambda share: bar.update(task, completed=share)
+    except KeyboardInterrupt:
+        console.print("Stopped; no result was written.")
+        raise SystemExit(130) from None
+
+
+@contextmanager
+def shown_progress() -> Iterator[Callable[[str], None]]:
+    """A line of progress on stderr: alive on a terminal, plain lines elsewhere."""
+    from rich.console import Console
+
+    console = Console(stderr=True, markup=False, highlight=False)
+    try:
+        if not console.is_terminal:
+            yield lambda text: console.print(f"… {text}")
+            return
+        with console.status("starting") as status:
+            yield lambda text: status.update(text)
+    except KeyboardInterrupt:
+        console.print("Stopped; no result was written.")
+        raise SystemExit(130) from None

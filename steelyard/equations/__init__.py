@@ -1,0 +1,1 @@
+"""Which rows Yθ ≈ τ do these samples give, kept or streamed?"""

@@ -1,0 +1,125 @@
+"""Held-out blocks, for whoever has one log only: two thirds of it are learned from, every third block is predicted.
+
+Blocks are counted from the log's first stamp. A filtered row sees a window of samples; it is learned from only if that
+whole window lies outside the held-out blocks. So no torque measured inside them reaches the fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from steelyard.equations.rows import Block, Rows
+from steelyard.errors import Finding, UsageError
+from steelyard.log.log import Log
+
+if TYPE_CHECKING:
+    from steelyard.equations.stream import Channels
+
+Array = np.ndarray
+
+EVERY = 3  # of so many blocks the last is held out
+ROUNDING = 1e-9  # of a block: stamps are not exact multiples of a step
+
+
+@dataclass(frozen=True)
+class HoldOut:
+    """Which part of a log is not learned from."""
+
+    source: str  # the log
+    start: float  # s, its first stamp
+    seconds: float  # length of a block
+
+    @classmethod
+    def of(cls, log: Log, seconds: float | None) -> HoldOut | None:
+        """The blocks of a log, or None where nothing is held out."""
+        return None if seconds is None else cls(log.source, float(log.time[0]), seconds)
+
+    @property
+    def name(self) -> str:
+        """What the held-out part is called beside the log."""
+        return f"{self.source}, every third {self.seconds:g} s"
+
+    def held(self, time: Array) -> Array:
+        """(T,) whether these times lie in a held-out block."""
+        return np.asarray(self._blocks(time) % EVERY >= EVERY - 1)
+
+    def left(self, time: Array) -> Array:
+        """(T,) whether they do not."""
+        return ~self.held(time)
+
+    def clear(self, time: Array, reach: float) -> Array:
+        """(T,) whether a window of ``reach`` seconds to either side lies outside all held-out blocks."""
+        at, margin = self._blocks(time), reach / self.seconds
+        phase = at % EVERY
+        after = (phase >= margin) | (at < EVERY)  # no block is held out before the first one
+        return np.asarray(after & (phase + margin < EVERY - 1))
+
+    def kept(self, rows: Rows) -> Iterator[Block]:
+        """Rows that are learned from; what follows a hole begins anew."""
+        joined = False
+        for block in rows:
+            clear = self.clear(block.time, rows.reach)
+            edges = np.flatnonzero(np.diff(np.concatenate([[0], clear.astype(int), [0]])))
+            for low, high in zip(edges[::2], edges[1::2], strict=True):
+                part = slice(int(low), int(high))
+                first = block.first or low > 0 or not joined
+                yield Block(block.time[part], block.Y[part], block.target[part], first)
+            joined = bool(clear[-1])
+
+    def _blocks(self, time: Array) -> Array:
+        """(T,) blocks since the start, counted in fractions."""
+        return np.asarray((time - self.start) / self.seconds + ROUNDING)
+
+
+class Training:
+    """The rows that are learned from, of all logs; may be iterated again."""
+
+    def __init__(self, parts: Sequence[tuple[Rows, HoldOut | None]]):
+        """Rows of each log with what is held out of it; refused where that is nothing."""
+        self.parts = list(parts)
+        if findings := [_nothing_held(rows, hold) for rows, hold in self.parts if hold and not _predicted(rows, hold)]:
+            raise UsageError(findings)
+
+    @property
+    def projected(self) -> bool:
+        """Whether unknown forces are projected out of the rows, so that their noise is shared."""
+        return any(rows.free is not None for rows, _ in self.parts)
+
+    def channels(self) -> Channels | None:
+        """The same rows streamed; None where they are not compiled anyway."""
+        if any(rows.tree is None or rows.free is not None for rows, _ in self.parts):
+            return None
+        from steelyard.equations.stream import stream
+
+        kept = [None if hold is None else partial(hold.clear, reach=rows.reach) for rows, hold in self.parts]
+        return stream(*(rows for rows, _ in self.parts), kept=kept)
+
+    def __iter__(self) -> Iterator[Block]:
+        for rows, hold in self.parts:
+            if hold is None:
+                yield from rows
+                continue
+            left = 0
+            for block in hold.kept(rows):
+                left += len(block.time)
+                yield block
+            if not left:
+                what = f"leaves nothing of {hold.source} to learn from: its rows see {rows.reach:.2g} s to either side"
+                raise UsageError(Finding(f"--hold-out {hold.seconds:g}", what, "Give longer blocks, or raise --cutoff"))
+
+
+def _predicted(rows: Rows, hold: HoldOut) -> bool:
+    """Whether some row lies in a held-out block."""
+    inside = [s.time[(s.time >= s.time[0] + rows.reach) & (s.time <= s.time[-1] - rows.reach)] for s in rows.segments]
+    return bool(hold.held(np.concatenate(inside)).any())
+
+
+def _nothing_held(rows: Rows, hold: HoldOut) -> Finding:
+    seconds = rows.segments[-1].time[-1] - rows.segments[0].time[0]
+    what = f"{hold.source} has no third block to predict: {seconds:.3g} s of it can be used"
+    return Finding(f"--hold-out {hold.seconds:g}", what, "Give shorter blocks")

@@ -1,0 +1,85 @@
+"""Wrenches that a sensor measures in part: what it does not measure is an unknown force, and never zero.
+
+A component of ``wrench.F`` or ``plate.P`` that a log lacks is projected out of the equations like the forces of a foot
+(``contact.py``); the rows that survive hold no unknown. Two feet that measure fz alone would leave none of the base's:
+their normals differ by a degree, so one foot's shear could hide in the other's fz. But a foot that carries load stands
+on the ground, so the shear of such *level* feet is taken to be horizontal, and the vertical balance
+up·(rate of momentum) = Σ fz (z_F·up) survives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.log.log import WRENCH, Log
+from steelyard.robot.model import Frame, Robot
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Components of one wrench that nothing measures."""
+
+    column: str  # wrench.F or plate.P
+    frame: Frame | None  # None: a plate, of which each sample knows the pose
+    components: tuple[int, ...]  # of fx … mz
+    level: bool  # the foot stands flat: its unknown shear is horizontal, whatever its own axes say
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The same as fx … mz."""
+        return tuple(WRENCH[i] for i in self.components)
+
+    @property
+    def forces(self) -> int:
+        """Unknown components."""
+        return len(self.components)
+
+    def directions(self, at: Array, up: Array | None) -> Array:
+        """(6, k) the unknown unit forces and moments about the origin, base axes; ``at`` (4, 4) is the frame there."""
+        R, p = at[:3, :3], at[:3, 3]
+        force = R[:, [i for i in self.components if i < 3]]
+        if self.level:
+            assert up is not None
+            force = np.linalg.svd(up[None])[2][1:].T  # the plane that up is normal to
+        moment = R[:, [i - 3 for i in self.components if i >= 3]]
+        return np.block([[force, np.zeros_like(moment)], [np.cross(p, force, axisb=0, axisc=0), moment]])
+
+
+def unmeasured(robot: Robot, logs: Sequence[Log], *, base: bool) -> tuple[Missing, ...]:
+    """Components of measured wrenches that some log lacks: unknown in all of them.
+
+    ``base``: for the base's equations alone. Plates count there too, and there alone several feet with fz and
+    neither fx nor fy have to be level for anything to be left.
+    """
+    held: dict[str, Frame | None] = {f"wrench.{f}": robot.frame(f) for log in logs for f in log.names("wrench")}
+    if base:
+        held |= {f"plate.{name}": None for log in logs for name in log.names("plate")}
+    absent = {x: tuple(i for i, c in enumerate(WRENCH) if not all(log.has(f"{x}.{c}") for log in logs)) for x in held}
+    upright = [x for x, gone in absent.items() if {0, 1} <= set(gone) and 2 not in gone]
+    return tuple(
+        Missing(x, held[x], gone, base and x in upright and len(upright) > 1) for x, gone in absent.items() if gone
+    )
+
+
+def grouped(unknown: Iterable[Missing]) -> list[tuple[str, tuple[str, ...], bool]]:
+    """Columns that lack the same, together: "wrench.a and wrench.b", what they lack, whether level."""
+    groups: dict[tuple[tuple[str, ...], bool], list[str]] = {}
+    for m in unknown:
+        groups.setdefault((m.names, m.level), []).append(m.column)
+    return [(" and ".join(columns), names, level) for (names, level), columns in groups.items()]
+
+
+def notices(unknown: Iterable[Missing]) -> list[str]:
+    """What is made of wrenches that are measured in part."""
+    said = []
+    for which, names, level in grouped(unknown):
+        text = f"{which} without {', '.join(names)}: unknown forces, and equations that need them are left out"
+        if level:
+            text += "; shear is taken to be horizontal, so that fz counts in the vertical balance"
+        said.append(text)
+    return said

@@ -1,0 +1,167 @@
+"""Feet: unknown contact forces, projected out of the equations of motion (Xu 7–9).
+
+``Y θ = τ + Jᵀ f`` with unknown f. Rows N with N Jᵀ = 0 and N Nᵀ = 1 keep all that the equations say about θ whatever
+f is. *Every* foot that may touch is projected out at all times: one in the air carries no force, so
+that costs a little information and needs no contact flags. Rows are filtered in time afterwards, so N must not
+jump: with E fixed coordinates (the base's, where they suffice) the polar factor N = (EᵀPE)^-½ EᵀP of the
+projector P = 1 − Jᵀ(JJᵀ)⁺J depends on the posture alone, smoothly as long as EᵀPE stays regular.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.equations.missing import Missing
+from steelyard.errors import Finding, UsageError
+from steelyard.robot.description import Shape
+from steelyard.robot.model import Frame, Robot
+
+Array = np.ndarray
+
+REGULAR = 0.02  # least singular value of NE for which the fixed coordinates E are used
+
+
+@dataclass(frozen=True)
+class Foot:
+    """A place that may touch the world: a point or ball (three forces), or a surface (a whole wrench)."""
+
+    frame: Frame
+    surface: bool
+    radius: float  # m; the contact point lies this far below the centre, along gravity
+    centre: Array  # (3,) m, of the ball, in the joint's frame
+
+    @property
+    def forces(self) -> int:
+        """Unknown components."""
+        return 6 if self.surface else 3
+
+
+def foot(robot: Robot, text: str) -> Foot:
+    """``FRAME``, ``FRAME:point``, ``FRAME:point:RADIUS`` or ``FRAME:surface``.
+
+    Without a kind a single ball is a point foot of that radius; anything else is a surface on a leg of six
+    joints or more, and a point on a leg of fewer, which could not hold a surface still.
+    """
+    name, *options = text.split(":") if text not in robot.frames else [text]
+    frame = robot.frame(name)
+    kind = options[0] if options else None
+    if kind not in (None, "point", "surface") or len(options) > (2 if kind == "point" else 1):
+        raise UsageError(
+            Finding(f"foot {text!r}", "is not understood", "Write FRAME, FRAME:point:RADIUS or FRAME:surface")
+        )
+    radius = _radius(text, options[1]) if len(options) > 1 else None
+    link = robot.description.links[frame.link]
+    place = robot.frames[frame.link].placement
+    ball = _ball(link.collision or link.visual, np.linalg.inv(place) @ frame.placement)
+    if kind == "surface" or (kind is None and ball is None and len(robot.joints_above(frame.joint)) >= 6):
+        return Foot(frame, True, 0.0, frame.placement[:3, 3])
+    if radius is not None or ball is None:
+        return Foot(frame, False, radius or 0.0, frame.placement[:3, 3])
+    return Foot(frame, False, ball.size[0], (place @ ball.placement)[:3, 3])
+
+
+def _ball(shapes: Sequence[Shape], frame: Array) -> Shape | None:
+    """The only sphere of a link, or the one that holds the frame's origin."""
+    balls = [s for s in shapes if s.kind == "sphere"]
+    if len(balls) == 1:
+        return balls[0]
+    near = [s for s in balls if np.linalg.norm(s.placement[:3, 3] - frame[:3, 3]) <= 1e-6]
+    return near[0] if len(near) == 1 else None
+
+
+def _radius(text: str, given: str) -> float:
+    try:
+        radius = float(given)
+    except ValueError:
+        radius = np.nan
+    if not 0 <= radius < np.inf:
+        raise UsageError(Finding(f"foot {text!r}", f"{given!r} is no radius", "Give metres, 0 or more"))
+    return radius
+
+
+def jacobian(
+    robot: Robot,
+    data: object,
+    feet: Sequence[Foot | Missing],
+    up: Array | None,
+    plates: Mapping[str, Array] | None = None,
+) -> Array:
+    """(Σ forces, nv) Jacobian of all unknown forces in base axes; joint Jacobians and placements are in ``data``.
+
+    ``plates``: column → (4, 4) pose in base axes of the force plates among them, which push the base as far as its own
+    equations can tell.
+    """
+    import pinocchio as pin
+
+    blocks = []
+    for f in feet:
+        joint = 1 if f.frame is None else f.frame.joint
+        J = pin.getJointJacobian(robot.model, data, joint, pin.ReferenceFrame.WORLD)
+        if isinstance(f, Missing):
+            if f.frame is None:
+                assert plates is not None
+                at = plates[f.column]
+            else:
+                at = (data.oMi[joint] * pin.SE3(f.frame.placement)).homogeneous  # type: ignore[attr-defined]
+            blocks.append(f.directions(at, up).T @ J)
+            continue
+        if f.surface:
+            blocks.append(J)
+            continue
+        at = data.oMi[f.frame.joint].act(f.centre)  # type: ignore[attr-defined]
+        if f.radius and up is not None:
+            at = at - f.radius * up
+        blocks.append(J[:3] - pin.skew(at) @ J[3:])  # velocity of the point that touches
+    stacked = np.vstack(blocks)
+    return stacked if robot.coupling is None else stacked @ robot.coupling
+
+
+@dataclass(frozen=True)
+class FreeRows:
+    """Coordinates in which the contact-free rows are written, the same for all samples."""
+
+    rank: int  # of the feet's Jacobian
+    coordinates: tuple[int, ...]  # indices of generalised coordinates; as many as there are rows
+
+    @classmethod
+    def choose(cls, J: Array, lead: int = 6) -> FreeRows:
+        """Choose from some postures' Jacobians (T, c, n): the base first, then what is least tied to the feet.
+
+        ``lead``: how many of the first coordinates are the base's.
+        """
+        _, s, Vt = np.linalg.svd(J)
+        rank = int(np.max(np.sum(s > 1e-9 * s[:, :1], axis=1)))
+        B = Vt[:, rank:]
+        P = np.einsum("tki,tkj->ij", B, B) / len(B)
+        n, chosen = J.shape[2], list[int]()
+        for _ in range(n - rank):  # pivoted Cholesky of the mean projector
+            left = np.diag(P).copy()
+            left[chosen] = -1
+            base = [i for i in range(min(lead, n)) if left[i] > REGULAR**2]
+            pivot = base[int(np.argmax(left[base]))] if base else int(np.argmax(left))
+            chosen.append(pivot)
+            P = P - np.outer(P[:, pivot], P[pivot]) / P[pivot, pivot]
+        return cls(rank, tuple(sorted(chosen)))
+
+    def basis(self, J: Array, before: Array | None = None) -> tuple[Array, int]:
+        """(T, n − rank, n) rows N for the Jacobians (T, c, n): N Jᵀ = 0, N Nᵀ = 1, smooth in time.
+
+        From the first posture on that makes the fixed coordinates singular (a straight knee) each basis is turned
+        towards that of the sample before instead; the second value is that sample's index, T if there is none.
+        ``before``: basis of the sample before these, where that was turned already.
+        """
+        B = np.linalg.svd(J)[2][:, self.rank :]
+        U, s, Vt = np.linalg.svd(B[:, :, self.coordinates])
+        N = np.asarray((U @ Vt).transpose(0, 2, 1) @ B)
+        singular = np.flatnonzero(s.min(axis=1, initial=1.0) <= REGULAR)
+        turned = 0 if before is not None else int(singular[0]) if singular.size else len(N)
+        last = before if turned == 0 else N[turned - 1]
+        for t in range(turned, len(N)):
+            if last is not None:
+                U, _, Vt = np.linalg.svd(N[t] @ last.T)
+                N[t] = (U @ Vt).T @ N[t]
+            last = N[t]
+        return N, turned

@@ -1,0 +1,162 @@
+"""Standing on two diagonal feet: how Lee and Manchester show that a centre of mass is right.
+
+About the line through both feet nothing pushes but weight. With ℓ = L / M g and the trunk moved over the line by y
+(measured from the joints),
+
+    ℓ̇ = s,    ṡ = λ² ℓ + β ẏ,    ÿ = u,
+
+where 1/λ is the time in which a fall grows and β, about a tenth, what moving the trunk leaves once the robot has
+turned against it. A linear-quadratic regulator takes the four states from joints and gyro; s is the *believed* lever
+arm, so a centre of mass that is believed e off makes it lean on y: the weaker β, the sooner there is no more y to
+lean on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.signal import place_poles
+
+from steelyard.experiment.calibrate.bisection import over_line
+from steelyard.experiment.calibrate.rig import BalancingRig, Command, Reading, ramp
+from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.calibrate.tipping import LIFT, MOVE, REST, SEEN, Rest, at_rest, follow, lifted
+from steelyard.robot.model import GRAVITY
+
+Array = np.ndarray
+
+RAISED = 0.08  # m, of the feet that are lifted
+WIDE = 0.06  # m, that the trunk may move
+SWING = 3.0  # m of the lifted feet for each of y, the same way: their mass helps
+POLES = (1.5, 1.6, 1.7, 1.8)  # of λ: how fast the controller is
+MOST = 20.0  # m/s², of u
+
+
+@dataclass(frozen=True)
+class Balance:
+    """How long it stood on two feet."""
+
+    stood: bool
+    seconds: float  # until a third foot must have touched; all of them where it stood
+    tilt: float  # rad, greatest about the line
+    lean: float  # m, greatest of y
+
+
+@dataclass(frozen=True)
+class Plant:
+    """The line-foot pendulum about a posture, as believed."""
+
+    posture: Array  # (J,) with two feet lifted
+    along: Array  # (J,) rad/m, joints for y
+    bend: Array  # (J,) rad/m²
+    hold: Array  # (J,) N·m that holds it
+    push: Array  # (J,) N·m for each m/s² of u
+    gain: Array  # (4,) u = −gain · (ℓ, s, y, ẏ)
+
+    @classmethod
+    def of(cls, stance: Stance, posture: Array, up: Array, diagonal: tuple[int, int]) -> Plant:
+        """Linearise, and design the regulator."""
+        q = lifted(stance, posture, up, diagonal, RAISED)
+        _, n = stance.line(q, up, diagonal)
+        step, shift = 0.02, np.tile(-SWING * n, (4, 1))
+        shift[list(diagonal)] = n
+        ahead, back = (stance.reach(stance.centres(q) - x * shift, q) for x in (step, -step))
+        along, bend = (ahead - back) / (2 * step), (ahead + back - 2 * q) / (2 * step**2)
+        t = np.cross(up, n)
+
+        def momentum(v: Array, gyro: Array) -> float:
+            return float(stance.tipping(q[None], v[None], gyro[None], up[None], diagonal)[1][0])
+
+        weight = stance.mass * GRAVITY
+        J, Ly = momentum(np.zeros_like(q), t), momentum(along, np.zeros(3))
+        turned = up - 1e-4 * np.cross(t, up)
+        h = (stance.lever(q, turned / np.linalg.norm(turned), diagonal) - stance.lever(q, up, diagonal)) / 1e-4
+        mu = (stance.lever(ahead, up, diagonal) - stance.lever(back, up, diagonal)) / (2 * step)
+        A = np.array([[0, 1, 0, 0], [h * weight / J, 0, 0, mu - h * Ly / J], [0, 0, 0, 1], [0, 0, 0, 0.0]])
+        B = np.array([[0.0], [0], [0], [1]])
+        growth = np.sqrt(h * weight / J)
+        gain = place_poles(A, B, -growth * np.array(POLES)).gain_matrix[0]
+        hold, push = _torques(stance, q, up, diagonal, n)
+        return cls(q, along, bend, hold, push, gain)
+
+    def command(self, y: float, speed: float, u: float) -> Command:
+        """Joints for a trunk that is y (m) over the line, moves with a speed (m/s) and speeds up by u."""
+        q = self.posture + y * self.along + y**2 * self.bend
+        return Command(q, speed * (self.along + 2 * y * self.bend), self.hold + u * self.push)
+
+
+class Balancer:
+    """The controller: called once a sample."""
+
+    def __init__(self, stance: Stance, rest: Rest, posture: Array, diagonal: tuple[int, int], step: float) -> None:
+        self.stance, self.diagonal, self.step, self.up = stance, diagonal, step, rest.up
+        self.plant = Plant.of(stance, posture, rest.up, diagonal)
+        self._bias, self._y, self._speed, self.tilt = rest.gyro, 0.0, 0.0, 0.0
+        self._lift = ramp(posture, self.plant.posture, max(2, round(LIFT / step)))
+        self.tilts, self.leans = list[float](), list[float]()
+        p, n = stance.line(rest.q, rest.up, diagonal)
+        self._along = np.cross(rest.up, n)
+        feet = stance.touching(rest.q, rest.up)
+        apart = min(abs(float(n @ (c - p))) for k, c in enumerate(feet) if k not in diagonal)
+        self.most = float(np.arctan(RAISED / apart))  # rad
+
+    def __call__(self, reading: Reading) -> Command | None:
+        """What the joints shall do next; nothing more once a third foot must have touched."""
+        gyro = reading.gyro - self._bias
+        up = self.up - np.cross(gyro, self.up) * self.step
+        self.up = up / np.linalg.norm(up)
+        self.tilt += float(gyro @ self._along) * self.step
+        self.tilts.append(self.tilt)
+        self.leans.append(self._y)
+        if abs(self.tilt) > self.most:
+            return None
+        if len(self.tilts) <= len(self._lift):
+            share = len(self.tilts) / len(self._lift)
+            q = self._lift[len(self.tilts) - 1]
+            return Command(q, np.zeros_like(q), share * self.plant.hold)
+        s, L = self.stance.tipping(reading.q[None], reading.v[None], gyro[None], self.up[None], self.diagonal)
+        state = np.array([L[0] / (self.stance.mass * GRAVITY), s[0], self._y, self._speed])
+        u = float(np.clip(-self.plant.gain @ state, -MOST, MOST))
+        speed = float(np.clip(self._speed + u * self.step, -1.0, 1.0))
+        y = float(np.clip(self._y + speed * self.step, -WIDE, WIDE))
+        self._speed, self._y = (y - self._y) / self.step, y
+        return self.plant.command(self._y, self._speed, u)
+
+
+def balance_on(rig: BalancingRig, stance: Stance, diagonal: tuple[int, int], seconds: float = 5.0) -> Balance:
+    """Stand over the line as believed, lift the other two feet, and try to stay there."""
+    rig.stand()
+    rows = [round(x * rig.rate) for x in (MOVE, REST)]
+    before, posture, goal = stance.nominal, stance.nominal, 0.0
+    for _ in range(3):  # over the line once two legs are up and joints have given way
+        posture = over_line(stance, diagonal, 0.0, goal, posture)
+        log = follow(rig, stance, np.vstack([ramp(before, posture, rows[0]), np.tile(posture, (rows[1], 1))]))
+        rest = at_rest(stance, log, round(SEEN * rig.rate))
+        before = posture
+        goal -= stance.lever(lifted(stance, rest.q, rest.up, diagonal, RAISED), rest.up, diagonal)
+    controller = Balancer(stance, rest, posture, diagonal, 1 / rig.rate)
+    rig.run(controller, seconds + LIFT)
+    tilts = np.abs(controller.tilts)
+    stood = bool(tilts[-1] <= controller.most)
+    lasted = seconds if stood else max(0.0, len(tilts) / rig.rate - LIFT)
+    return Balance(stood, lasted, float(tilts.max()), float(np.abs(controller.leans).max()))
+
+
+def _torques(stance: Stance, q: Array, up: Array, diagonal: tuple[int, int], n: Array) -> tuple[Array, Array]:
+    """(J,) N·m that hold the robot on two feet, half its weight on each; and that push its mass along n by 1 m/s²."""
+    import pinocchio as pin
+
+    model = stance.model.copy()
+    model.gravity.linear = -GRAVITY * up
+    data = stance.placed(q)
+    hold = np.array(pin.computeGeneralizedGravity(model, model.createData(), stance.robot.positions(q[None])[0])[6:])
+    push = np.zeros_like(hold)
+    for k in diagonal:
+        f, leg = stance.feet[k], list(stance.legs_of[k])
+        at = data.oMi[f.frame.joint].act(f.centre) - f.radius * up
+        J = pin.getJointJacobian(stance.model, data, f.frame.joint, pin.ReferenceFrame.WORLD)
+        A = (J[:3] - pin.skew(at) @ J[3:])[:, [6 + j for j in leg]]
+        hold[leg] -= A.T @ (0.5 * stance.mass * GRAVITY * up)
+        push[leg] -= A.T @ (0.5 * stance.mass * n)
+    return hold, push

@@ -1,0 +1,97 @@
+"""Both inertias of a robot that shook on its feet: effective (``sinusoid.py``), and composite.
+
+The composite inertia is that of the robot frozen in its nominal posture, about its centre of mass. Shaking on feet that
+stay where they are never turns the legs, so no sine shows it. The trunk is therefore identified from the same logs by
+contact-free rows, the feet's forces projected out (``contact.py``), and the legs' inertias are added as described:
+J = J_trunk + Σ T J_leg Tᵀ, moved to the common centre of mass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steelyard import inertia
+from steelyard.equations.setup import Options
+from steelyard.experiment.calibrate.rig import Rig
+from steelyard.experiment.calibrate.sinusoid import AXES, AxisInertia, Shake, effective, shake
+from steelyard.experiment.calibrate.stance import Stance
+from steelyard.identify.identify import identify
+from steelyard.log.log import Log
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Composite:
+    """The whole robot as one body, in its nominal posture."""
+
+    mass: float  # kg
+    com: Array  # (3,) m, base axes
+    inertia: Array  # (3, 3) kg·m², about the centre of mass, base axes
+    std: Array  # (3,) kg·m², of the moments about the axes
+    trunk: Array  # (10,) parameters of the trunk with all it carries
+    verdict: str  # of the trunk
+
+    def as_json(self) -> dict[str, Any]:
+        """The contents of ``calibration.json``."""
+        return {
+            "mass": self.mass, "com": self.com.tolist(), "inertia": inertia.six(self.inertia).tolist(),
+            "std": self.std.tolist(), "trunk": self.trunk.tolist(), "verdict": self.verdict,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Inertias:
+    """What shaking about three axes tells."""
+
+    effective: tuple[AxisInertia, ...]  # x, y, z
+    composite: Composite
+
+    def as_json(self) -> dict[str, Any]:
+        """The contents of ``calibration.json``."""
+        return {"effective": [one.as_json() for one in self.effective], "composite": self.composite.as_json()}
+
+
+def find_inertia(rig: Rig, how: Shake | None = None, *, said: Callable[[str], None] = lambda _: None) -> Inertias:
+    """Shake the trunk about each of its axes: the inertia that each motion has, and the robot's as one body.
+
+    The composite comes first: what the trunk does beside its turn (``strayed``) takes a trunk that is known.
+    """
+    how = how or Shake()
+    stance = Stance.of(rig.robot, rig.feet, rig.posture)
+    logs = {}
+    for axis in AXES:
+        said(f"shaking about {axis}")
+        logs[axis] = shake(rig, stance, axis, how)
+    whole = composite(stance, rig.feet, list(logs.values()))
+    known = stance.believing(whole.trunk)
+    return Inertias(tuple(effective(known, log, axis, how) for axis, log in logs.items()), whole)
+
+
+def composite(stance: Stance, feet: Sequence[str], logs: Sequence[Log]) -> Composite:
+    """Identify the trunk from logs of a robot that shook on its feet, and add the legs as described."""
+    trunk = stance.robot.bodies[0].name
+    options = Options(base="floating", equations="contact-free", links=(trunk,), feet=tuple(feet))
+    found = identify(stance.robot.description, logs, options)
+    body = next(b for b in found.estimate.bodies if b.name == trunk)
+    whole = frozen(stance, {trunk: body.parameters})
+    mass, com, tensor = inertia.unpack(whole)
+    step = np.diag(np.asarray(body.std))
+    moments = np.diag(tensor)
+    slopes = [np.diag(inertia.unpack(whole + row)[2]) - moments for row in step]
+    std = np.sqrt(np.sum(np.square(slopes), axis=0))
+    return Composite(mass, com, tensor, std, body.parameters, body.verdict.worst)
+
+
+def frozen(stance: Stance, parameters: Mapping[str, Array]) -> Array:
+    """(10,) about the base's origin: all bodies as one in the nominal posture, those not named as described."""
+    data = stance.placed(stance.nominal)
+    parts = [
+        inertia.transform(parameters.get(body.name, body.parameters), data.oMi[body.joint].homogeneous)
+        for body in stance.robot.bodies
+    ]
+    return np.asarray(np.sum(parts, axis=0))

@@ -1,0 +1,168 @@
+"""A simulated robot to calibrate: MuJoCo's physics, position-controlled joints, sensors with noise and wrong zeros.
+
+The robot in the world may weigh anything (``World.truth``); what the rig tells of it is its description, as with a real
+one. Joints are held by τ = kp (q* − q) + kd (q̇* − q̇) at every step of the physics. ``offsets`` are errors of the
+encoders' zeros: the controllers see them, too, so the robot stands otherwise than anybody knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.errors import Finding, UsageError
+from steelyard.experiment.calibrate.rig import Command, Reading
+from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.simulate.feet import find_feet
+from steelyard.experiment.simulate.legs import Legs
+from steelyard.experiment.simulate.loads import Load
+from steelyard.experiment.simulate.quadruped import leg_friction, true_robot
+from steelyard.experiment.simulate.sensors import Sensors, level
+from steelyard.experiment.simulate.world import World
+from steelyard.log.log import Log
+from steelyard.robot.model import GRAVITY, Robot
+
+Array = np.ndarray
+
+SETTLE = 0.5  # s, after being put down
+STIFF = 32.75  # N·m/rad for each kg·m of mass and leg length: 180 of an A1; much less sags, much more chatters
+DAMP = 1 / 36  # s, of the stiffness
+
+
+class SimulatedRig:
+    """A ``Rig``, and a ``BalancingRig``, that lives in a ``World``."""
+
+    def __init__(
+        self,
+        world: World,
+        posture: Mapping[str, float] | None = None,
+        *,
+        feet: tuple[str, ...] = (),
+        noise: Sensors | str = "mid",
+        offsets: Mapping[str, float] | None = None,
+        stiffness: float | None = None,
+        damping: float | None = None,
+        rate: float = 500.0,
+        seed: int = 0,
+    ) -> None:
+        steps = 1 / (rate * world.timestep)
+        if abs(steps - round(steps)) > 1e-9 or steps < 1:
+            what = f"is no whole number of the physics' steps of {world.timestep:g} s"
+            raise UsageError(Finding(f"a rate of {rate:g} Hz", what, f"Give {1 / world.timestep:g} Hz by 1, 2, 3 …"))
+        self.world, self.rate = world, rate
+        self.noise = level(noise) if isinstance(noise, str) else noise
+        legs = Legs(world.robot, world.feet)
+        heavy = legs.mass * legs.length  # kg·m: what joints of this robot must hold
+        self.kp = STIFF * heavy if stiffness is None else stiffness
+        self.kd = DAMP * self.kp if damping is None else damping
+        self._steps = round(steps)
+        joints = world.robot.joints
+        home = dict(zip(joints, legs.home, strict=True)) if posture is None else posture
+        self.posture: Mapping[str, float] = {j: float(q) for j, q in home.items()}
+        self.feet = feet or find_feet(world.robot)
+        self._rng = np.random.default_rng([seed, 3])
+        drawn = self.noise.q_bias * self._rng.normal(size=len(joints))
+        self._zero = drawn + np.array([(offsets or {}).get(j, 0.0) for j in joints])
+        self._gyro, self._acc = (
+            self.noise.gyro_bias * self._rng.normal(size=3),
+            self.noise.acc_bias * self._rng.normal(size=3),
+        )
+        self.stand()
+
+    @property
+    def robot(self) -> Robot:
+        """As described."""
+        return self.world.robot
+
+    def stand(self) -> None:
+        """Be put down in the posture, at rest."""
+        q = np.array([self.posture[j] for j in self.robot.joints])
+        self.world.reset(q - self._zero, clearance=1e-4)
+        self._held = np.array([q, np.zeros_like(q), np.zeros_like(q)])
+        self._advance(np.tile(q, (int(SETTLE * self.rate), 1)))
+
+    def follow(self, targets: Mapping[str, Array]) -> Log:
+        """Track joint positions, one a sample, and hold the last."""
+        return self._advance(np.column_stack([targets[j] for j in self.robot.joints]))
+
+    def run(self, controller: Callable[[Reading], Command | None], seconds: float) -> Log:
+        """Call the controller once a sample, until it has no command or the time is over."""
+        rows = list[Array]()
+        start = self.world.time
+        for k in range(round(seconds * self.rate)):
+            row = self._read()
+            rows.append(row)
+            q, v, _, gyro, acc = np.split(row, np.cumsum([len(self._zero)] * 3 + [3]))
+            command = controller(Reading(k / self.rate, q, v, gyro, acc))
+            if command is None:
+                break
+            self._hold(command)
+        return self._log(rows, start)
+
+    def _advance(self, targets: Array) -> Log:
+        rows, start = list[Array](), self.world.time
+        for target in targets:
+            self._hold(Command(target, (target - self._held[0]) * self.rate, np.zeros_like(target)))
+            rows.append(self._read())
+        return self._log(rows, start)
+
+    def _hold(self, command: Command) -> None:
+        """One sample. Targets move evenly from the last ones: torques that jump with samples would alias."""
+        held, wanted = self._held, np.array([command.q, command.v, command.tau])
+        for k in range(1, self._steps + 1):
+            self.world.step()
+            q, v, tau = held + (k / self._steps) * (wanted - held)
+            self.world.apply(tau + self.kp * (q - self.world.q - self._zero) + self.kd * (v - self.world.v))
+        self._held = wanted
+
+    def _read(self) -> Array:
+        """(3 J + 6,) q, v, tau, gyro, acc as the sensors say."""
+        state, rng, sigma = self.world.state, self._rng, self.noise
+        proper = state.acceleration + state.rotation.T @ np.array([0, 0, GRAVITY])
+        J, half = len(state.q), self.world.timestep / 2  # the integrator's velocities are those of half a step before
+        return np.concatenate([
+            state.q + self._zero + sigma.q * rng.normal(size=J),
+            state.v + half * state.a + 10 * sigma.q * rng.normal(size=J),
+            state.tau * (1 + sigma.tau_gain) + sigma.tau * rng.normal(size=J),
+            state.angular_velocity + half * state.angular_acceleration + self._gyro + sigma.gyro * rng.normal(size=3),
+            proper + self._acc + sigma.acc * rng.normal(size=3),
+        ])  # fmt: skip
+
+    def _log(self, rows: list[Array], start: float) -> Log:
+        table, joints = np.array(rows).T, self.robot.joints
+        names = [*(f"q.{j}" for j in joints), *(f"v.{j}" for j in joints), *(f"tau.{j}" for j in joints)]
+        names += [*(f"imu.gyro.{c}" for c in "xyz"), *(f"imu.acc.{c}" for c in "xyz")]
+        time = start + np.arange(1, table.shape[1] + 1) / self.rate
+        return Log(time, dict(zip(names, table, strict=True)), {}, f"rig of {self.robot.name}")
+
+
+def simulated_rig(
+    robot: Robot,
+    *,
+    seed: int = 0,
+    loads: Iterable[Load] = (),
+    noise: Sensors | str = "mid",
+    perturb: str = "base",
+    friction: str = "none",
+    offsets: Mapping[str, float] | None = None,
+    stiffness: float | None = None,
+) -> SimulatedRig:
+    """A robot whose trunk is not as described, and carries loads that nobody knows of."""
+    draw = np.random.default_rng([seed, 0])
+    truth = true_robot(robot, perturb, draw)
+    feet = find_feet(robot)
+    world = World(robot, truth, feet=feet, loads=loads, friction=leg_friction(robot, friction, draw))
+    return SimulatedRig(world, feet=feet, noise=noise, offsets=offsets, stiffness=stiffness, seed=seed)
+
+
+def true_stance(rig: SimulatedRig) -> Stance:
+    """The robot as it truly is: to compare with, never to calibrate with."""
+    import pinocchio as pin
+
+    stance = Stance.of(rig.robot, rig.feet, rig.posture)
+    model = stance.model.copy()
+    for body in rig.robot.bodies:
+        model.inertias[body.joint] = pin.Inertia.FromDynamicParameters(rig.world.truth[body.name])
+    return replace(stance, model=model)

@@ -1,0 +1,261 @@
+"""Moments of inertia by shaking the trunk: Lee and Manchester (1) to (5), for robots whose feet stay where they are.
+
+The trunk turns about one axis, its feet at rest. The forces of the ground follow from the joints' torques, leg by
+leg, the legs' own dynamics included; their moment about the centre of mass is the rate of the angular momentum (1):
+
+    Σ rᵢ × fᵢ = I ω̇ + C ω + K θ + constant        about that axis.
+
+I is the *effective* inertia of this motion: the legs do not turn with the trunk but bend below it, so it is less than
+that of the robot frozen in its posture (``composite.py``). C is (2)'s damping. K and the constant take what a centre
+of mass that is believed δ off does: gravity turns in trunk axes, and δ × M g with it. Where the trunk shakes with one
+frequency θ and ω̇ are the same signal and a millimetre of δ costs a percent of I; with two frequencies it costs
+nothing, and K shows δ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import Finding, UsageError
+from steelyard.experiment.calibrate.harmonics import Harmonics, dominant
+from steelyard.experiment.calibrate.rig import Rig
+from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.calibrate.tipping import follow, sensed
+from steelyard.log.log import Log
+from steelyard.robot.model import GRAVITY
+
+Array = np.ndarray
+
+AXES = "xyz"
+SURE = 1e-3  # m, how well the centre of mass is believed to be known
+
+
+@dataclass(frozen=True)
+class Shake:
+    """How the trunk turns: Σ amplitude · sin(2π · multiple · base · t)."""
+
+    base: float = 0.5  # Hz; the motion repeats with it
+    multiples: tuple[int, ...] = (3, 7)
+    amplitudes: tuple[float, ...] = (0.1, 0.08)  # rad
+    periods: int = 10  # that are measured
+    settle: int = 1  # periods before, the first of them growing
+
+    def __post_init__(self) -> None:
+        bad = len(self.multiples) != len(self.amplitudes) or not self.multiples or min(self.multiples) < 1
+        if bad or self.base <= 0 or self.periods < 2 or self.settle < 1 or not np.isfinite(self.amplitudes).all():
+            raise UsageError(
+                Finding("the shaking", f"is {self}", "Give as many amplitudes as multiples, and two periods or more")
+            )
+
+    def angle(self, t: Array) -> Array:
+        """(T,) rad."""
+        w = 2 * np.pi * self.base * np.array(self.multiples)
+        return np.asarray(np.sin(np.outer(t, w)) @ np.array(self.amplitudes))
+
+
+@dataclass(frozen=True)
+class AxisInertia:
+    """What shaking about one axis tells."""
+
+    axis: str
+    inertia: float  # kg·m², effective
+    std: float  # kg·m²
+    damping: float  # N·m·s
+    stiffness: float  # N·m, of a centre of mass that is believed off
+    frequency: float  # Hz that dominates
+    residual: float  # of the moment's rms about its mean that is not explained
+    log: Log  # of the periods that were measured
+
+    def as_json(self) -> dict[str, Any]:
+        """The contents of ``calibration.json``."""
+        return {
+            name: getattr(self, name)
+            for name in ("axis", "inertia", "std", "damping", "stiffness", "frequency", "residual")
+        }
+
+
+def shake(rig: Rig, stance: Stance, axis: str, how: Shake) -> Log:
+    """Turn the trunk about one of its axes through its origin; the log of the periods that repeat."""
+    import pinocchio as pin
+
+    e = np.eye(3)[AXES.index(axis)]
+    count = round(rig.rate / how.base)
+    if abs(count - rig.rate / how.base) > 1e-6:
+        raise UsageError(
+            Finding(f"{how.base:g} Hz", f"is no whole number of samples at {rig.rate:g} Hz", "Choose another frequency")
+        )
+    angle = how.angle(np.arange(count) / rig.rate)
+    grow = np.clip(np.arange(count) / (0.8 * count), 0, 1)
+    first = _postures(stance, pin, angle * grow**2 * (3 - 2 * grow), e)
+    steady = _postures(stance, pin, angle, e)
+    rig.stand()
+    log = follow(rig, stance, np.vstack([first, *[steady] * (how.settle - 1 + how.periods)]))
+    return log.cut(how.settle * count, len(log))
+
+
+def effective(stance: Stance, log: Log, axis: str, how: Shake, *, single: bool = False) -> AxisInertia:
+    """Effective inertia from what was measured; ``single``: one frequency and no K, as in the paper."""
+    j = AXES.index(axis)
+    q, tau, gyro, acc = sensed(stance, log)
+    t = log.time - log.time[0]
+    rate = (len(t) - 1) / t[-1]
+    main = dominant(gyro[:, j], rate)
+    count = 3 * max(how.multiples)
+    J = q.shape[1]
+    measured = np.hstack([q, tau, gyro, acc])
+    shape = Harmonics.fit(t, measured, how.base, count)
+    samples = len(t)
+    t = t[: round(rate / how.base)]  # one period says it all
+    x, dx, ddx = (shape.at(t, d) for d in range(3))
+    angular, turn, proper = x[:, 2 * J : 2 * J + 3], dx[:, 2 * J : 2 * J + 3], x[:, 2 * J + 3 :]
+    up = upwards(angular, proper, 1 / rate)
+    moment = ground_moment(stance, x[:, :J], dx[:, :J], ddx[:, :J], x[:, J : 2 * J], angular, turn, proper, up)[:, j]
+    stray = strayed(stance, x[:, :J], dx[:, :J], angular, up, j)
+    moment = moment - Harmonics.fit(t, stray, how.base, count).at(t, 1)[:, j] - np.cross(angular, stray)[:, j]
+    w = Harmonics.fit(t, shape.at(t)[:, [2 * J + j]], how.base, count)
+    omega, domega = w.at(t)[:, 0], w.at(t, 1)[:, 0]
+    theta = _integrated(w, t)
+    if single:  # (3), (4): one sine
+        one = Harmonics.fit(t, np.column_stack([omega, moment]), main, 1)
+        omega, domega = one.at(t)[:, 0], one.at(t, 1)[:, 0]
+        A = np.column_stack([domega, omega, np.ones_like(t)])
+    else:
+        A = np.column_stack([domega, omega, np.ones_like(t), theta])
+    sigma = _noise(stance, float(np.mean(shape.noise[J : 2 * J])), j) * np.sqrt(len(t) / samples)
+    believe = np.zeros((1, A.shape[1]))
+    believe[0, 3:] = sigma / (stance.mass * GRAVITY * SURE)
+    B = np.vstack([A, believe])
+    solution, *_ = np.linalg.lstsq(B, np.append(moment, 0.0), rcond=None)  # (5)
+    left = moment - A @ solution
+    spread = moment - moment.mean()
+    deviation = float(sigma * np.sqrt(np.linalg.inv(B.T @ B)[0, 0]))
+    return AxisInertia(
+        axis, float(solution[0]), deviation, float(solution[1]), 0.0 if single else float(solution[3]),
+        main, float(np.linalg.norm(left) / np.linalg.norm(spread)), log,
+    )  # fmt: skip
+
+
+def ground_moment(
+    stance: Stance, q: Array, v: Array, a: Array, tau: Array, gyro: Array, turn: Array, acc: Array, up: Array
+) -> Array:
+    """(T, 3) N·m, base axes: moment about the centre of mass of the forces of the ground, all four feet at rest.
+
+    The base stands at the identity, does not move, and accelerates as the accelerometer says, gravity in it.
+    """
+    import pinocchio as pin
+
+    model = stance.model.copy()
+    model.gravity.linear = np.zeros(3)
+    data = model.createData()
+    moment = np.empty((len(q), 3))
+    for k, x in enumerate(stance.robot.positions(q)):
+        needed = pin.rnea(
+            model, data, x, np.concatenate([np.zeros(3), gyro[k], v[k]]), np.concatenate([acc[k], turn[k], a[k]])
+        )
+        pin.computeJointJacobians(model, data, x)
+        c = pin.centerOfMass(model, data, x)
+        moment[k] = 0.0
+        for f, leg, A in zip(stance.feet, stance.legs_of, _feet(stance, data, up[k]), strict=True):
+            at = data.oMi[f.frame.joint].act(f.centre) - f.radius * up[k]
+            columns = [6 + i for i in leg]
+            moment[k] += np.cross(at - c, np.linalg.solve(A[:, columns].T, needed[columns] - tau[k, list(leg)]))
+    return moment
+
+
+def upwards(gyro: Array, acc: Array, step: float) -> Array:
+    """(T, 3) direction against gravity, base axes, over whole periods: turned by the gyro, on average the acceleration.
+
+    The accelerometer's own direction at an instant is no use: the trunk sways.
+    """
+    import pinocchio as pin
+
+    rate = gyro - gyro.mean(axis=0)  # what repeats does not turn on
+    R = np.empty((len(gyro), 3, 3))
+    R[0] = np.eye(3)
+    for k in range(1, len(gyro)):
+        R[k] = R[k - 1] @ pin.exp3(0.5 * (rate[k - 1] + rate[k]) * step)
+    mean = np.mean(R @ acc[:, :, None], axis=0)[:, 0]
+    return np.asarray((mean / np.linalg.norm(mean)) @ R)
+
+
+def strayed(stance: Stance, q: Array, v: Array, gyro: Array, up: Array, axis: int) -> Array:
+    """(T, 3) kg·m²/s: believed angular momentum but for that of the turn about one axis, in the nominal posture.
+
+    Joints give way, so a trunk that shall only turn also sways; what legs that bend below a swaying trunk carry is no
+    part of the inertia of the turn. Nor is what a posture that is not the nominal one adds to it.
+    """
+    import pinocchio as pin
+
+    data, nominal = stance.model.createData(), effective_of(stance.model, stance, AXES[axis])
+    momentum = np.empty((len(q), 3))
+    for k, x in enumerate(stance.robot.positions(q)):
+        pin.computeJointJacobians(stance.model, data, x)
+        A = _feet(stance, data, up[k])
+        sway = -np.mean([a @ np.concatenate([np.zeros(3), gyro[k], v[k]]) for a in A], axis=0)
+        motion = np.concatenate([sway, gyro[k], v[k]])
+        momentum[k] = pin.computeCentroidalMomentum(stance.model, data, x, motion).angular
+        momentum[k, axis] -= nominal * gyro[k, axis]
+    return momentum
+
+
+def effective_of(model: Any, stance: Stance, axis: str) -> float:
+    """kg·m²: what a robot with these inertias would show, turned about its origin on feet that roll in place."""
+    import pinocchio as pin
+
+    j = AXES.index(axis)
+    data, x = model.createData(), stance.robot.positions(stance.nominal[None])[0]
+    pin.computeJointJacobians(model, data, x)
+    A = _feet(stance, data, np.array([0.0, 0.0, 1.0]))
+    return float(_pinned_momentum(stance, model, data, x, A, np.eye(6)[3 + j])[j])
+
+
+def _feet(stance: Stance, data: Any, up: Array) -> list[Array]:
+    """(3, 6 + J) Jacobian of each foot's contact point, with the poses in ``data``."""
+    import pinocchio as pin
+
+    found = []
+    for f in stance.feet:
+        at = data.oMi[f.frame.joint].act(f.centre) - f.radius * up
+        J = pin.getJointJacobian(stance.model, data, f.frame.joint, pin.ReferenceFrame.WORLD)
+        found.append(J[:3] - pin.skew(at) @ J[3:])
+    return found
+
+
+def _pinned_momentum(stance: Stance, model: Any, data: Any, x: Array, feet: list[Array], twist: Array) -> Array:
+    """(3,) angular momentum about the centre of mass of a trunk that moves with a twist (6,), the legs following it."""
+    import pinocchio as pin
+
+    motion = np.zeros(model.nv)
+    motion[:6] = twist
+    for A, leg in zip(feet, stance.legs_of, strict=True):
+        columns = [6 + i for i in leg]
+        motion[columns] = -np.linalg.solve(A[:, columns], A[:, :6] @ twist)
+    return np.array(pin.computeCentroidalMomentum(model, data, x, motion).angular)
+
+
+def _postures(stance: Stance, pin: Any, angles: Array, axis: Array) -> Array:
+    q, rows = stance.nominal, []
+    for angle in angles:
+        q = stance.moved(np.zeros(3), pin.exp3(angle * axis), q)
+        rows.append(q)
+    return np.array(rows)
+
+
+def _integrated(w: Harmonics, t: Array) -> Array:
+    """(T,) angle whose rate these harmonics are, its mean zero."""
+    K = (len(w.coefficients) - 1) // 2
+    k = 2 * np.pi * w.frequency * np.arange(1, K + 1)
+    cosine, sine = w.coefficients[1 : K + 1, 0], w.coefficients[K + 1 :, 0]
+    angle = np.outer(t, k)
+    return np.asarray(np.sin(angle) @ (cosine / k) - np.cos(angle) @ (sine / k))
+
+
+def _noise(stance: Stance, torque: float, j: int) -> float:
+    """N·m, noise of one sample of the ground's moment: a joint's torque noise (N·m) through the legs' levers."""
+    feet = stance.centres(stance.nominal)
+    reach = float(np.ptp(feet[:, [k for k in range(3) if k != j]], axis=0).max()) / 2
+    height = abs(float(feet[:, 2].mean()))
+    return torque / (height / 2) * reach * float(np.sqrt(len(feet)))

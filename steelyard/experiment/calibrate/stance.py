@@ -1,0 +1,228 @@
+"""Four feet on the ground: where they are, how the trunk moves over them, and the line that two of them make.
+
+Everything is in base axes: with ``up`` known from the accelerometer, neither the base's position nor its heading
+matters. Two feet that touch the ground push along forces that have no moment about the line through their contact
+points, whatever the joints do. So about that line, with t its direction, L the angular momentum and c the centre of
+mass,
+
+    dL/dt = M g s,    s = n · (c − p),    n = t × up,
+
+and s, the lever arm of the weight, is what standing on two diagonal feet makes visible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from steelyard import inertia
+from steelyard.equations.unknown_forces import Foot, foot
+from steelyard.errors import Finding, UsageError
+from steelyard.robot.model import GRAVITY, Robot
+
+Array = np.ndarray
+
+CLOSE = 1e-9  # m, of a foot to where it should be
+STEPS = 60  # of inverse kinematics
+
+
+@dataclass(frozen=True)
+class Stance:
+    """A robot on four feet as it is believed to be: the legs as described, the trunk of a mass and a centre of mass."""
+
+    robot: Robot
+    feet: tuple[Foot, ...]
+    nominal: Array  # (J,) rad, the posture that the centre of mass is told for
+    model: Any  # pinocchio.Model with the believed trunk
+
+    @classmethod
+    def of(cls, robot: Robot, feet: Sequence[str], posture: Mapping[str, float]) -> Stance:
+        """Check that these are four feet of a floating robot on legs that can put them anywhere."""
+        findings = []
+        if not robot.floating or robot.coupling is not None:
+            what = "has a fixed base" if not robot.floating else "has coupled joints or sensors inside"
+            findings.append(Finding(robot.name, what, "Calibrate a quadruped on a floating base, each joint by itself"))
+        if len(set(feet)) != 4:
+            findings.append(Finding(f"feet {', '.join(feet) or 'none'}", "are not four", "Name four feet"))
+        if findings:
+            raise UsageError(findings)
+        if missing := [j for j in robot.joints if j not in posture]:
+            raise UsageError(Finding(f"posture of {', '.join(missing)}", "is not given", "Give every joint a position"))
+        found = [foot(robot, text) for text in feet]
+        for f in found:
+            legs = robot.joints_above(f.frame.joint)
+            if len(legs) != 3 or f.surface:
+                raise UsageError(
+                    Finding(
+                        f"foot {f.frame.name}",
+                        f"is {'a surface' if f.surface else 'a point'} on a leg of {len(legs)} joints",
+                        "Name feet that are points on legs of three joints",
+                    )
+                )
+        return cls(robot, tuple(found), np.array([posture[j] for j in robot.joints]), robot.model.copy())
+
+    @property
+    def mass(self) -> float:
+        """kg, of the whole robot as believed."""
+        return float(sum(i.mass for i in self.model.inertias))
+
+    def trunk(self, mass: float, com: Array) -> Stance:
+        """Believe the whole robot to weigh this (kg), its centre of mass in the nominal posture to be there (m)."""
+        import pinocchio as pin
+
+        legs_mass, legs = self.legs(self.nominal)
+        own = mass - legs_mass
+        if own <= 0:
+            raise UsageError(
+                Finding(f"a mass of {mass:.3g} kg", f"is less than that of the legs, {legs_mass:.3g} kg", "Weigh again")
+            )
+        model = self.model.copy()
+        spread = self.robot.model.inertias[1].inertia * own / self.robot.model.inertias[1].mass
+        model.inertias[1] = pin.Inertia(own, (mass * com - legs) / own, spread)
+        return replace(self, model=model)
+
+    def believing(self, trunk: Array) -> Stance:
+        """Believe the trunk and what it carries to have these parameters (10,)."""
+        import pinocchio as pin
+
+        model = self.model.copy()
+        model.inertias[1] = pin.Inertia.FromDynamicParameters(trunk)
+        return replace(self, model=model)
+
+    @cached_property
+    def legs_of(self) -> tuple[tuple[int, ...], ...]:
+        """The joints of each foot's leg, as positions in ``robot.joints``."""
+        joints = self.robot.joints
+        return tuple(tuple(joints.index(j) for j in self.robot.joints_above(f.frame.joint)) for f in self.feet)
+
+    @cached_property
+    def diagonals(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Feet that are across from each other: the first runs from front left to rear right."""
+        at = self.centres(self.nominal)[:, :2]
+        away = at - at.mean(axis=0)
+        round_ = [int(k) for k in np.argsort(np.arctan2(away[:, 1], away[:, 0]))]  # rear right first, counter-clockwise
+        rear_right, front_right, front_left, rear_left = round_
+        return (front_left, rear_right), (front_right, rear_left)
+
+    def name(self, diagonal: tuple[int, int]) -> str:
+        """The two feet of a diagonal."""
+        return " and ".join(self.feet[k].frame.name for k in diagonal)
+
+    def placed(self, q: Array) -> Any:
+        """Pinocchio's data with poses, Jacobians and first moments in this posture (J,), the base at the identity."""
+        import pinocchio as pin
+
+        data = self.model.createData()
+        pin.computeJointJacobians(self.model, data, self.robot.positions(q[None])[0])
+        return data
+
+    def centres(self, q: Array) -> Array:
+        """(4, 3) m, middles of the feet."""
+        data = self.placed(q)
+        return np.array([data.oMi[f.frame.joint].act(f.centre) for f in self.feet])
+
+    def touching(self, q: Array, up: Array) -> Array:
+        """(4, 3) m, the feet's lowest points."""
+        return np.asarray(self.centres(q) - np.array([[f.radius] for f in self.feet]) * up)
+
+    def legs(self, q: Array) -> tuple[float, Array]:
+        """Mass (kg) and first moment (3,) kg·m about the base's origin of all but the trunk."""
+        data = self.placed(q)
+        parts = [
+            inertia.transform(self.model.inertias[k].toDynamicParameters(), data.oMi[k].homogeneous)
+            for k in range(2, self.model.njoints)
+        ]
+        total = np.sum(parts, axis=0)
+        return float(total[0]), total[1:4]
+
+    def com(self, q: Array) -> Array:
+        """(3,) m, believed centre of mass of the whole robot in this posture."""
+        import pinocchio as pin
+
+        return np.array(pin.centerOfMass(self.model, self.model.createData(), self.robot.positions(q[None])[0]))
+
+    def reach(self, wanted: Array, start: Array | None = None) -> Array:
+        """(J,) posture with the middles of the feet there (4, 3), by Newton's method, leg by leg; none: refused."""
+        import pinocchio as pin
+
+        q = np.array(self.nominal if start is None else start)
+        for _ in range(STEPS):
+            data = self.placed(q)
+            worst = 0.0
+            for f, leg, goal in zip(self.feet, self.legs_of, wanted, strict=True):
+                at = data.oMi[f.frame.joint].act(f.centre)
+                miss = goal - at
+                worst = max(worst, float(np.linalg.norm(miss)))
+                J = pin.getJointJacobian(self.model, data, f.frame.joint, pin.ReferenceFrame.WORLD)
+                A = (J[:3] - pin.skew(at) @ J[3:])[:, [6 + k for k in leg]]
+                step = np.linalg.solve(A.T @ A + 1e-12 * np.eye(3), A.T @ miss)
+                q[list(leg)] += step * min(1.0, 0.3 / max(float(np.abs(step).max()), 1e-12))
+            if worst < CLOSE:
+                break
+        lower = np.array([self.robot.description.joints[j].lower for j in self.robot.joints])
+        upper = np.array([self.robot.description.joints[j].upper for j in self.robot.joints])
+        if worst > 1e-6 or np.any(q < lower) or np.any(q > upper):
+            raise UsageError(
+                Finding(
+                    "a posture of the search", "is out of the legs' reach", "Stand lower, or search a narrower range"
+                )
+            )
+        return q
+
+    def moved(self, shift: Array, turn: Array | None = None, start: Array | None = None) -> Array:
+        """(J,) posture of a trunk moved by ``shift`` (m) and turned (3, 3) about its origin, feet where they were."""
+        R = np.eye(3) if turn is None else turn
+        return self.reach((self.centres(self.nominal) - shift) @ R, start)
+
+    def line(self, q: Array, up: Array, diagonal: tuple[int, int]) -> tuple[Array, Array]:
+        """A point of the line through two feet's contact points, and n: where the weight pulls about that line."""
+        p, other = self.touching(q, up)[list(diagonal)]
+        t = (other - p) / np.linalg.norm(other - p)
+        return p, np.cross(t, up)
+
+    def lever(self, q: Array, up: Array, diagonal: tuple[int, int]) -> float:
+        """m, believed lever arm of the weight about the line through two feet."""
+        p, n = self.line(q, up, diagonal)
+        return float(n @ (self.com(q) - p))
+
+    def tipping(self, q: Array, v: Array, gyro: Array, up: Array, diagonal: tuple[int, int]) -> tuple[Array, Array]:
+        """(T,) believed lever arm (m) and momentum (kg·m²/s) about the line, of samples (T, …).
+
+        The line is that of the feet's contact points, on which they roll; the first of them is at rest.
+        """
+        import pinocchio as pin
+
+        data = self.model.createData()
+        one, two = (self.feet[k] for k in diagonal)
+        lever, momentum = np.empty(len(q)), np.empty(len(q))
+        for k, x in enumerate(self.robot.positions(q)):
+            pin.computeJointJacobians(self.model, data, x)
+            p, other = (data.oMi[f.frame.joint].act(f.centre) - f.radius * up[k] for f in (one, two))
+            t = (other - p) / np.linalg.norm(other - p)
+            J = pin.getJointJacobian(self.model, data, one.frame.joint, pin.ReferenceFrame.WORLD)
+            motion = np.concatenate([np.zeros(3), gyro[k], v[k]])
+            motion[:3] = -(J[:3] - pin.skew(p) @ J[3:]) @ motion
+            h = pin.computeCentroidalMomentum(self.model, data, x, motion)
+            lever[k] = np.cross(t, up[k]) @ (data.com[0] - p)
+            momentum[k] = t @ (h.angular + np.cross(data.com[0] - p, h.linear))
+        return lever, momentum
+
+    def forces(self, q: Array, tau: Array, up: Array) -> Array:
+        """(4, 3) N, base axes: what the ground does to each foot of a robot at rest, from its joints' torques (J,)."""
+        import pinocchio as pin
+
+        model = self.model.copy()
+        model.gravity.linear = -GRAVITY * up
+        x, data = self.robot.positions(q[None])[0], self.placed(q)
+        weight = pin.computeGeneralizedGravity(model, model.createData(), x)[6:]
+        found = np.empty((4, 3))
+        for k, (f, leg) in enumerate(zip(self.feet, self.legs_of, strict=True)):
+            at = data.oMi[f.frame.joint].act(f.centre) - f.radius * up
+            J = pin.getJointJacobian(self.model, data, f.frame.joint, pin.ReferenceFrame.WORLD)
+            A = (J[:3] - pin.skew(at) @ J[3:])[:, [6 + j for j in leg]]
+            found[k] = np.linalg.solve(A.T, (weight - tau)[list(leg)])
+        return found

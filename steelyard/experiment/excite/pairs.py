@@ -1,0 +1,110 @@
+"""Which pieces of a robot may meet: all but those of one body, of neighbours in the tree, and of pairs that an SRDF, or
+the geometry itself, says are always together.
+
+Pairs that never meet are not left out: cheap bounds do that work, and random postures cannot prove it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from steelyard.errors import DescriptionError, Finding
+from steelyard.experiment.excite.solids import Places
+from steelyard.robot.description import Description
+from steelyard.robot.meshes import package_root
+from steelyard.robot.model import Robot
+from steelyard.robot.xml import read_xml
+
+Array = np.ndarray
+
+POSES = 100  # random postures that pairs are tried in
+MOST = 0.5  # share of them: pieces that overlap in more are together by design, or their hulls are too coarse to tell
+
+
+class Excluded(NamedTuple):
+    """A pair of links that is not looked at."""
+
+    first: str
+    second: str
+    why: str  # neighbours | srdf | always
+
+
+def find_srdf(description: Description) -> Path | None:
+    """An SRDF in a folder ``srdf`` near the description that has the same robot's name; None where there is none."""
+    folder = description.path.resolve().parent
+    homes = dict.fromkeys((folder, folder.parent, package_root(description.path)))
+    for path in sorted(path for home in homes for path in (home / "srdf").glob("*.srdf")):
+        try:
+            root = read_xml(path)[1]
+        except DescriptionError:
+            continue
+        if root.tag == "robot" and root.attributes.get("name") == description.name:
+            return path
+    return None
+
+
+def files_of(robot: Robot, srdf: str | Path | None) -> list[Path]:
+    """Meshes of a robot, and the SRDF that is given or found."""
+    shapes = [s for link in robot.description.links.values() for s in (*link.collision, *link.visual)]
+    found = find_srdf(robot.description) if srdf is None else Path(srdf)
+    return [*dict.fromkeys(s.mesh for s in shapes if s.mesh is not None), *([found] if found else [])]
+
+
+def read_srdf(path: Path) -> set[frozenset[str]]:
+    """Pairs of links that it disables collisions of."""
+    if not path.is_file():
+        raise DescriptionError(Finding(str(path), "is no file", "Give an SRDF, or leave it out"))
+    root = read_xml(path)[1]
+    if root.tag != "robot":
+        what = f"root element is <{root.tag}>, not <robot>"
+        raise DescriptionError(Finding(f"{path.name}:{root.line}", what, "Give an SRDF file"))
+    nodes = list(root.all("disable_collisions"))
+    bad = [n for n in nodes if not {"link1", "link2"} <= set(n.attributes)]
+    if bad:
+        what, fix = "<disable_collisions> lacks link1 or link2", "Name both links"
+        raise DescriptionError([Finding(f"{path.name}:{n.line}", what, fix) for n in bad])
+    return {frozenset((n.attributes["link1"], n.attributes["link2"])) for n in nodes}
+
+
+def choose_pairs(
+    places: Places, srdf: Path | None, clearance: float, measure: Callable[[Array, Array, float], Array], seed: int = 0
+) -> tuple[Array, Array, tuple[Excluded, ...]]:
+    """Pairs (P, 2) of pieces, the clearance (P,) of each, and what was left out.
+
+    ``measure`` (q, pairs, within) gives distances; ``robot.positions`` of random postures within limits are tried.
+    """
+    robot, pieces = places.robot, places.pieces
+    disabled = read_srdf(srdf) if srdf is not None else set()
+    kept, excluded = list[tuple[int, int]](), dict[frozenset[str], Excluded]()
+    for a, b in combinations(range(len(pieces)), 2):
+        one, two = pieces[a], pieces[b]
+        if one.joint == two.joint:
+            continue
+        links = frozenset((one.link, two.link))
+        neighbours = one.joint in places.holders(two.joint) or two.joint in places.holders(one.joint)
+        if neighbours or links in disabled:
+            why = "neighbours" if neighbours else "srdf"
+            excluded[links] = Excluded(one.link, two.link, why)
+        else:
+            kept.append((a, b))
+    pairs = np.array(kept, int).reshape(-1, 2)
+    joints = [robot.description.joints[j] for j in robot.joints]
+    lower, upper = (np.clip([getattr(j, side) for j in joints], -np.pi, np.pi) for side in ("lower", "upper"))
+    middle = (lower + upper) / 2
+    random = np.random.default_rng(seed).uniform(lower, upper, (POSES, len(joints)))
+    q = np.vstack([np.clip(0.0, lower, upper), middle, random])  # the first two are at rest
+    D = measure(robot.positions(q), pairs, 2 * clearance)
+    always = np.mean(D[2:] <= 0, axis=0) > MOST
+    guessed = np.array([pieces[a].guessed or pieces[b].guessed for a, b in pairs], bool)
+    always |= np.where(guessed, np.any(D[:2] <= 0, axis=0), np.all(D[:2] <= 0, axis=0))
+    rest = np.min(D[:2], axis=0, where=D[:2] > 0, initial=np.inf)  # the nearest that they are without overlap
+    for a, b in pairs[always]:
+        links = frozenset((pieces[a].link, pieces[b].link))
+        excluded[links] = Excluded(pieces[a].link, pieces[b].link, "always")
+    clearances = np.minimum(clearance, rest / 2)
+    return pairs[~always], clearances[~always], tuple(excluded.values())

@@ -1,0 +1,118 @@
+"""Go and Hata's nonlinear optimisation (III-A): COBYLA from three seeds, the best of them the next first seed.
+
+COBYLA (NLopt) keeps bounds of ±50 % and the total mass; seeds are the best so far and two mutations of it. It works on
+√GC, whose valleys are straight where the error's own are curved, in the coordinates of ``coordinates.py``, made anew
+each round, with a trust region that begins smaller each time. One unit of work is one seed.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import Finding, UsageError
+from steelyard.experiment.search.coordinates import inside, scaled
+from steelyard.experiment.search.problem import REACH, Problem
+
+Array = np.ndarray
+State = dict[str, Any]
+
+SEEDS = 3
+EACH = 400  # evaluations a seed
+RADIUS = 0.1  # of the first trust region, in y
+MUTATION = 0.02  # in y
+SHRINK = 0.7  # of both, a round
+LEAST = 0.003  # radius at which it begins with larger ones again
+TOLERANCE = 1e-3  # kg, of the total mass
+DIGITS = 9  # of √GC that COBYLA sees: it makes a thousand times more of the last one, and machines round differently
+
+
+def begin(problem: Problem, rng: np.random.Generator, budget: int) -> State:
+    """At the first configuration, with masses that add up."""
+    return at(problem, problem.space.weighed(np.zeros(problem.space.n)))
+
+
+def at(problem: Problem, z: Array) -> State:
+    """The state that begins at z."""
+    error = float(problem.evaluate(z[None])[0])
+    return {
+        "z": z.tolist(), "error": error, "best": problem.space.parameters(z[None])[0].tolist(), "seed": 0,
+        "radius": RADIUS, "mutation": MUTATION, "round": [], "done": False, "population": [z.tolist()],
+    }  # fmt: skip
+
+
+def advance(problem: Problem, state: State, rng: np.random.Generator, budget: int) -> State:
+    """Optimise from the next seed; the seeds of a round know nothing of each other and are optimised at once."""
+    space, state = problem.space, dict(state)
+    z = np.array(state["z"])
+    if state["seed"] == 0:
+        state["T"], state["round"] = scaled(problem, z, weighed=True).tolist(), []
+    T = np.array(state["T"])
+    ahead = list(state.get("ahead", []))
+    if not ahead:
+        left = budget - problem.evaluations
+        seeds = range(state["seed"], SEEDS if left >= SEEDS * EACH else state["seed"] + 1)
+        firsts = [z if k == 0 else space.weighed(inside(z + state["mutation"] * T @ rng.normal(size=T.shape[1])))
+                  for k in seeds]  # fmt: skip
+        ahead = problem.over(minimised, [(first, T, state["radius"], min(EACH, max(left, 1))) for first in firsts])
+    error, found, count = ahead[0]
+    state["ahead"] = ahead[1:]
+    problem.counted["evaluations"] += count
+    state["round"] = [*state["round"], [error, found]]
+    best = min(state["round"], key=lambda pair: pair[0])
+    if best[0] < state["error"]:
+        state["error"], state["best"] = best[0], space.parameters(np.array([best[1]]))[0].tolist()
+        state["chosen"] = best[1]
+    state["population"] = [pair[1] for pair in state["round"]]
+    state["seed"] = (state["seed"] + 1) % SEEDS
+    if state["seed"] == 0:
+        state["z"] = state.get("chosen", state["z"])
+        small = state["radius"] * SHRINK < LEAST
+        state["radius"] = RADIUS if small else state["radius"] * SHRINK
+        state["mutation"] = MUTATION if small else state["mutation"] * SHRINK
+    state["done"] = state["error"] == 0.0
+    return state
+
+
+def minimised(problem: Problem, task: tuple[Array, Array, float, int]) -> list[Any]:
+    """Error and z of what COBYLA finds from one seed, and how many evaluations that took."""
+    first, T, radius, budget = task
+    problem = replace(problem, mapper=map, counted={"evaluations": 0})
+    nlopt, space = _nlopt(), problem.space
+    n, k = space.n, T.shape[1]
+    best: tuple[float, Array] = (np.inf, first)
+
+    def objective(y: Array, _: Array) -> float:
+        nonlocal best
+        z = inside(first + T @ y)
+        error = float(problem.evaluate(z[None])[0])
+        if error < best[0] and abs(space.surplus(z)) < TOLERANCE:
+            best = (error, z)
+        return float(f"{np.sqrt(error):.{DIGITS}g}") if np.isfinite(error) else 1e9
+
+    def outside(result: Array, y: Array, _: Array) -> None:
+        z = first + T @ y
+        result[:n], result[n:] = z - REACH, -REACH - z
+
+    optimiser = nlopt.opt(nlopt.LN_COBYLA, k)
+    optimiser.set_min_objective(objective)
+    optimiser.add_inequality_mconstraint(outside, np.full(2 * n, 1e-9))
+    optimiser.set_initial_step(np.full(k, radius))
+    optimiser.set_maxeval(budget)
+    optimiser.set_xtol_rel(1e-12)
+    with suppress(nlopt.RoundoffLimited):  # as far as rounding lets it go
+        optimiser.optimize(np.zeros(k))
+    return [best[0], best[1].tolist(), problem.evaluations]
+
+
+def _nlopt() -> Any:
+    try:
+        import nlopt
+    except ImportError:
+        raise UsageError(
+            Finding("NLopt", "is not installed, and COBYLA is its", 'pip install "steelyard[search]"')
+        ) from None
+    return nlopt

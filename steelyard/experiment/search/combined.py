@@ -1,0 +1,30 @@
+"""What Go and Hata propose as future work: the genetic algorithm covers the space, COBYLA refines what it found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from steelyard.experiment.search import cobyla, genetic
+from steelyard.experiment.search.problem import Problem
+
+State = dict[str, Any]
+
+SHARE = 0.4  # of the evaluations are the genetic algorithm's
+
+
+def begin(problem: Problem, rng: np.random.Generator, budget: int) -> State:
+    """As the genetic algorithm does."""
+    return {"phase": "genetic", **genetic.begin(problem, rng, budget)}
+
+
+def advance(problem: Problem, state: State, rng: np.random.Generator, budget: int) -> State:
+    """A generation, or a seed of COBYLA."""
+    if state["phase"] == "genetic" and problem.evaluations < SHARE * budget:
+        return genetic.advance(problem, state, rng, budget)
+    if state["phase"] == "genetic":
+        kept = {k: v for k, v in state.items() if k in ("about", "first", "history", "evaluations", "rng")}
+        z = problem.space.weighed(np.array(state["z"]))
+        return kept | {"phase": "cobyla"} | cobyla.at(problem, z)
+    return cobyla.advance(problem, state, rng, budget)

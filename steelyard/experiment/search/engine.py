@@ -1,0 +1,187 @@
+"""Where windows end with other parameters: our compiled simulator, and MuJoCo's rollout as its reference.
+
+Both take a batch of candidates (B, bodies, 10) and give what is left of each window: predicted minus measured position
+and velocity, (B, S, K), K = twice the degrees of freedom. The compiled one knows trees on a fixed base and equals
+MuJoCo's integrators to rounding; MuJoCo knows ground and feet as well.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from steelyard import inertia
+from steelyard.errors import Finding, UsageError
+from steelyard.experiment.search.windows import Windows
+from steelyard.robot.model import Robot
+
+Array = np.ndarray
+
+
+class Engine(Protocol):
+    """Something that predicts."""
+
+    windows: Windows
+
+    def residuals(self, parameters: Array, terms: Array | None = None) -> Array:
+        """(B, S, K) predicted minus measured state, positions first; ``parameters`` (B, bodies, 10)."""
+
+
+class Compiled:
+    """Forward dynamics of ``kernels/forward.py``, sixteen windows at a time on the thread that calls."""
+
+    def __init__(self, robot: Robot, windows: Windows) -> None:
+        tree = None if robot.floating or robot.sensors else robot.tree
+        if tree is None:
+            what = "floats, has force–torque sensors, or has a joint of more than one degree of freedom"
+            raise UsageError(Finding(robot.name, what, "Search with MuJoCo (--engine mujoco)"))
+        from steelyard.kernels import forward
+
+        self.robot, self.windows, self._tree = robot, windows, tree
+        self._nodes = np.array([tree.nodes[b.name] - 1 for b in robot.bodies])
+        self._links = np.ascontiguousarray(tree.independent[: tree.moving], np.int64)
+        self._factors = np.concatenate([tree.factors[: tree.moving], tree.offsets])
+        self._starts = forward.tiles(np.hstack([windows.q, windows.v]))
+        torques = forward.tiles(windows.torques.reshape(len(windows), -1))
+        self._torques = torques.reshape(len(torques), windows.steps + 1, -1)
+        self._kind = forward.EULER if windows.integrator == "euler" else forward.RK4
+        self._end = np.hstack([windows.q_end, windows.v_end])
+
+    def residuals(self, parameters: Array, terms: Array | None = None) -> Array:
+        """(B, S, 2·J)."""
+        return np.asarray(self.last(parameters, terms) - self._end)
+
+    def last(self, parameters: Array, terms: Array | None = None) -> Array:
+        """(B, S, 2·J) position and velocity at the end; ``terms`` (4·J,) viscous, coulomb, armature, offset."""
+        from steelyard.kernels import forward
+
+        B, J, tree = len(parameters), len(self.robot.joints), self._tree
+        thetas = np.zeros((B, tree.bodies, 10))
+        thetas[:, self._nodes] = parameters
+        joint = np.zeros((B, forward.TERMS * J)) if terms is None else np.tile(np.ravel(terms), (B, 1))
+        out = np.empty((B, *self._starts.shape))
+        forward.simulate(
+            tree.integers, tree.reals, self._links, self._factors, tree.gravity, thetas.reshape(B, -1), joint,
+            self._starts, self._torques, self.windows.step, int(self.windows.ramp), self._kind,
+            forward.workspace(tree, J), out,
+        )  # fmt: skip
+        lanes = out.reshape(B, len(self._starts), 2 * J, forward.L).transpose(0, 1, 3, 2)
+        return np.asarray(lanes.reshape(B, -1, 2 * J)[:, : len(self.windows)])
+
+
+class Mujoco:
+    """MuJoCo's ``rollout``; a floating robot stands on level ground with its feet (``simulate/world.py``)."""
+
+    def __init__(self, robot: Robot, windows: Windows, feet: Sequence[str] = (), threads: int = 0) -> None:
+        from steelyard.experiment.simulate.world import World, engine
+
+        self._mujoco, self.robot, self.windows, self._threads = engine(), robot, windows, threads
+        if robot.coupling is not None:
+            what = "has coupled joints or force–torque sensors, which MuJoCo's robot here does not"
+            raise UsageError(Finding(robot.name, what, "Lock those joints, or leave the sensors out"))
+        if robot.floating:
+            self._model = World(robot, feet=feet, timestep=windows.step).model
+        else:
+            self._model = fixed_model(robot, windows.step)
+        mujoco, model = self._mujoco, self._model
+        kind = mujoco.mjtIntegrator
+        model.opt.integrator = kind.mjINT_EULER if windows.integrator == "euler" else kind.mjINT_RK4
+        self._q = np.array([model.joint(j).qposadr[0] for j in robot.joints])
+        self._v = np.array([model.joint(j).dofadr[0] for j in robot.joints])
+        self._bodies = [model.body(b.name).id for b in robot.bodies]
+        self._start = self._states(windows.q, windows.v, windows.base)
+        self._end = self._states(windows.q_end, windows.v_end, windows.base_end)
+        tau = windows.torques
+        self._force = np.zeros((len(windows), windows.steps, model.nv))
+        self._force[:, :, self._v] = (tau[:, 1:] + tau[:, :-1]) / 2 if windows.ramp else tau[:, :-1]
+
+    def _states(self, q: Array, v: Array, base: Array | None) -> Array:
+        """(S, nq + nv) in MuJoCo's conventions."""
+        nq, nv = self._model.nq, self._model.nv
+        states = np.zeros((len(q), nq + nv))
+        states[:, self._q], states[:, nq + self._v] = q, v
+        if base is not None:
+            from steelyard.spatial import rotations
+
+            states[:, :3], states[:, 3:7] = base[:, :3], base[:, [6, 3, 4, 5]]
+            states[:, nq : nq + 3] = np.einsum("sij,sj->si", rotations(base[:, 3:7]), base[:, 7:10])
+            states[:, nq + 3 : nq + 6] = base[:, 10:13]
+        return states
+
+    def model(self, parameters: Array, terms: Array | None = None) -> Any:
+        """MuJoCo's model of one candidate (bodies, 10)."""
+        model = copy.copy(self._model)
+        for body, p in zip(self._bodies, parameters, strict=True):
+            mass, com, I = inertia.unpack(p)
+            w, V = np.linalg.eigh(I)
+            V[:, 2] *= np.sign(np.linalg.det(V))
+            quaternion = np.zeros(4)
+            self._mujoco.mju_mat2Quat(quaternion, V.ravel())
+            model.body_mass[body], model.body_ipos[body] = mass, com
+            model.body_inertia[body], model.body_iquat[body] = w, quaternion
+        model.body_sameframe[:], model.body_simple[:], model.dof_simplenum[:] = (
+            0,
+            0,
+            0,
+        )  # its shortcuts
+        if terms is not None:
+            viscous, coulomb, armature, offset = np.reshape(terms, (4, -1))
+            if coulomb.any() or offset.any():
+                what = "dry friction and offsets are smooth here and a constraint there"
+                raise UsageError(Finding("--engine mujoco", what, "Search with --engine compiled"))
+            model.dof_damping[self._v], model.dof_armature[self._v] = viscous, armature
+        if self.robot.floating:
+            self._mujoco.mj_setConst(model, self._mujoco.MjData(model))
+        return model
+
+    def residuals(self, parameters: Array, terms: Array | None = None) -> Array:
+        """(B, S, 2·nv)."""
+        from mujoco import rollout
+
+        mujoco, S, nq, nv = self._mujoco, len(self.windows), self._model.nq, self._model.nv
+        full = np.hstack([np.zeros((S, 1)), self._start])
+        data = [mujoco.MjData(self._model) for _ in range(max(self._threads, 1))]
+        out, difference = np.empty((len(parameters), S, 2 * nv)), np.zeros(nv)
+        with rollout.Rollout(nthread=self._threads) as pool:
+            for b, candidate in enumerate(parameters):
+                state, _ = pool.rollout(
+                    self.model(candidate, terms), data if self._threads else data[0], full, self._force,
+                    control_spec=mujoco.mjtState.mjSTATE_QFRC_APPLIED.value,
+                )  # fmt: skip
+                last = state[:, -1, 1:]
+                if nq == nv:
+                    out[b] = last[:, : 2 * nv] - self._end
+                    continue
+                for s in range(S):
+                    mujoco.mj_differentiatePos(self._model, difference, 1.0, self._end[s, :nq], last[s, :nq])
+                    out[b, s] = np.concatenate([difference, last[s, nq : nq + nv] - self._end[s, nq:]])
+        return out
+
+
+def fixed_model(robot: Robot, timestep: float) -> Any:
+    """MuJoCo's model of a robot on a fixed base: bodies and joints, no limits, no contacts."""
+    from steelyard.experiment.simulate.world import engine
+
+    mujoco = engine()
+    spec = mujoco.MjSpec()
+    spec.option.timestep, spec.option.gravity = timestep, robot.gravity
+    spec.compiler.degree, spec.compiler.autolimits, spec.compiler.balanceinertia = False, False, True
+    places = {body.joint: body for body in robot.bodies}
+    made: dict[int, Any] = {0: spec.worldbody}
+    for i in range(1, robot.model.njoints):
+        at, name = robot.model.jointPlacements[i].homogeneous, str(robot.model.names[i])
+        mass, com, tensor = inertia.unpack(places[i].parameters)
+        body = made[int(robot.model.parents[i])].add_body(name=places[i].name, pos=at[:3, 3])
+        quaternion = np.zeros(4)
+        mujoco.mju_mat2Quat(quaternion, at[:3, :3].flatten())
+        body.quat, body.mass, body.ipos, body.explicitinertial = quaternion, mass, com, True
+        body.fullinertia = tensor[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
+        described = robot.description.joints[name]
+        slide = described.kind == "prismatic"
+        joint = body.add_joint(name=name, axis=described.axis, pos=[0, 0, 0])
+        joint.type, joint.limited = mujoco.mjtJoint.mjJNT_SLIDE if slide else mujoco.mjtJoint.mjJNT_HINGE, False
+        made[i] = body
+    return spec.compile()

@@ -1,0 +1,96 @@
+"""What prediction can see: why Go and Hata's GC error falls and their parameter error does not.
+
+With G the Jacobian of all predicted states by the parameters θ, q̈ = M⁻¹(τ − h) sees θ only through the equations of
+motion, so G has the null space of their regressor whatever the horizon: a longer one, or more motions, show each base
+parameter better and never one more. Along the null space the GC error is flat and the parameter error is not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from steelyard import inertia
+from steelyard.compose.prior import of_bodies
+from steelyard.equations.rows import Columns
+from steelyard.experiment.search.problem import Problem
+from steelyard.identify.prediction import base_error
+from steelyard.inference.uncertainty import BodyVerdict, Subspace, Uncertainty, body_verdict, structural, uncertainty
+from steelyard.information import Information
+from steelyard.robot.model import Robot
+
+Array = np.ndarray
+
+RELATIVE_STEP = 1e-3  # of a parameter's scale; differences are of the fourth order
+RANK = 1e-9  # of the largest singular value: what differences leave is a thousandth of that
+ALONE, NEVER = 1e-5, 1 - 1e-6  # share of a parameter outside the row space
+QUIET = 1e-12  # least noise, of the measured states
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What the windows of a problem show about bodies with these parameters."""
+
+    bodies: tuple[str, ...]  # that are searched
+    sizes: Array
+    parameters: Array  # (bodies, 10)
+    space: Subspace  # of all their parameters, body by body
+    unc: Uncertainty
+    noise: float  # rms of the residuals
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """``LINK.m`` … ``LINK.Izz`` about the frame's origin."""
+        return tuple(f"{b}.{p}" for b in self.bodies for p in inertia.NAMES)
+
+    @cached_property
+    def verdicts(self) -> dict[str, BodyVerdict]:
+        """By the rule of ``docs/design.md``."""
+        return {
+            name: body_verdict(self.unc, slice(10 * k, 10 * k + 10), self.parameters[k], float(self.sizes[k]))
+            for k, name in enumerate(self.bodies)
+        }
+
+    @cached_property
+    def seen(self) -> dict[str, str]:
+        """Of each parameter: ``alone``, ``combined`` with others, or ``never``."""
+        shares = [self.space.outside(e) for e in np.eye(len(self.names))]
+        words = ["alone" if s < ALONE else "never" if s > NEVER else "combined" for s in shares]
+        return dict(zip(self.names, words, strict=True))
+
+
+def sight(problem: Problem, robot: Robot, parameters: Array) -> Sight:
+    """Of a problem about a robot with these parameters (bodies, 10)."""
+    searched = sorted({i for i, _ in problem.space.free})
+    bodies = [robot.bodies[i] for i in searched]
+    prior = of_bodies(bodies)
+    G = theta_jacobian(problem, parameters, searched, prior.scale)
+    r = problem.residuals(parameters[None])[0]
+    ends = np.concatenate([np.ravel([e.windows.q_end, e.windows.v_end]) for e in problem.engines])
+    noise = max(float(np.sqrt(np.mean(r**2))), QUIET * max(float(np.abs(ends).max()), 1.0))
+    theta = parameters[searched].ravel()
+    info = Information.of(G / noise, (G @ theta - r) / noise)
+    space = Subspace.of(info.R, prior.scale, RANK)
+    unc = uncertainty(space, info, info.R.T @ info.R, prior.K)
+    names = tuple(b.name for b in bodies)
+    return Sight(names, problem.space.sizes[searched], parameters[searched], space, unc, noise)
+
+
+def theta_jacobian(problem: Problem, parameters: Array, searched: list[int], scale: Array) -> Array:
+    """(rows, 10·searched) of the residuals by the parameters of bodies, differences of the fourth order."""
+    columns = []
+    for k, h in enumerate(RELATIVE_STEP * scale):
+        moved = np.tile(parameters, (4, 1, 1))
+        moved[:, searched[k // 10], k % 10] += h * np.array([-2.0, -1.0, 1.0, 2.0])
+        r = problem.residuals(moved)
+        columns.append((r[0] - 8 * r[1] + 8 * r[2] - r[3]) / (12 * h))
+    return np.array(columns).T
+
+
+def base_distance(robot: Robot, found: Array, truth: Array) -> float:
+    """Base-parameter error of (bodies, 10): ‖R_ref(θ̂ − θ)‖ / ‖R_ref θ‖, R_ref of one fixed, rich motion."""
+    columns = Columns(tuple(b.name for b in robot.bodies))
+    reference = structural(robot, columns, "joint" if not robot.floating else "full", of_bodies(robot.bodies).scale)
+    return base_error(reference, found.ravel(), truth.ravel())

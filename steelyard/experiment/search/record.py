@@ -1,0 +1,79 @@
+"""A robot that follows sines, one frequency a joint, recorded exactly: the motions of Go and Hata (II-B).
+
+Torques are a proportional–derivative law about the sines plus what the controller's own model needs for them, held for
+each step of the integration; the log says so, and a search that holds them too predicts without any error of its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.experiment.search.engine import Compiled
+from steelyard.experiment.search.windows import Windows
+from steelyard.log.log import Log
+from steelyard.robot.model import Robot
+
+Array = np.ndarray
+
+STIFFNESS = 15.0  # rad/s: of the closed loop, critically damped
+
+
+def record_sines(
+    robot: Robot,
+    truth: Array,
+    *,
+    seed: int,
+    seconds: float = 4.0,
+    step: float = 1e-3,
+    reach: float = 0.5,
+    frequencies: tuple[float, float] = (0.4, 1.6),
+    noise: float = 0.0,
+    rate_noise: float | None = None,
+    source: str = "sines",
+) -> Log:
+    """A log of ``robot`` with parameters ``truth`` (bodies, 10): amplitudes and phases from ``seed``.
+
+    ``noise``: rad, of positions; ``rate_noise``: rad/s, of velocities, None: no velocities in the log.
+    """
+    import pinocchio as pin
+
+    rng = np.random.default_rng(seed)
+    joints = [robot.description.joints[j] for j in robot.joints]
+    lower = np.array([max(j.lower, -np.pi) for j in joints])
+    upper = np.array([min(j.upper, np.pi) for j in joints])
+    J = len(joints)
+    amplitude = reach * rng.uniform(0.5, 1.0, J) * (upper - lower) / 2
+    w = 2 * np.pi * rng.permutation(np.linspace(frequencies[0], frequencies[1], J))
+    amplitude = np.minimum(amplitude, 12.0 / w**2)  # rad/s²: what such an arm can do
+    phase, centre = rng.uniform(0, 2 * np.pi, J), (lower + upper) / 2
+
+    def wanted(t: float) -> tuple[Array, Array, Array]:
+        s, c = np.sin(w * t + phase), np.cos(w * t + phase)
+        return centre + amplitude * s, amplitude * w * c, -amplitude * w * w * s
+
+    q, v, _ = wanted(0.0)
+    data = robot.model.createData()
+    rows = []
+    parameters = np.asarray(truth, float)[None]
+    for k in range(round(seconds / step) + 1):
+        qr, vr, ar = wanted(k * step)
+        a = ar + 2 * STIFFNESS * (vr - v) + STIFFNESS**2 * (qr - q)
+        tau = pin.rnea(robot.model, data, robot.positions(q[None])[0], v, a)
+        rows.append(np.concatenate([q, v, tau]))
+        here = Windows(
+            q[None], v[None], np.repeat(tau[None, None], 2, axis=1), q[None], v[None], step, False, "euler", np.zeros(1)
+        )
+        q, v = np.split(Compiled(robot, here).last(parameters)[0, 0], 2)
+    table = np.array(rows)
+    time = step * np.arange(len(table))
+    columns = {"time": time}
+    for k, joint in enumerate(robot.joints):
+        columns[f"q.{joint}"] = table[:, k] + noise * rng.normal(size=len(table))
+        if rate_noise is not None or noise == 0:
+            columns[f"v.{joint}"] = table[:, J + k] + (rate_noise or 0.0) * rng.normal(size=len(table))
+        columns[f"tau.{joint}"] = table[:, 2 * J + k]
+    metadata = {
+        "truth": {"parameters": {b.name: p.tolist() for b, p in zip(robot.bodies, truth, strict=True)}, "joints": {}},
+        "simulation": {"seed": seed, "torques": "held", "rate": 1 / step, "noise": noise},
+    }
+    return Log.from_columns(columns, metadata, source)

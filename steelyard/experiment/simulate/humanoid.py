@@ -1,0 +1,137 @@
+"""A humanoid that plays a motion in MuJoCo on its own soles, and the log it writes, with the truth in its metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import Finding, UsageError
+from steelyard.experiment.simulate.arm import Friction
+from steelyard.experiment.simulate.ground import Ground
+from steelyard.experiment.simulate.loads import Load
+from steelyard.experiment.simulate.play import Play
+from steelyard.experiment.simulate.record import columns_of, truth_of
+from steelyard.experiment.simulate.reference_motion import Score, read_score
+from steelyard.experiment.simulate.sensors import Sensors, measured
+from steelyard.experiment.simulate.state import State
+from steelyard.experiment.simulate.world import World, engine
+from steelyard.log.log import Log
+from steelyard.robot.model import Robot
+from steelyard.robot.soles import find_soles
+
+Array = np.ndarray
+
+TIMESTEP = 1.25e-3  # s
+CONTROL = 2  # timesteps a control period
+LOOK = 8  # timesteps from one look for bodies on the ground to the next
+SETTLE = 1.0  # s of standing that no log has: the robot finds out what it weighs
+UPRIGHT = 0.5  # cosine of how far it may lean
+LOW = 0.5  # of the height that the base should have: below that the robot has fallen
+
+
+def simulate_humanoid(
+    robot: Robot,
+    motion: Log | Sequence[Log],
+    *,
+    truth: Mapping[str, Array] | None = None,
+    loads: Sequence[Load] = (),
+    friction: Friction | None = None,
+    ground: Ground | None = None,
+    seed: int = 0,
+    noise: Sensors | str = "none",
+    rate: float = 200.0,
+    feet: Sequence[str] = (),
+    imu_frame: str | None = None,
+    may_fall: bool = False,
+    source: str = "simulated humanoid",
+) -> Log:
+    """A log of joints, torques, IMU and foot wrenches of a robot that plays a motion; exact ones also of the rest.
+
+    Several motions are played in a row, each from where the one before it ended.
+
+    ``truth``: parameters (10,) of bodies that are not as described; the controller knows the description alone.
+    A robot that falls is refused; with ``may_fall`` its log ends there, and ``simulation.fell`` says when, in s.
+    """
+    soles = find_soles(robot, feet)
+    world = World(robot, truth, soles=soles, loads=loads, ground=ground, friction=friction, timestep=TIMESTEP)
+    every = round(1 / (rate * TIMESTEP))
+    if every < 1 or abs(every * rate * TIMESTEP - 1) > 1e-9:
+        what = f"is asked for at {rate:g} samples a second"
+        raise UsageError(Finding("simulation", what, f"Give a rate that divides {1 / TIMESTEP:g} Hz"))
+    motions = [motion] if isinstance(motion, Log) else [*motion]
+    score, *others = (read_score(robot, soles, one, CONTROL * TIMESTEP) for one in motions)
+    for one, other in zip(motions[1:], others, strict=True):
+        score = score.then(other, one.source)
+    frame = imu_frame or next((link for link in robot.bodies[0].links if "imu" in link.lower()), None)
+    mount = np.eye(4) if frame is None else robot.on_base(robot.frame(frame))
+    if mount is None:
+        raise UsageError(Finding(f"imu frame {frame!r}", "is not on the base body", "Name a frame of the pelvis"))
+    run = _play(world, Play(robot, soles, score), score, every)
+    if run.fell is not None and not may_fall:
+        raise UsageError(
+            Finding(f"{robot.name} at {run.fell:.2f} s", "fell", "Ask for less: a slower or smaller motion, or load")
+        )
+    if not run.states:
+        what = "fell before its motion began"
+        raise UsageError(Finding(robot.name, what, "Let it stand with its weight over its soles, and load it less"))
+    metadata: dict[str, Any] = {
+        "truth": truth_of(world, loads),
+        "simulation": {
+            "motion": [m.metadata.get("motion", m.source) for m in motions], "seed": seed, "rate": rate,
+            "timestep": TIMESTEP,
+            "feet": [s.name for s in soles], "ground": asdict(world.ground), "noise": "none",
+            "engine": f"mujoco {engine().__version__}", "at_joint_limits": run.limits, "fell": run.fell,
+            "worst": {"joint": run.worst[0], "base": run.worst[1]},
+        },
+    }  # fmt: skip
+    if frame is not None:
+        metadata["imu_frame"] = frame
+    columns = columns_of(world, run.states, run.wrenches, mount)
+    log = Log.from_columns({"time": np.arange(len(run.states)) / rate, **columns}, metadata, source)
+    return log if noise in ("none", Sensors()) else measured(log, noise, seed)
+
+
+@dataclass
+class _Run:
+    """What happened."""
+
+    states: list[State] = field(default_factory=list)  # at each row of the log
+    wrenches: list[Array] = field(default_factory=list)  # (2, 6) on the soles
+    limits: int = 0  # instants in which a joint was at its limit
+    fell: float | None = None  # s
+    worst: tuple[float, float] = (0.0, 0.0)  # rad of a joint, m of the base, away from the plan
+
+
+def _play(world: World, player: Play, score: Score, every: int) -> _Run:
+    """Stand, then play; a row each ``every`` timesteps. Motors ramp from one command to the next, as in ``record``."""
+    run, settle = _Run(), round(SETTLE / score.period)
+    start = settle * CONTROL
+    world.place(score.q[0, :3], score.q[0, 3:7], score.q[0, 7:])
+    tau = wanted = player.torque(world.state, world.wrenches, 0)
+    for n in range(start + (len(score) - 1) * CONTROL + 1):
+        i = n % CONTROL
+        world.apply(tau + (wanted - tau) * i / CONTROL if i else wanted)
+        if i == 0:
+            k, state = max(n // CONTROL - settle, 0), world.state
+            if (n % LOOK == 0 and world.fallen) or _down(state, float(score.q[k, 2])):
+                run.fell = (n - start) * TIMESTEP
+                break
+            if k:
+                joint = float(np.abs(state.q - score.q[k, 7:]).max())
+                base = float(np.linalg.norm(state.position - score.q[k, :3]))
+                run.worst = max(run.worst[0], joint), max(run.worst[1], base)
+            tau, wanted = wanted, player.torque(state, world.wrenches, k)
+        if n >= start and (n - start) % every == 0:
+            run.limits += world.at_limits
+            run.states.append(world.state)
+            run.wrenches.append(world.wrenches)
+        world.step()
+    return run
+
+
+def _down(state: State, height: float) -> bool:
+    """Whether the base is far lower than it should be, or lies."""
+    return bool(state.position[2] < LOW * height or state.rotation[2, 2] < UPRIGHT)

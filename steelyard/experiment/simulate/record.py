@@ -1,0 +1,109 @@
+"""A controlled robot, written down: a row an instant, and the truth that goes with it.
+
+Row k holds motion, torques and forces of one instant, so the equation of motion holds in every row of an exact log.
+Motors ramp from one command to the next over a control period, as real ones do: torque is continuous in time, and
+what is sampled is what acted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from steelyard import inertia
+from steelyard.errors import Finding, UsageError
+from steelyard.experiment.simulate.loads import Load
+from steelyard.experiment.simulate.state import State
+from steelyard.experiment.simulate.world import World
+from steelyard.log.log import WRENCH, XYZ
+
+Array = np.ndarray
+
+SETTLE = 2.0  # s of standing that no log has: an unknown load is lifted first
+
+
+class Controller(Protocol):
+    """From the state of an instant to motor torques for the next control period."""
+
+    def torque(self, state: State) -> Array:
+        """(J,) N·m or N."""
+
+
+def record(
+    world: World, controller: Controller, posture: Array, seconds: float, every: int, mount: Array, wrenches: bool
+) -> tuple[dict[str, Array], int]:
+    """Columns of ``seconds`` after settling, a row each ``every`` timesteps; and how often a joint was at its limit.
+
+    ``mount``: (4, 4) of the IMU in the base. ``wrenches``: with what the ground does to the feet.
+    """
+    world.reset(posture)
+    period = every * world.timestep
+    settle, count = round(SETTLE / period), round(seconds / period)
+    states, ground = list[State](), list[Array]()
+    tau = controller.torque(world.state)
+    world.apply(tau)
+    limits = 0
+    for k in range(settle + count):
+        state = world.state
+        if world.fallen:
+            raise UsageError(
+                Finding(f"{world.robot.name} at {k * period - SETTLE:.2f} s", "fell",
+                        "Ask for less: speed, sway, load, friction or a rough ground")
+            )  # fmt: skip
+        if k >= settle:
+            limits += world.at_limits
+            states.append(state)
+            ground += [world.wrenches] if wrenches else []
+        wanted = controller.torque(state)
+        for i in range(every):
+            world.step(tau + (wanted - tau) * i / every)
+        world.apply(wanted)
+        tau = wanted
+    return {"time": np.arange(count) * period, **columns_of(world, states, ground, mount)}, limits
+
+
+def columns_of(world: World, states: Sequence[State], wrenches: Sequence[Array], mount: Array) -> dict[str, Array]:
+    """What is known of instants, by column; ``wrenches``: of each, (F, 6) as ``World.wrenches`` has them, or none."""
+    kinds = ("position", "velocity", "angular_velocity", "acceleration", "angular_acceleration")
+    position, velocity, w, acceleration, turn = (np.array([getattr(s, k) for s in states]) for k in kinds)
+    lever, axes = mount[:3, 3], mount[:3, :3]
+    proper = acceleration - world.robot.gravity @ np.array([s.rotation for s in states])
+    vectors = {
+        "base.position": position, "base.velocity": velocity, "base.angular_velocity": w,
+        "base.acceleration": acceleration, "base.angular_acceleration": turn,
+        "imu.gyro": w @ axes, "imu.acc": (proper + np.cross(turn, lever) + np.cross(w, np.cross(w, lever))) @ axes,
+    }  # fmt: skip
+    out: dict[str, Array] = {}
+    for kind in ("q", "v", "a", "tau"):
+        values = np.array([getattr(s, kind) for s in states])
+        out |= {f"{kind}.{j}": x for j, x in zip(world.robot.joints, values.T, strict=True)}
+    for name, vector in vectors.items():
+        out |= {f"{name}.{c}": x for c, x in zip(XYZ, vector.T, strict=True)}
+    out |= {f"base.quaternion.{c}": x for c, x in zip("xyzw", np.array([s.quaternion for s in states]).T, strict=True)}
+    for frame, six in zip(world.stands, np.array(wrenches).transpose(1, 2, 0), strict=True) if len(wrenches) else ():
+        out |= {f"wrench.{frame.name}.{c}": x for c, x in zip(WRENCH, six, strict=True)}
+        out[f"contact.{frame.name}"] = np.any(six != 0, axis=0).astype(float)
+    return out
+
+
+def truth_of(world: World, loads: Sequence[Load]) -> dict[str, Any]:
+    """What the log's reader may compare with: bodies with what they carry, joints, and the loads alone."""
+    carried = []
+    for load in loads:
+        mass, com, tensor = inertia.unpack(load.parameters)
+        six = tensor[[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]
+        carried.append({"link": load.link, "mass": mass, "com": com.tolist(), "inertia": six.tolist(),
+                        "parameters": load.parameters.tolist()})  # fmt: skip
+    friction = world.friction
+    return {
+        "parameters": {name: p.tolist() for name, p in world.truth.items()},
+        "joints": {}
+        if friction is None
+        else {
+            joint: {term: float(values[k]) for term, values in vars(friction).items()}
+            for k, joint in enumerate(world.robot.joints)
+        },
+        "loads": carried,
+    }

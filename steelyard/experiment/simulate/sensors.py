@@ -1,0 +1,107 @@
+"""What sensors make of an exact log: noise by named levels, bias, gain, lateness, steps.
+
+An exact log can be measured many times, each with its own seed: the motion need not be simulated again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import make_interp_spline
+
+from steelyard.errors import Finding, UsageError
+from steelyard.log.log import Log
+
+Array = np.ndarray
+
+MEASURED = {"q": "q", "tau": "tau", "imu.gyro": "gyro", "imu.acc": "acc"}
+ON_FEET = {"fx": "force", "fy": "force", "fz": "force_z", "mx": "moment", "my": "moment", "mz": "moment"}
+
+
+@dataclass(frozen=True)
+class Sensors:
+    """White noise a sample, errors that stay all along, and what the wiring does; all zero: exact."""
+
+    q: float = 0.0  # rad or m, noise
+    gyro: float = 0.0  # rad/s, noise
+    acc: float = 0.0  # m/s², noise
+    tau: float = 0.0  # N·m or N, noise
+    q_bias: float = 0.0  # rad: standard deviation of each encoder's zero
+    gyro_bias: float = 0.0  # rad/s: standard deviation of each component's bias
+    acc_bias: float = 0.0  # m/s²: standard deviation of each component's bias
+    tau_gain: float = 0.0  # all torques read this share too high
+    tau_late: float = 0.0  # s by which torques come after the motion they belong to
+    imu_late: float = 0.0  # s by which gyro and accelerometer do
+    q_step: float = 0.0  # rad or m, resolution
+    tau_step: float = 0.0  # N·m or N, resolution
+    force: float = 0.0  # N, noise of forces on feet along x and y of their frames
+    force_z: float = 0.0  # N, noise along z
+    moment: float = 0.0  # N·m, noise of moments on feet; all three zero: feet have no sensors
+
+    def __post_init__(self) -> None:
+        values = asdict(self)
+        bad = {k: v for k, v in values.items() if not np.isfinite(v) or (v < 0 and k != "tau_gain") or v <= -1}
+        if bad:
+            raise UsageError(
+                [Finding(f"sensor {k}", f"is {v}", "Give zero or more, in SI units") for k, v in bad.items()]
+            )
+
+    def but(self, changes: Mapping[str, float]) -> Sensors:
+        """The same with some values changed, by name."""
+        known = [f.name for f in fields(self)]
+        unknown = [k for k in changes if k not in known]
+        if unknown:
+            raise UsageError(
+                [Finding(f"sensor {k!r}", "is not known", f"Sensor errors: {', '.join(known)}") for k in unknown]
+            )
+        return replace(self, **changes)
+
+
+LEVELS = {
+    "none": Sensors(),
+    "low": Sensors(1e-4, 0.005, 0.05, 0.1),
+    "mid": Sensors(3e-4, 0.005, 0.05, 0.2),
+    "high": Sensors(1e-3, 0.005, 0.05, 0.3),
+    "humanoid": Sensors(1e-4, 0.005, 0.05, 0.5, force=1.0, force_z=2.0, moment=0.1),
+}
+
+
+def level(name: str) -> Sensors:
+    """Sensors by the name of their noise."""
+    if name not in LEVELS:
+        raise UsageError(Finding(f"noise {name!r}", "is not known", f"Levels: {', '.join(LEVELS)}"))
+    return LEVELS[name]
+
+
+def measured(log: Log, sensors: Sensors | str, seed: int) -> Log:
+    """What such sensors would have written instead of an exact log: joints, torques, IMU and feet, and nothing else."""
+    known = level(sensors) if isinstance(sensors, str) else sensors
+    rng = np.random.default_rng([seed, 1])
+    columns: dict[str, Array] = {"time": log.time}
+    for name, exact in log.columns.items():
+        kind = next((k for begin, k in MEASURED.items() if name.startswith(f"{begin}.")), None)
+        if name.startswith("wrench.") and (known.force or known.force_z or known.moment):
+            kind = ON_FEET[name.rsplit(".", 1)[1]]
+        if kind is not None:
+            columns[name] = _read(known, kind, log.time, exact, rng)
+    metadata: dict[str, Any] = dict(log.metadata)
+    label = sensors if isinstance(sensors, str) else next((k for k, s in LEVELS.items() if s == known), "own")
+    settings = {"noise": label, "noise_seed": seed, "sensors": asdict(known)}
+    metadata["simulation"] = {**metadata.get("simulation", {}), **settings}
+    return Log.from_columns(columns, metadata, log.source)
+
+
+def _read(sensors: Sensors, kind: str, time: Array, exact: Array, rng: np.random.Generator) -> Array:
+    """One channel; every channel draws the same number of random values whatever its errors."""
+    s = asdict(sensors)
+    drawn, noise = rng.normal(), rng.normal(size=len(exact))
+    values = exact
+    if late := s["tau_late"] if kind == "tau" else s["imu_late"] if kind in ("gyro", "acc") else 0.0:
+        values = make_interp_spline(time, exact, k=3)(np.maximum(time - late, time[0]))
+    values = values * (1 + (s["tau_gain"] if kind == "tau" else 0.0))
+    values = values + s.get(f"{kind}_bias", 0.0) * drawn + s[kind] * noise
+    step = s.get(f"{kind}_step", 0.0)
+    return np.asarray(np.round(values / step) * step if step else values)

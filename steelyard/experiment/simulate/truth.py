@@ -1,0 +1,111 @@
+"""A true robot that differs from its description, so that returning the prior can never look good."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import expm
+
+from steelyard import inertia
+from steelyard.experiment.simulate.loads import Load
+from steelyard.robot import geometry
+from steelyard.robot.model import Body, Robot, build
+from steelyard.robot.soles import find_soles
+
+Array = np.ndarray
+
+SHARE = 0.3  # of a link's mass, by which it is off at most
+EXTRA = 5.0  # kg on the torso that nobody told of
+LIMB = 0.01  # of the robot's mass, in a hand: known
+KINDS = ("both", "torso", "links", "limb", "shapes")
+CUBE = 0.2  # m, edge of what a torso carries beside its description
+OFF = 0.05  # m, by which it lies off the torso's centre of mass at most
+
+
+def perturbed(robot: Robot, rng: np.random.Generator, spread: float = 0.15) -> dict[str, Array]:
+    """Physical parameters (10,) of every body, off by about 2·``spread`` in mass and in every length.
+
+    Σ′ = T Σ Tᵀ with T = exp(random matrix): a mass distribution stretched, sheared, shifted and made
+    heavier or lighter stays one.
+    """
+    truth = {}
+    for body in robot.bodies:
+        _, com, _ = inertia.unpack(body.parameters)
+        to_com = np.eye(4)
+        to_com[:3, 3] = -com
+        G = rng.normal(size=(4, 4)) * spread
+        G[:3, 3] *= 0.3 * body.size  # a shift, m
+        G[3, :3] = 0.0
+        T = np.linalg.inv(to_com) @ expm(G) @ to_com
+        truth[body.name] = inertia.from_pseudo(T @ inertia.pseudo(body.parameters) @ T.T)
+    return truth
+
+
+def reweighed(
+    robot: Robot, rng: np.random.Generator, *, share: float = SHARE, extra: float = EXTRA, on: str | None = None
+) -> dict[str, Array]:
+    """Physical parameters (10,) of every body: each mass off by up to ``share``, and ``extra`` kg on the torso.
+
+    Mass, moments and inertia of a body grow alike and its mass moves by a few per cent of its size: Σ′ = s T Σ Tᵀ.
+    ``on``: what carries the extra mass; default the heaviest body.
+    """
+    truth = {}
+    for body in robot.bodies:
+        T = np.eye(4)
+        T[:3, 3] = rng.uniform(-1, 1, 3) * 0.1 * share * body.size
+        scale = 1 + rng.uniform(-share, share)
+        truth[body.name] = inertia.from_pseudo(scale * T @ inertia.pseudo(body.parameters) @ T.T)
+    if extra:
+        carrier = torso(robot) if on is None else robot.body(on)
+        at = inertia.unpack(carrier.parameters)[1] + rng.uniform(-1, 1, 3) * OFF
+        half = np.full(3, CUBE / 2)
+        truth[carrier.name] = truth[carrier.name] + geometry.box_inertia(extra, (at - half, at + half))
+    return truth
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A robot as it is."""
+
+    name: str
+    parameters: Mapping[str, Array]  # (10,) of every body, without what it carries
+    loads: tuple[Load, ...] = ()  # of known mass, which it carries
+
+
+def truths(robot: Robot, count: int, seed: int) -> tuple[Truth, ...]:
+    """True humanoids by turns: a heavier torso, other links, both, both with a known mass on an arm, other shapes."""
+    found = []
+    for k in range(count):
+        rng, kind = np.random.default_rng([seed, k]), KINDS[k % len(KINDS)]
+        loads: tuple[Load, ...] = ()
+        if kind == "shapes":
+            parameters = perturbed(robot, rng, SHARE / 3)
+        else:
+            parameters = reweighed(
+                robot, rng, share=0.0 if kind == "torso" else SHARE, extra=0.0 if kind == "links" else EXTRA
+            )
+        if kind == "limb":
+            whole = sum(float(b.parameters[0]) for b in robot.bodies)
+            hand = robot.body(wrist(robot))
+            loads = (Load.cuboid(hand.name, LIMB * whole, hand.box[0] / 2 + hand.box[1] / 2, (0.06, 0.06, 0.06)),)
+        found.append(Truth(f"{kind} {k}", parameters, loads))
+    return tuple(found)
+
+
+def torso(robot: Robot) -> Body:
+    """The heaviest body."""
+    return max(robot.bodies, key=lambda b: float(b.parameters[0]))
+
+
+def wrist(robot: Robot) -> str:
+    """The body that the longest row of joints without a foot ends in: a hand."""
+    feet = {s.joint for s in find_soles(robot)}
+    ends = [b for b in robot.bodies if b.joint not in set(robot.model.parents) | feet]
+    return max(ends, key=lambda b: len(robot.joints_above(b.joint))).name
+
+
+def without_joint(robot: Robot, joint: str) -> Robot:
+    """A description that does not know of a joint: its child is welded on, at zero."""
+    return build(robot.description, base=robot.base, lock={**robot.locked, joint: 0.0}, gravity=robot.gravity.tolist())

@@ -1,0 +1,117 @@
+"""How much the answer would be another with other logs: logs are drawn again, with replacement, and fitted again.
+
+With I_k what log k says, weighed as the fit weighed it, and c_k how often it is drawn,
+
+    θ* = the solution for Σ c_k I_k,    Σ c_k = the number of logs,
+
+so a replicate is one sum of small triangles and one solution. The spread of many asks nothing of the noise but that
+logs are independent of each other: where it exceeds the analytic deviations, something differs from log to log that no
+row knows of. It says nothing of what only the prior knows: that is the same in every replicate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard.compose.prior import Prior
+from steelyard.equations.setup import Options, Plan
+from steelyard.errors import Finding, LogError, UsageError
+from steelyard.fleet.gather import Gathered, Task, channels_of, summarise
+from steelyard.fleet.workers import Workers
+from steelyard.identify import verdict as judge
+from steelyard.identify.estimate import Estimate
+from steelyard.identify.fit import Fit, known_before
+from steelyard.identify.methods.solving import solve
+from steelyard.inference.bootstrap import Bootstrap, Resampled
+from steelyard.information import Information
+
+Array = np.ndarray
+Said = Callable[[str], None]
+
+LEAST_LOGS, LEAST = 8, 40  # logs, and replicates
+UNITS = 100  # that are drawn: of more logs neighbours go together, so that memory does not grow with them
+SEED = 0
+ENDS = (2.5, 97.5)  # % of the replicates
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a replicate needs to know, whichever it is."""
+
+    plan: Plan
+    prior: Prior
+    options: Options
+    before: Information  # that all replicates have
+    units: Sequence[Information]
+
+
+def refuse(count: int, logs: int) -> None:
+    """What cannot be resampled."""
+    findings = []
+    if count < LEAST:
+        what = "are too few to tell the ends of an interval"
+        findings.append(Finding(f"--bootstrap {count}", what, f"Give {LEAST} or more"))
+    if logs < LEAST_LOGS:
+        what = f"draws logs again, and {logs} of them do not show how much logs differ"
+        findings.append(Finding(f"--bootstrap {count}", what, f"Give {LEAST_LOGS} logs or more, or cut long ones"))
+    if findings:
+        raise UsageError(findings)
+
+
+def bootstrap(
+    gathered: Gathered,
+    found: Fit,
+    estimate: Estimate,
+    options: Options,
+    count: int,
+    workers: Workers,
+    earlier: Information | None = None,
+    progress: Said = lambda _: None,
+) -> Bootstrap:
+    """So many replicates of an estimate, by ``workers``; who they are makes no difference."""
+    plan, logs = gathered.plan, list(gathered.inputs)
+    refuse(count, len(logs))
+    progress("reading what each log said")
+    bundles = [[logs[i] for i in part] for part in np.array_split(np.arange(len(logs)), min(UNITS, len(logs)))]
+    weights = np.diag(found.noise.whitener)
+    units = workers.map(_unit, bundles, gathered.task, weights, name="logs")
+    drawn = Drawn(plan, found.prior, options, known_before(plan, options, earlier), units)
+    progress(f"resampling {count} times")
+    thetas = np.array(workers.map(replicate, range(count), drawn, name="replicate"))
+    names = plan.columns.names
+    bodies = {
+        b.name: Resampled.of(thetas[:, plan.columns.body(b.name).start], b.std[0], ENDS)
+        for b in estimate.bodies if b.free
+    }  # fmt: skip
+    base = {
+        p.name: Resampled.of(thetas[:, [names.index(t) for t in p.terms]] @ np.array([*p.terms.values()]), p.std, ENDS)
+        for p in estimate.base
+    }
+    total = None
+    if estimate.total is not None:
+        total = Resampled.of(thetas @ judge.weighed_masses(plan)[0], estimate.total.std, ENDS)
+    return Bootstrap(count, SEED, len(logs), len(units), bodies, base, total)
+
+
+def _unit(names: Sequence[str], task: Task, weights: Array) -> Information:
+    """What some logs say, their rows weighed; from the shelf where it is there."""
+    whole = Information.none(task.plan.columns.n, task.plan.columns.names)
+    for name in names:
+        part = summarise(name, task)
+        if part.sums is None:
+            raise LogError(part.failures[name])
+        whole = whole + channels_of(task, part.sums).information(weights)
+    return whole
+
+
+def replicate(number: int, drawn: Drawn) -> Array:
+    """(n,) the parameters that the logs of one drawing give."""
+    N = len(drawn.units)
+    counts = np.bincount(np.random.default_rng([SEED, number]).integers(N, size=N), minlength=N)
+    stacked = np.vstack([np.sqrt(c) * u.triangle for c, u in zip(counts, drawn.units, strict=True) if c])
+    rows = sum(int(c) * u.rows for c, u in zip(counts, drawn.units, strict=True))
+    info = Information.of(stacked[:, :-1], stacked[:, -1], drawn.plan.columns.names)
+    return solve(drawn.plan, replace(info, rows=rows) + drawn.before, drawn.prior, drawn.options).theta

@@ -1,0 +1,133 @@
+"""``identify`` over thousands of logs: their sums are fitted as their rows would be.
+
+The fit is that of ``identification.identify``: the same noise, solver and uncertainty, from sums instead of rows
+(``stream/memory.py``). What takes the samples themselves is left out: errors of the fit are those of smoothed rows, and
+no series is drawn but of logs that are held out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+
+from steelyard.equations.prepare import prepare
+from steelyard.equations.rows import Rows
+from steelyard.equations.setup import Options
+from steelyard.errors import Finding, UsageError
+from steelyard.fleet.bootstrap import bootstrap, refuse
+from steelyard.fleet.checkpoint import Shelf
+from steelyard.fleet.gather import Gathered, gather_logs
+from steelyard.fleet.workers import Progress as Count
+from steelyard.fleet.workers import Workers
+from steelyard.identify.fit import Progress, fit
+from steelyard.identify.identify import Identification, concluded, digests, provenance, truth_of
+from steelyard.identify.prediction import Score, score
+from steelyard.identify.series import Series
+from steelyard.information import Information
+from steelyard.log.log import Log
+from steelyard.log.mapping import ColumnMap, read_mapping
+from steelyard.log.table import read_log
+from steelyard.robot.description import Description, read_description
+
+Array = np.ndarray
+
+
+def identify_many(
+    source: str | Path | Description,
+    logs: Sequence[str],
+    options: Options | None = None,
+    *,
+    workers: Workers | None = None,
+    checkpoint: str | Path | None = None,
+    skip: bool = False,
+    validate: Sequence[str | Path | Log] = (),
+    mapping: str | Path | ColumnMap | None = None,
+    topics: Mapping[str, str] | None = None,
+    command: str = "",
+    progress: Progress = lambda _: None,
+    counted: Count = lambda done, of: None,
+    save_problem: Path | None = None,
+    earlier: Information | None = None,
+    replicates: int | None = None,
+) -> Identification:
+    """Identify a robot from logs that are read once, by ``workers``, in memory that does not grow with them.
+
+    ``checkpoint`` is a folder or URL that all workers see, in which what was found of each log is kept: a run that was
+    stopped goes on from there. ``skip``: logs that cannot be used are left out, and told. ``replicates``: of a
+    bootstrap over the logs.
+    """
+    options, workers = options or Options(), workers or Workers()
+    if replicates is not None:
+        refuse(replicates, len(logs))
+    description = source if isinstance(source, Description) else read_description(source)
+    how = read_mapping(mapping) if isinstance(mapping, str | Path) else mapping
+    held_out = [x if isinstance(x, Log) else read_log(x, how, topics) for x in validate]
+    shelf = None if checkpoint is None else Shelf(str(checkpoint)).set_up(uuid4().hex)
+    gathered = gather_logs(
+        description, logs, options, workers=workers, mapping=how, topics=topics, held_out=held_out, shelf=shelf,
+        skip=skip, progress=counted,
+    )  # fmt: skip
+    predicted = digests(held_out)
+    _refuse_training_logs(gathered.inputs, predicted)
+    plan, channels = gathered.plan, gathered.channels
+    found = fit(plan, channels, options, earlier=earlier, progress=progress, save=save_problem)
+    progress("validating")
+    segments = prepare(plan.robot, gathered.first, gathered.filter, torques=plan.equations != "base")[0]
+    scores = [_score(gathered, log, found.theta) for log in held_out]
+    origin = provenance(description, {**gathered.inputs, **predicted}, command, gathered.filter, options)
+    if gathered.skipped:
+        origin["skipped"] = {name: [str(f) for f in findings] for name, findings in gathered.skipped.items()}
+    read = f"{len(gathered.inputs)} logs, {gathered.seconds / 3600:.3g} h of samples, were read once"
+    how_many = f", {gathered.kept} of them by an earlier run" if gathered.kept else ""
+    about = f"{read}{how_many}: errors of the fit are of smoothed rows, --validate tells those of raw ones"
+    estimate = concluded(
+        plan, options, found, _explained(gathered, found.theta),
+        {drawn.log: s for s, drawn in scores}, channels.names, [*gathered.notices, about], origin,
+        truth_of(plan, [gathered.first]), progress, _left_out(gathered),
+    )  # fmt: skip
+    if replicates is not None:
+        spread = bootstrap(gathered, found, estimate, options, replicates, workers, earlier, progress)
+        estimate = replace(estimate, bootstrap=spread)
+    return Identification(
+        estimate, plan.robot, plan.columns, found.theta, found.information, tuple(drawn for _, drawn in scores),
+        segments[0].q[0],
+    )  # fmt: skip
+
+
+def _explained(gathered: Gathered, theta: Array) -> Score:
+    """Errors of smoothed rows, from the sums alone."""
+    channels = gathered.channels
+    wrong, size = channels.squares(theta), channels.squares(np.zeros_like(theta))
+    squares = float(wrong.sum()), float(size.sum())
+    rmse = {name: float(np.sqrt(x / channels.count)) for name, x in zip(channels.names, wrong, strict=True)}
+    relative = float(np.sqrt(squares[0] / squares[1])) if squares[1] > 0 else None
+    rows, unknown = channels.count * len(channels.names), dict.fromkeys(channels.names)
+    return Score(rows, rmse, unknown, None, relative, squares_filtered=squares)
+
+
+def _score(gathered: Gathered, log: Log, theta: Array) -> tuple[Score, Series]:
+    plan, filter = gathered.plan, gathered.filter
+    segments, _ = prepare(plan.robot, log, filter, torques=plan.equations != "base")
+    rows = Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter, gathered.free)
+    return score(rows, theta, log, "validation")
+
+
+def _left_out(gathered: Gathered) -> str:
+    bad = len(gathered.skipped)
+    if not bad:
+        return ""
+    were = "was" if bad == 1 else "were"
+    return f"{bad} of {bad + len(gathered.inputs)} logs could not be used and {were} skipped"
+
+
+def _refuse_training_logs(learned: Mapping[str, str], predicted: Mapping[str, str]) -> None:
+    """A log that was learned from says nothing when it is predicted."""
+    known = set(learned.values())
+    for name, digest in predicted.items():
+        if digest in known:
+            what = "is a log that is learned from: predicting it proves nothing"
+            raise UsageError(Finding(f"--validate {name}", what, "Hold another log out"))

@@ -1,0 +1,1 @@
+"""Robot and logs in, an estimate out."""

@@ -1,0 +1,1 @@
+"""What a body may be, and how the best such body is found: one file a method."""

@@ -1,0 +1,196 @@
+"""Solve, divide, solve again (Xu, Algorithm 1): bodies made of shapes, refined where that explains more.
+
+    θ = U m,    minimise ½‖R U m − z‖² over m ≥ floor;    divide a shape;    again.
+
+The children of a shape can be all that it was, so no step raises the objective; and none takes it below the optimum
+over all physical bodies, which is that of ``lmi``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from steelyard import inertia
+from steelyard.compose.composition import Assembly, Composition
+from steelyard.compose.shapes import Shapes
+from steelyard.errors import SolveError
+from steelyard.identify.methods.choosing import Rule, State, choose
+from steelyard.information import Information
+from steelyard.solve.certify import Certificate
+from steelyard.solve.problem import Problem
+from steelyard.solve.solve import Backend, certified
+
+Array = np.ndarray
+
+UNNOTICED = 0.05  # of an objective in units of the noise: worth a third of a standard deviation
+FAR = 0.5  # standard deviations of the prior that no division makes up for
+OUTSIDE = 0.01  # standard deviations of the prior: what is nearer counts as inside
+
+
+@dataclass(frozen=True)
+class Step:
+    """One division, and what it led to."""
+
+    k: int
+    objective: float  # of data and prior together
+    change: float | None  # of the body that changed most: ‖θ − θ before‖ for each of its kilograms, SI
+    shapes: int  # of all bodies
+    done: tuple[str, ...]  # what was divided or added, and of which body
+    bodies: Mapping[str, Array]  # name → (10,)
+    made: Mapping[str, Shapes]  # name → what it is made of
+    masses: Mapping[str, Array]  # name → (k,) of those shapes, kg
+
+    def body(self, name: str) -> dict[str, Any]:
+        """Mass and centre of mass of one body after it: an entry of ``load.json``'s divisions."""
+        mass, com, _ = inertia.unpack(self.bodies[name])
+        return {"k": self.k, "objective": self.objective, "mass": mass, "com": com.tolist()}
+
+    def as_json(self) -> dict[str, Any]:
+        """An entry of ``estimate.json``'s divisions."""
+        kept = ("k", "objective", "change", "shapes")
+        return {**{name: getattr(self, name) for name in kept}, "done": list(self.done)}
+
+
+@dataclass(frozen=True)
+class Refined:
+    """What Algorithm 1 ended with, and how it got there."""
+
+    first: tuple[Shapes, ...]
+    state: State
+    proof: Certificate
+    steps: tuple[Step, ...]  # the first before any division
+    stopped: Literal["settled", "limit", "unproved"]  # nothing changes any more; rule.most; the next had no proof
+
+    @property
+    def theta(self) -> Array:
+        """(n,) ten parameters a body, then the rest."""
+        return self.state.theta
+
+    @property
+    def shapes(self) -> dict[str, list[dict[str, Any]]]:
+        """Body → its shapes with their masses, as JSON has them. Single masses are not unique: ten moments are seen."""
+        return {
+            s.body.name: [
+                {**part.as_json(), "mass": float(m)}
+                for part, m in zip((*s.parts, *s.swept), (*masses, *s.swept_masses), strict=True)
+            ]
+            for s, masses in zip(self.state.shapes, self.state.masses, strict=True)
+        }
+
+    def notices(self, mean: Array, root: Array) -> list[str]:
+        """Whether shapes can make what is believed of the bodies that have links, and whether dividing came to an end.
+
+        ``mean`` (n,) is the belief and ``root`` (n, n) the square root of its precision.
+        """
+        said = []
+        count, farthest, name = _outside(self.first, mean, root)
+        if count:
+            whose, what = ("the prior", "lies") if count == 1 else ("the priors", "lie")
+            text = f"{whose} of {count} of {len(self.first)} bodies {what} outside what their shapes can be"
+            text += f" (farthest: {name}, {farthest:.2g} standard deviations)"
+            if len(self.steps) > 1:
+                left, off, _ = _outside(self.state.shapes, mean, root)
+                text += f"; after {len(self.steps) - 1} divisions {left}" + (f" ({off:.2g})" if left else "")
+                text += "; --shapes FILE gives them others" if off > FAR else ""
+            said.append(text)
+        if self.stopped == "limit" and len(self.steps) > 1:
+            said.append(f"dividing was stopped after {len(self.steps) - 1} steps, while it still changed something")
+        if self.stopped == "unproved":
+            said.append(f"dividing ended after {len(self.steps) - 1} steps: what came next could not be proved")
+        return said
+
+
+def refine(
+    total: Information,
+    shapes: Sequence[Shapes],
+    rest: Composition,
+    rule: Rule,
+    *,
+    save: Path | None = None,
+    backends: Sequence[Backend] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Refined:
+    """Alternate solving and dividing; ``total`` is about ten parameters a body, then those of ``rest``."""
+    volumes = [sum(part.volume for part in s.parts) for s in shapes]
+    state, proof = _solve(total, shapes, rest, backends, save)
+    steps, quiet = [_step(0, state, None, ())], 0
+    stopped: Literal["settled", "limit", "unproved"] = "limit"
+    for k in range(1, rule.most + 1):
+        state = _tidied(state, rule)
+        moves, hope = choose(total, state, rest, rule, volumes)
+        enough = max(rule.tolerance * max(state.objective, rule.tolerance * steps[0].objective), UNNOTICED)
+        if not moves or (quiet >= rule.patience and (hope <= enough or not rule.thorough)):
+            stopped = "settled"
+            break
+        made = list(zip(state.shapes, state.masses, strict=True))
+        for move in moves:
+            made[move.body] = move.applied(*made[move.body]) or made[move.body]
+        try:
+            after, proof = _solve(total, [s for s, _ in made], rest, backends)
+        except SolveError:  # what was proved before still is
+            stopped = "unproved"
+            break
+        change = _change(state, after)
+        done = tuple(f"{shapes[m.body].body.name}: {m.shape.kind} {m.done}" for m in moves)
+        steps.append(_step(k, after, change, done))
+        progress(f"dividing shapes: {k}, objective {after.objective:.6g}, {steps[-1].shapes} shapes")
+        state, quiet = after, quiet + 1 if change < rule.tolerance else 0
+    return Refined(tuple(shapes), state, proof, tuple(steps), stopped)
+
+
+def _outside(shapes: Sequence[Shapes], mean: Array, root: Array) -> tuple[int, float, str]:
+    """How many bodies' shapes cannot make the prior, how far that is off at most, and whose."""
+    off = {}
+    for b, s in enumerate(shapes):
+        at = slice(10 * b, 10 * b + 10)
+        if s.body.carrier is None and (distance := s.distance(mean[at], root[at, at])) > OUTSIDE:
+            off[s.body.name] = distance
+    farthest = max(off, key=lambda name: off[name], default="")
+    return len(off), off.get(farthest, 0.0), farthest
+
+
+def _solve(
+    total: Information,
+    shapes: Sequence[Shapes],
+    rest: Composition,
+    backends: Sequence[Backend] | None,
+    save: Path | None = None,
+) -> tuple[State, Certificate]:
+    assembly = Assembly((*(s.composition for s in shapes), rest))
+    dust = np.concatenate([*(s.dust for s in shapes), np.zeros(rest.size)])
+    shifted = np.column_stack([total.triangle[:, :-1], total.triangle @ np.append(-dust, 1.0)])
+    posed = Information(shifted, total.rows).through(assembly.map)
+    problem = Problem(posed, assembly.scale, assembly.start, (), assembly.lower)
+    solution, proof = certified(problem, backends=backends, save=save)
+    masses = [solution.theta[at : at + len(s.parts)] for at, s in zip(assembly.offsets, shapes, strict=False)]
+    theta = assembly.map @ solution.theta + dust
+    return State(tuple(shapes), tuple(masses), theta, 0.5 * total.cost(theta)), proof
+
+
+def _tidied(state: State, rule: Rule) -> State:
+    """The same bodies of fewer shapes."""
+    made = list(zip(state.shapes, state.masses, strict=True))
+    if rule.prune:
+        made = [s.pruned(m) for s, m in made]
+    if rule.merge:
+        made = [s.evened(m) for s, m in made]
+    return State(tuple(s for s, _ in made), tuple(m for _, m in made), state.theta, state.objective)
+
+
+def _step(k: int, state: State, change: float | None, done: tuple[str, ...]) -> Step:
+    names = [s.body.name for s in state.shapes]
+    bodies = {name: state.theta[10 * b : 10 * b + 10] for b, name in enumerate(names)}
+    made, masses = dict(zip(names, state.shapes, strict=True)), dict(zip(names, state.masses, strict=True))
+    return Step(k, state.objective, change, sum(len(s.parts) for s in state.shapes), done, bodies, made, masses)
+
+
+def _change(before: State, after: State) -> float:
+    """‖U_k m_k − U_{k−1} m_{k−1}‖ of Algorithm 1, for each kilogram of a body; the greatest."""
+    n = 10 * len(after.shapes)
+    was, now = before.theta[:n].reshape(-1, 10), after.theta[:n].reshape(-1, 10)
+    return float(np.max(np.linalg.norm(now - was, axis=1) / now[:, 0]))

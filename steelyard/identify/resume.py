@@ -1,0 +1,115 @@
+"""What an earlier identification of the same robot knows, and going on from there.
+
+Its information adds up with that of new logs: nothing is held fixed at what was found then, and what was uncertain
+then is uncertain still, by as much as the new logs leave of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+
+from steelyard.equations.setup import Friction, Options
+from steelyard.errors import Finding, UsageError
+from steelyard.identify.drive_gains import with_gains
+from steelyard.identify.estimate import BodyEstimate, Scale, read_estimate
+from steelyard.identify.fit import Progress
+from steelyard.identify.identify import Identification, identify
+from steelyard.information import Information
+from steelyard.log.log import Log
+from steelyard.log.mapping import ColumnMap, read_mapping
+from steelyard.log.table import read_log
+from steelyard.robot.model import LOAD
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What an earlier identification of the same robot left behind."""
+
+    information: Information  # about parameters by name; gains that were found are taken as given
+    gains: dict[str, float]  # joint → N·m/A
+    friction: Friction
+    links: tuple[str, ...]  # that were free; () means all
+    doubt: float | None  # standard deviation of the log of the common scale, where only the description told it
+
+    @classmethod
+    def read(cls, path: Path) -> Earlier:
+        """From the folder that ``identify`` wrote, or its ``estimate.json``."""
+        content = read_estimate(path)
+        folder = path if path.is_dir() else path.parent
+        file = folder / str(content.get("information"))
+        try:
+            information = Information.load(file)
+        except (OSError, ValueError, KeyError) as error:
+            raise UsageError(
+                Finding(str(file), f"cannot be read ({error})", "Give a folder that `steelyard identify` wrote")
+            ) from None
+        found = {j: terms.get("gain") for j, terms in content.get("joints", {}).items()}
+        found = {j: float(gain) for j, gain in found.items() if gain is not None}
+        relative = np.array([i for i, name in enumerate(information.names) if name.endswith(".gain")], int)
+        asked = content.get("provenance", {}).get("options", {})
+        friction, links = asked.get("friction", "none"), tuple(str(link) for link in asked.get("links") or ())
+        if friction not in get_args(Friction):
+            raise UsageError(Finding(str(path), f"speaks of friction {friction!r}", "Run `steelyard identify` again"))
+        scale = content.get("scale") or {}
+        return cls(information.given(relative, np.zeros(len(relative))), found, friction, links, scale.get("doubt"))
+
+
+def identify_further(
+    source: str | Path,
+    logs: Sequence[str | Path | Log],
+    earlier: Path,
+    options: Options | None = None,
+    *,
+    validate: Sequence[str | Path | Log] = (),
+    mapping: str | Path | ColumnMap | None = None,
+    command: str = "",
+    progress: Progress = lambda _: None,
+    save_problem: Path | None = None,
+) -> Identification:
+    """Identify from logs and from what ``identify`` wrote to the folder ``earlier``, with the friction of that.
+
+    Bodies that were held as described then are held now.
+    """
+    left = Earlier.read(earlier)
+    options = going_on(options or Options(), left)
+    how = read_mapping(mapping) if isinstance(mapping, str | Path) else mapping
+    fit, held_out = (
+        [with_gains(x if isinstance(x, Log) else read_log(x, how), left.gains) for x in part]
+        for part in (logs, validate)
+    )
+    result = identify(
+        source, fit, options, validate=held_out, command=command, progress=progress,
+        save_problem=save_problem, earlier=left.information,
+    )  # fmt: skip
+    return result if left.doubt is None else _doubted(result, left.doubt)
+
+
+def going_on(options: Options, left: Earlier) -> Options:
+    """The options with the friction and the free bodies of what was found earlier."""
+    if options.links:
+        what = "holds the other bodies exactly as described, whatever --from knows of them"
+        raise UsageError(
+            Finding(f"--links {', '.join(options.links)}", what, "Drop --links: --from brings their information")
+        )
+    links = (*left.links, LOAD) if left.links and options.load is not None else left.links
+    return replace(options, friction=left.friction, links=links)
+
+
+def _doubted(result: Identification, doubt: float) -> Identification:
+    """The same with gains whose scale the earlier estimate had from the description alone."""
+    estimate = result.estimate
+    bodies, loads = (tuple(_wider(b, doubt) for b in part) for part in (estimate.bodies, estimate.loads))
+    scale = Scale(doubt, float(estimate.loads[0].std[0]) if estimate.loads else None)
+    ranges = estimate.ranges and estimate.ranges.without_scale()
+    return replace(result, estimate=replace(estimate, bodies=bodies, loads=loads, scale=scale, ranges=ranges))
+
+
+def _wider(body: BodyEstimate, doubt: float) -> BodyEstimate:
+    std = np.hypot(body.std, doubt * body.parameters)
+    verdict = replace(body.verdict, mass="prior", inertia="prior")
+    return replace(body, std=std, std_data=(None,) * 10, verdict=verdict, interval=None)

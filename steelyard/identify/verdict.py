@@ -1,0 +1,196 @@
+"""What the data said about each thing, and what they left open: from θ and its uncertainty to verdicts and advice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard import inertia
+from steelyard.compose import prior as priors
+from steelyard.equations.coupled_motors import LAWS, PREFIX
+from steelyard.equations.missing import Missing, grouped
+from steelyard.equations.rows import BASE_ROWS, Columns
+from steelyard.equations.setup import Plan
+from steelyard.identify.drive_gains import Drives
+from steelyard.identify.estimate import BodyEstimate, Scale, SensorEstimate, Total
+from steelyard.identify.prediction import Score
+from steelyard.inference.profile_likelihood import THIN
+from steelyard.inference.uncertainty import CERTAIN, ROW_SPACE, BodyVerdict, Uncertainty, body_verdict, structural
+from steelyard.log.log import WRENCH
+
+Array = np.ndarray
+
+UNEXPLAINED = 0.05  # filtered relative error beyond which friction is suspected
+
+
+def bodies(plan: Plan, prior: priors.Prior, theta: Array, free: Array, unc: Uncertainty) -> tuple[BodyEstimate, ...]:
+    """Every body with its intervals and verdicts."""
+    where = {int(i): k for k, i in enumerate(free)}
+    widths = prior.std
+    found = []
+    for name in plan.columns.bodies:
+        body, at = plan.robot.body(name), plan.columns.body(name)
+        std, data = np.zeros(10), tuple[float | None, ...]([None] * 10)
+        verdict, com_std = BodyVerdict("prior", "prior", "prior"), None
+        if at.start in where:
+            mine = slice(where[at.start], where[at.start] + 10)
+            unit = np.eye(len(free))[mine]
+            std = np.array([unc.std(g) for g in unit])
+            data = tuple(unc.std_data(g) for g in unit)
+            verdict = body_verdict(unc, mine, theta[at], body.size)
+            mass, com, _ = inertia.unpack(theta[at])
+            com_std = np.array([unc.std(g - c * unit[0]) for g, c in zip(unit[1:4], com, strict=True)]) / mass
+        found.append(
+            BodyEstimate(name, body.links, theta[at], std, data, verdict, body.size, prior.mean[at], widths[at],
+                         at.start in where, body.carrier.name if body.carrier else None, com_std)
+        )  # fmt: skip
+    return tuple(found)
+
+
+def joints(columns: Columns, theta: Array, gains: Mapping[str, float]) -> dict[str, dict[str, float | None]]:
+    """Joint terms by joint; a gain is in N·m/A."""
+    terms = {(j, term): float(theta[k]) for k, (j, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies))}
+    terms |= {(joint, "gain"): gain for joint, gain in gains.items()}  # in place of the relative change
+    joints: dict[str, dict[str, float | None]] = {}
+    for (joint, term), value in terms.items():
+        if not term.startswith(PREFIX):
+            entry = joints.setdefault(joint, dict.fromkeys(("viscous", "coulomb", "armature", "offset", "gain")))
+            entry[term] = value
+    return joints
+
+
+def sensors(plan: Plan, prior: priors.Prior, theta: Array, free: Array, unc: Uncertainty) -> dict[str, SensorEstimate]:
+    """Offsets of the force–torque sensors."""
+    unit = np.eye(plan.columns.n)[:, free]
+    at = dict(zip(plan.columns.offsets, plan.columns.offset_index, strict=True))
+    found = {}
+    for s in plan.robot.sensors:
+        index = [at.get((s.name, c)) for c in WRENCH]
+        found[s.name] = SensorEstimate(
+            tuple(None if k is None else float(theta[k]) for k in index),
+            tuple(None if k is None else unc.std(unit[k]) for k in index),
+            tuple(None if k is None else unc.verdict(unit[k], float(prior.scale[k])) for k in index),
+        )
+    return found
+
+
+def motors(columns: Columns, theta: Array) -> dict[str, dict[str, float | None]]:
+    """Terms of motors that turn with several joints."""
+    motors: dict[str, dict[str, float | None]] = {}
+    for k, (joint, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies)):
+        if term.startswith(PREFIX):
+            motors.setdefault(joint, dict.fromkeys(LAWS))[term.removeprefix(PREFIX)] = float(theta[k])
+    return motors
+
+
+def hidden(plan: Plan, prior: priors.Prior) -> tuple[str, ...]:
+    """Bodies whose mass no motion could tell from these equations."""
+    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale, plan.feet)
+    unit = np.eye(plan.columns.n)
+    return tuple(b for b in plan.columns.bodies if possible.outside(unit[plan.columns.body(b).start]) >= ROW_SPACE)
+
+
+def blind(plan: Plan, rows: Sequence[str]) -> str:
+    """What base rows of these names measure, where wrenches measured in part leave forces only."""
+    parts = [m for m in plan.feet if isinstance(m, Missing)]
+    if not parts or not all(name in BASE_ROWS[:3] for name in rows):
+        return ""
+    return "vertical force alone" if len(rows) == 1 and any(m.level for m in parts) else "force without moment"
+
+
+def advice(plan: Plan, unc: Uncertainty, prior: priors.Prior, free: Array, fit: Score) -> str:
+    """What would tell more: joint friction that was left out, motion where the structure allows and the log is weak."""
+    unexplained = fit.relative_filtered or 0.0
+    said = ""
+    if unexplained > UNEXPLAINED and not plan.columns.joint_terms and plan.equations != "base":
+        said = f"Friction was left out and {100 * unexplained:.2g} % of the torque is unexplained: try --friction all. "
+    if len(free) < plan.columns.n:
+        return said[:-2]
+    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale, plan.feet)
+    parts = [m for m in plan.feet if isinstance(m, Missing)]
+    with_all = structural(plan.robot, plan.columns, plan.equations, prior.scale) if parts else possible
+    if plan.equations != "contact-free" and possible.rank < with_all.rank:  # motion never shows what no sensor measures
+        lacking = "; ".join(f"{', '.join(names)} of {which}" for which, names, _ in grouped(parts))
+        return f"{said}To learn more, log {lacking}"
+    pivots, Z = possible.composition
+    weak: dict[str, int] = {}
+    for p, z in zip(pivots, Z, strict=True):
+        std = unc.std_data(z)
+        if std is None or std >= CERTAIN * possible.size(z):
+            owner = plan.columns.owner(int(p))
+            weak[owner] = weak.get(owner, 0) + 1
+    if not weak:
+        return said[:-2]
+    movers = []
+    for owner in sorted(weak, key=lambda name: -weak[name])[:3]:
+        if owner in plan.robot.joints:
+            movers.append(owner)
+            continue
+        sensors = {s.name: s.joint for s in plan.robot.sensors}
+        above = plan.robot.joints_above(sensors.get(owner) or plan.robot.body(owner).joint)
+        movers += above[:1] or ["the base"]
+    return f"{said}To learn more, move {', '.join(dict.fromkeys(movers))} faster and further"
+
+
+def thin(plan: Plan, theta: Array) -> list[str]:
+    """Bodies that ended where physics does: flat, or with all their mass on a line."""
+    thin = []
+    for name in plan.columns.bodies:
+        p, size = theta[plan.columns.body(name)], plan.robot.body(name).size
+        if 0 <= inertia.min_eigenvalue(p) < THIN * inertia.MARGIN * size**2:
+            thin.append("the load" if plan.robot.body(name).carrier else name)
+    shown = ", ".join(thin)
+    return (
+        [f"at the edge of what is physical, as thin as a sheet: {shown}; do not take their inertia literally"]
+        if thin
+        else []
+    )
+
+
+def weighed_masses(plan: Plan) -> list[Array]:
+    """(n,) gradients of masses with a meaning: of the whole robot, and of what is above sensors in contact, if any."""
+    model, feet = plan.robot.model, {f.frame.joint for f in plan.feet if f.frame is not None}
+    below = {int(i) for s in plan.robot.sensors if feet & set(model.subtrees[s.joint]) for i in model.subtrees[s.joint]}
+    gradients = []
+    for left_out in (set[int](), below) if below else (set[int](),):
+        g = np.zeros(plan.columns.n)
+        for name in plan.columns.bodies:
+            body = plan.robot.body(name)
+            g[plan.columns.body(name).start] = float(body.joint not in left_out and body.carrier is None)
+        gradients.append(g)
+    return gradients
+
+
+def total(gradients: Sequence[Array], theta: Array, free: Array, unc: Uncertainty) -> Total:
+    """Mass of the whole, and of what is above sensors in contact where only that is told."""
+    totals = [Total(m := float(g @ theta), unc.std(g[free]), unc.verdict(g[free], m)) for g in gradients]
+    return totals[0] if totals[0].verdict == "identified" else replace(totals[0], above=(*totals, None)[1])
+
+
+def scale(plan: Plan, unc: Uncertainty, drives: Drives | None) -> Scale | None:
+    """How well the common scale of gains and masses is known, where only the description tells it."""
+    if drives is None or drives.scale is None:
+        return None
+    load = next((b.name for b in plan.robot.bodies if b.carrier is not None), None)
+    if load is None:
+        return Scale(drives.scale.doubt)
+    gauge, unit = drives.gauge, np.eye(plan.columns.n)[plan.columns.body(load).start]
+    C = unc.posterior
+    given = unit @ C @ unit - (unit @ C @ gauge) ** 2 / (gauge @ C @ gauge)
+    return Scale(drives.scale.doubt, float(np.sqrt(max(given, 0.0))))
+
+
+def about_gains(gains: Mapping[str, float], drives: Drives | None) -> list[str]:
+    """What is to be said of gains that were found."""
+    if drives is None:
+        return []
+    said = f"drive gains not given, found as {', '.join(f'{j} {k:.3g}' for j, k in gains.items())} N·m/A"
+    if drives.scale is None:
+        return [said]
+    doubt = f"{100 * 1.96 * drives.scale.doubt:.0f} %"
+    return [
+        f"{said}; only their ratios come from the data: their overall scale, and with it that of every mass, is the "
+        f"description's, give or take {doubt} (a known gain or torque on one joint would tell it)"
+    ]

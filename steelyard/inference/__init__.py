@@ -1,0 +1,1 @@
+"""What do the data determine, and how surely?"""

@@ -1,0 +1,152 @@
+"""All that data and physics allow: what a range is taken over.
+
+    D(θ) = ‖Rθ − z‖² ≤ least D of any θ that is allowed + a quantile of χ²
+
+``Evidence`` is what the data say, each direction scaled to unit variance; ``Allowed`` is what a θ must be besides:
+consistent bodies, friction that is not negative, and where asked each body's mass inside its box.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard import inertia
+from steelyard.compose import prior as priors
+from steelyard.compose.pseudo_inertia import SOLVER_MARGIN, lmi
+from steelyard.equations.setup import Plan
+from steelyard.identify.methods.solving import SIGNED
+from steelyard.inference.uncertainty import Subspace
+from steelyard.information import Information
+from steelyard.robot import geometry
+from steelyard.robot.model import Body
+from steelyard.solve import clarabel_ as conic
+from steelyard.solve.problem import Cone, Problem
+from steelyard.solve.region import Reach, Region
+
+Array = np.ndarray
+
+FAR = 100.0  # times the whole described robot: nothing heavier or larger is considered
+LEAST_NOISE = 0.2  # of white noise: short logs cannot show that noise cancels better than this (``noise.Noise.factor``)
+TIE = 1e-3  # weight of the description among θ that fit alike: it picks one of them and no more
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the data say, each direction scaled to unit variance: D(θ) = ‖Rθ − z‖²."""
+
+    R: Array  # (r, n)
+    z: Array  # (r,)
+
+    @classmethod
+    def of(cls, space: Subspace, info: Information, meat: Array) -> Evidence:
+        """From the information A = RᵀR and the long-run covariance B = ``meat`` of its right-hand side."""
+        half = space.scale[:, None] * (space.V / space.values)
+        w, Q = np.linalg.eigh(half.T @ (0.5 * (meat + meat.T)) @ half)
+        root = (Q / np.sqrt(np.maximum(w, LEAST_NOISE))).T
+        return cls(root @ (space.values[:, None] * space.V.T / space.scale), root @ (info.R @ half).T @ info.z)
+
+    def misfit(self, theta: Array) -> float:
+        """D."""
+        return float(np.sum((self.R @ theta - self.z) ** 2))
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What a θ must be besides: ten entries a body from the first on, then numbers that may have a lowest value."""
+
+    bodies: tuple[Body, ...]
+    lowest: Mapping[int, float]  # index → value
+    scale: Array  # (n,) natural sizes
+    others: Array  # (n − 10·bodies,) a guess at the other entries, above their lowest values
+    mass: float  # kg, of the whole described robot
+    length: float  # m, of its largest body
+    inside: frozenset[str] = frozenset()  # bodies whose mass lies in their box
+
+    @classmethod
+    def of(cls, plan: Plan, prior: priors.Prior, free: Array, inside: bool = False) -> Allowed:
+        """For the parameters that are free; ``inside``: in the boxes of bodies that have shapes."""
+        columns, own = plan.columns, [b for b in plan.robot.bodies if b.carrier is None]
+        bodies = tuple(plan.robot.body(b) for b in columns.bodies if columns.body(b).start in free)
+        rest = np.arange(10 * len(columns.bodies), columns.n)
+        signed = [term in SIGNED for _, term in columns.joint_terms] + [True] * len(columns.offsets)
+        low = 1e-3 * prior.scale[rest]
+        return cls(
+            bodies,
+            {10 * len(bodies) + k: 0.0 for k, free_sign in enumerate(signed) if not free_sign},
+            prior.scale[free],
+            np.where(signed, prior.mean[rest], np.maximum(prior.mean[rest], low)),
+            sum(float(b.parameters[0]) for b in own),
+            max(b.size for b in own),
+            frozenset(b.name for b in bodies if inside and plan.robot.has_shape(b)),
+        )
+
+    @property
+    def guess(self) -> Array:
+        """(n,) strictly allowed: what is described, or spread evenly over the box where it must lie inside."""
+        parts = [
+            geometry.box_inertia(b.parameters[0], b.box) if b.name in self.inside else b.parameters for b in self.bodies
+        ]
+        return np.concatenate([*parts, self.others])
+
+    @property
+    def boxes(self) -> tuple[Cone, ...]:
+        """Linear inequalities as cones of order one."""
+        found = []
+        for k, body in enumerate(self.bodies):
+            unit = self.scale[10 * k : 10 * k + 10]
+            rows = box_rows(body.box) if body.name in self.inside else ()
+            found += [Cone(10 * k, (row / np.linalg.norm(row * unit))[:, None, None]) for row in rows]
+        return tuple(found)
+
+    def cones(self, margin: float) -> tuple[Cone, ...]:
+        """A matrix inequality a body."""
+        return tuple(Cone(10 * k, lmi(b, margin)) for k, b in enumerate(self.bodies))
+
+
+def box_rows(box: geometry.Box) -> Iterator[Array]:
+    """Rows (10,) with rowᵀθ ≥ 0 for any mass distribution in a box: ∫ pq ρ dx with p, q ≥ 0 the distances of two faces.
+
+    With them the centre of mass is in the box, and the density is realisable in the ellipsoid around it.
+    """
+    faces = [(np.append(axis, -low), np.append(-axis, high)) for axis, low, high in zip(np.eye(3), *box, strict=True)]
+    pairs = [*faces, *(pair for f, g in itertools.combinations(faces, 2) for pair in itertools.product(f, g))]
+    for p, q in pairs:
+        yield np.einsum("kij,i,j->k", inertia.PSEUDO_BASIS, p, q)
+
+
+def make_region(data: Evidence, allowed: Allowed, quantile: float) -> tuple[Region, float]:
+    """All allowed θ with D within ``quantile`` of the least there is; and that least D."""
+    scale, guess, boxes = allowed.scale, allowed.guess, allowed.boxes
+    K = TIE * np.diag(1 / scale)
+    posed = Information.of(np.vstack([data.R, K]), np.concatenate([data.z, K @ guess]))
+    cones = (*allowed.cones(SOLVER_MARGIN), *boxes)
+    found = conic.solve(Problem(posed, scale, guess, cones, dict(allowed.lowest))).theta
+    best = _inside(found if np.isfinite(found).all() else guess, guess, cones, allowed)
+    least = data.misfit(best)  # of a θ that is allowed: if another fits better still, ranges are a little wide
+    share = 1.0  # of the guess, which lies well inside: as much as the data leave room for
+    while data.misfit(best + share * (guess - best)) > least + 0.5 * quantile:
+        share *= 0.7
+    rows = np.zeros((len(allowed.lowest) + len(boxes), len(guess)))
+    rows[np.arange(len(allowed.lowest)), list(allowed.lowest)] = 1.0
+    for row, cone in zip(rows[len(allowed.lowest) :], boxes, strict=True):
+        row[cone.at : cone.at + 10] = cone.F[:, 0, 0]
+    levels = np.append(list(allowed.lowest.values()), np.zeros(len(boxes)))
+    bodies = range(0, 10 * len(allowed.bodies), 10)
+    others = {i: FAR * float(scale[i]) for i in range(10 * len(allowed.bodies), len(guess))}
+    reach = Reach(tuple(bodies), FAR * allowed.mass, allowed.length, others)
+    start, radius = best + share * (guess - best), float(np.sqrt(least + quantile))
+    return Region(data.R, data.z, radius, scale, start, allowed.cones(inertia.MARGIN), rows, levels, reach), least
+
+
+def _inside(theta: Array, guess: Array, cones: Sequence[Cone], allowed: Allowed) -> Array:
+    """θ, moved towards the guess until it is allowed to the last digit."""
+    for share in (0.0, *np.logspace(-10, -1, 10)):
+        moved = theta + share * (guess - theta)
+        above = all(moved[i] >= low for i, low in allowed.lowest.items())
+        if above and all(np.linalg.eigvalsh(c.value(moved))[0] >= 0 for c in cones):
+            return np.asarray(moved)
+    return guess

@@ -1,0 +1,322 @@
+"""What the data can tell: base parameters, their covariance, and a verdict for everything that is printed.
+
+Directions of θ that no row sees are the null space of R; all else is a combination of *base parameters*. In
+coordinates x = θ/scale (scale: the natural size of each parameter) the singular values of R·scale are the reciprocal
+relative standard deviations of the directions they belong to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from scipy.linalg import qr, solve_triangular
+
+from steelyard import inertia
+from steelyard.equations.missing import Missing
+from steelyard.equations.prepare import Segment
+from steelyard.equations.rows import Block, Columns, Equations, Rows
+from steelyard.equations.unknown_forces import Foot
+from steelyard.inference.noise import Noise, huber
+from steelyard.information import Information
+from steelyard.log.force_plate import Plate
+from steelyard.robot.model import Robot
+from steelyard.spatial import rotations
+
+Array = np.ndarray
+Verdict = Literal["identified", "partly", "prior"]
+
+RANK_TOLERANCE = 1e-10  # of the largest singular value
+ROW_SPACE = 1e-6  # scaled residual below which a direction lies in the row space
+CERTAIN = 0.1  # an identified parameter's standard deviation, as a share of its scale
+
+
+@dataclass(frozen=True)
+class Subspace:
+    """Row space of R, in scaled coordinates."""
+
+    scale: Array  # (n,)
+    values: Array  # (r,) singular values of R·diag(scale), descending
+    V: Array  # (n, r) orthonormal basis of the row space of R·diag(scale)
+    R: Array  # (n, n)
+
+    @classmethod
+    def of(cls, R: Array, scale: Array, rtol: float = RANK_TOLERANCE) -> Subspace:
+        """Row space of R, rank-revealing."""
+        _, s, Vt = np.linalg.svd(R * scale)
+        rank = int(np.sum(s > rtol * s[0])) if s.size and s[0] > 0 else 0
+        return cls(scale, s[:rank], Vt[:rank].T, R)
+
+    @property
+    def rank(self) -> int:
+        """Number of base parameters."""
+        return len(self.values)
+
+    @property
+    def condition(self) -> float:
+        """Condition number of the base parameters' regressor, in scaled coordinates."""
+        return float(self.values[0] / self.values[-1]) if self.rank else float("inf")
+
+    @cached_property
+    def null(self) -> Array:
+        """(n, n−r) orthonormal basis, unscaled, of what no row sees."""
+        N = np.linalg.svd(self.V, full_matrices=True)[0][:, self.rank :]
+        return np.linalg.qr(self.scale[:, None] * N)[0]
+
+    @cached_property
+    def seen(self) -> Array:
+        """(n, r) orthonormal basis, unscaled, of the complement of the null space."""
+        return np.linalg.svd(self.null, full_matrices=True)[0][:, self.null.shape[1] :]
+
+    @cached_property
+    def composition(self) -> tuple[Array, Array]:
+        """Independent columns (r,) and Z (r, n): base parameters Zθ, each led by one column (Ayusawa 5)."""
+        _, T, pivot = qr(self.V.T, mode="economic", pivoting=True)
+        r = self.rank
+        X = solve_triangular(T[:, :r], T[:, r:]) if r else np.zeros((0, len(self.scale)))
+        Z = np.zeros((r, len(self.scale)))
+        Z[:, pivot[:r]] = np.eye(r)
+        Z[:, pivot[r:]] = X * self.scale[pivot[:r], None] / self.scale[None, pivot[r:]]
+        weight = np.abs(Z) * self.scale
+        Z[weight < 1e-9 * np.linalg.norm(weight, axis=1, keepdims=True)] = 0.0  # rounding
+        return pivot[:r], Z
+
+    def size(self, gradient: Array) -> float:
+        """Natural size of a combination of parameters: root of the sum of its terms' squares."""
+        return float(np.linalg.norm(gradient * self.scale))
+
+    def outside(self, gradient: Array) -> float:
+        """Share of a direction that lies outside the row space, 0 to 1, in scaled coordinates."""
+        g = gradient * self.scale
+        length = self.size(gradient)
+        return float(np.linalg.norm(g - self.V @ (self.V.T @ g)) / length) if length > 0 else 1.0
+
+
+def structural(
+    robot: Robot,
+    columns: Columns,
+    equations: Equations,
+    scale: Array,
+    unknown: Sequence[Foot | Missing] = (),
+    seed: int = 0,
+) -> Subspace:
+    """Row space of random, rich motion: what structure and sensors alone allow to be seen.
+
+    Feet among the ``unknown`` forces are left out where there is no sensor inside the robot: they can only hide, and
+    ``contact-free`` rows see what base rows see. What wrenches do not measure does limit it: vertical force alone never
+    shows an inertia. So does what touches below a sensor, which hides the part between.
+    """
+    rng = np.random.default_rng(seed)
+    hiding = [u for u in unknown if isinstance(u, Missing) or robot.sensors]
+    J, lead = len(robot.joints), 6 if robot.floating else 0
+    kind = equations
+    if equations == "contact-free":
+        kind = "full" if columns.joint_terms or hiding else "base"
+    each = {"joint": J, "base": lead, "full": lead + J}[kind] + len(robot.readings)  # equations a sample, at least
+    each -= sum(u.forces for u in hiding)
+    rows = max(2, int(2 * np.ceil(columns.n / max(each, 1))))
+    segment = Segment(
+        time=np.arange(rows, dtype=float),
+        rate=1.0,
+        q=rng.uniform(-np.pi, np.pi, (rows, J)),
+        v=rng.normal(size=(rows, J)),
+        a=3 * rng.normal(size=(rows, J)),
+        tau=np.zeros((rows, J)),
+        current={joint: rng.normal(size=rows) for joint, term in columns.joint_terms if term == "gain"},
+        gyro=rng.normal(size=(rows, 3)) if robot.floating else None,
+        alpha=3 * rng.normal(size=(rows, 3)) if robot.floating else None,
+        acc=5 * rng.normal(size=(rows, 3)) if robot.floating else None,
+        up=_unit(rng.normal(size=(rows, 3))) if robot.floating else None,
+        wrench={},
+        plates={
+            m.column.removeprefix("plate."): _somewhere(rng, rows)
+            for m in hiding
+            if isinstance(m, Missing) and m.frame is None
+        },
+    )
+    segments = [segment, replace(segment, loaded=True)] if any(b.carrier for b in robot.bodies) else [segment]
+    stack = Rows(robot, segments, columns, kind, hiding)
+    bodies = 10 * len(columns.bodies)
+    info = Information.none(columns.n)
+    for block in stack:
+        for k, (joint, term) in enumerate(columns.joint_terms, bodies):
+            if term == "gain" and stack.free is None:  # a current is what the motion needs: the common scale is unseen
+                row = stack.names.index(joint)
+                block.Y[:, row, k] = -block.Y[:, row, :bodies] @ robot.prior
+        info = info.extend(block.Y.reshape(-1, columns.n), block.target.ravel())
+    return Subspace.of(info.R, scale)
+
+
+def _somewhere(rng: np.random.Generator, samples: int) -> Plate:
+    pose = np.tile(np.eye(4), (samples, 1, 1))
+    pose[:, :3, :3], pose[:, :3, 3] = rotations(rng.normal(size=(samples, 4))), rng.normal(size=(samples, 3))
+    return Plate(pose, np.zeros((samples, 6)))
+
+
+def _unit(vectors: Array) -> Array:
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """Covariances of θ: from the data alone (in the row space), and with the prior."""
+
+    space: Subspace
+    data_root: Array  # (n, r): covariance in the row space is data_root · data_rootᵀ
+    posterior: Array  # (n, n)
+    prior: Array  # (n, n) covariance of the belief
+
+    def std_data(self, gradient: Array) -> float | None:
+        """Standard deviation of gradientᵀθ by the data alone; None where they leave it unbounded."""
+        if self.space.outside(gradient) >= ROW_SPACE:
+            return None
+        return float(np.linalg.norm(gradient @ self.data_root))
+
+    def std(self, gradient: Array) -> float:
+        """Posterior standard deviation of gradientᵀθ."""
+        return float(np.sqrt(max(gradient @ self.posterior @ gradient, 0.0)))
+
+    def verdict(self, gradient: Array, scale: float) -> Verdict:
+        """Identified, partly or prior, by the rule of ``docs/design.md``."""
+        std = self.std_data(gradient)
+        if std is None or std**2 > float(gradient @ self.prior @ gradient):
+            return "prior"
+        return "identified" if std < CERTAIN * scale else "partly"
+
+
+def uncertainty(
+    space: Subspace, info: Information, meat: Array, prior_K: Array, *, pulled: bool = True, pull: Array | None = None
+) -> Uncertainty:
+    """Sandwich covariance A⁻¹BA⁻¹, A = RᵀR, B = ``meat`` the long-run covariance of Yᵀe.
+
+    ``prior_K`` (n, n) is the square root of the belief's precision. ``pulled``: whether the prior pulled the estimate;
+    where it did not (least squares) it only speaks in the null space. ``pull`` (n, n): with what precision it pulled,
+    where not with all of it.
+    """
+    half = space.V / space.values  # (n, r), scaled: A⁺ = half·halfᵀ
+    middle = half.T @ (space.scale[:, None] * meat * space.scale) @ half
+    w, Q = np.linalg.eigh(0.5 * (middle + middle.T))
+    data_root = space.scale[:, None] * (half @ (Q * np.sqrt(np.maximum(w, 0))))
+    root = np.linalg.inv(prior_K)
+    if not pulled:
+        N = prior_K @ space.null
+        unseen = space.null @ np.linalg.inv(N.T @ N) @ space.null.T
+        return Uncertainty(space, data_root, data_root @ data_root.T + unseen, root @ root.T)
+    D = space.scale
+    K = prior_K if pull is None else pull
+    precision = K.T @ K
+    H = (info.R.T @ info.R + precision) * np.outer(D, D)
+    inverse = np.linalg.pinv(H, rcond=1e-14, hermitian=True)
+    posterior = inverse @ ((meat + precision) * np.outer(D, D)) @ inverse * np.outer(D, D)
+    return Uncertainty(space, data_root, 0.5 * (posterior + posterior.T), root @ root.T)
+
+
+@dataclass(frozen=True)
+class BaseParameter:
+    """One combination of parameters that the data can tell."""
+
+    name: str  # the parameter that leads it
+    terms: dict[str, float]  # parameter → factor; the leader's is 1
+    value: float  # SI, unit of the leader
+    std: float  # by the data alone
+    identified: bool  # std below 10 % of the combination's natural size
+
+
+def base_parameters(
+    space: Subspace, unc: Uncertainty, theta: Array, names: Sequence[str], sums: Sequence[Array] = ()
+) -> tuple[BaseParameter, ...]:
+    """All base parameters of the data, in the order of their leaders.
+
+    ``sums``: with a meaning of their own (the robot's mass). The first that lies in the row space stands in for the
+    base parameter that the first of its terms leads, which gives a basis as well.
+    """
+    pivots, Z = space.composition
+    whole = next((g for g in sums if space.outside(g) < ROW_SPACE), None)
+    if whole is not None:
+        first = min((k for k, p in enumerate(pivots) if whole[p] != 0), key=lambda k: pivots[k])
+        pivots, Z = pivots.copy(), Z.copy()
+        pivots[first], Z[first] = np.flatnonzero(whole)[0], whole
+    found = []
+    for k in np.argsort(pivots):
+        std = float(np.linalg.norm(Z[k] @ unc.data_root))
+        terms = {names[int(i)]: float(Z[k, i]) for i in np.flatnonzero(Z[k])}
+        leader = int(pivots[k])
+        certain = std < CERTAIN * space.size(Z[k])
+        found.append(BaseParameter(names[leader], terms, float(Z[k] @ theta), std, certain))
+    return tuple(found)
+
+
+def long_run_covariance(
+    blocks: Iterable[Block], noise: Noise, theta: Array, space: Subspace, robust: bool = False
+) -> Array:
+    """(n, n) B = Σ ρ(l) Y_tᵀY_{t+l} over all lags, rows whitened, scaled by what the residuals say.
+
+    The autocorrelation is that of stationary noise in each channel: smoother by far than products of single
+    residuals, which matters when a log is short. ``robust``: rows weigh as they did in a robust fit.
+    """
+    W, rho, kappa = noise.whitener, noise.correlation, noise.factor
+    n, lags = len(theta), len(rho) - 1
+    B = np.zeros((n, n))
+    squares, count = 0.0, 0.0
+    tail = np.zeros((0, len(W), n))
+    for block in blocks:
+        Y = np.einsum("ij,tjn->tin", W, block.Y)
+        residual = block.target @ W.T - Y @ theta
+        weight = huber(residual, noise) if robust else np.ones_like(residual)
+        Y = Y * weight[:, :, None]
+        squares += float(np.sum((residual * weight**2) ** 2))  # Huber: E[ψ²] over the share that the loss does not bend
+        count += float(np.sum((weight == 1) / kappa))
+        both = Y if block.first else np.concatenate([tail, Y])
+        start = len(both) - len(Y)
+        summed = 0.5 * Y * (rho[0] / kappa)[None, :, None]  # later sample with each earlier one, and itself by half
+        for lag in range(1, lags + 1):
+            low = max(start - lag, 0)
+            high = len(both) - lag
+            if high > low:
+                part = both[low:high] * (rho[lag] / kappa)[None, :, None]
+                summed[len(Y) - (high - low) :] += part
+        half = Y.reshape(-1, n).T @ summed.reshape(-1, n)
+        B += half + half.T
+        tail = both[max(len(both) - lags, 0) :]
+    half_inverse = space.scale[:, None] * (space.V / space.values)
+    spent = float(np.trace(half_inverse.T @ B @ half_inverse))  # degrees of freedom the fit took
+    return B * (squares / max(count - spent, 0.1 * count))
+
+
+@dataclass(frozen=True)
+class BodyVerdict:
+    """What the data say about one body."""
+
+    mass: Verdict
+    com: Verdict
+    inertia: Verdict
+
+    @property
+    def worst(self) -> Verdict:
+        """The body's verdict."""
+        order: list[Verdict] = ["identified", "partly", "prior"]
+        return max((self.mass, self.com, self.inertia), key=order.index)
+
+
+def body_verdict(unc: Uncertainty, at: slice, parameters: Array, size: float) -> BodyVerdict:
+    """Verdicts on mass, centre of mass (the worst coordinate) and trace of the inertia about it."""
+    n = len(unc.space.scale)
+    mass, com, I = inertia.unpack(parameters)
+    mass = max(mass, 1e-12)
+    g = np.zeros((5, n))
+    g[0, at.start] = 1.0
+    for k in range(3):  # c = h/m
+        g[1 + k, at.start], g[1 + k, at.start + 1 + k] = -com[k] / mass, 1 / mass
+    g[4, [at.start + i for i in (4, 6, 9)]] = 1.0  # tr I_C = tr I − 2 h·h/m
+    g[4, at.start] = 2 * com @ com
+    g[4, at.start + 1 : at.start + 4] = -4 * com
+    verdicts = [
+        unc.verdict(g[0], mass),
+        *(unc.verdict(g[1 + k], size / 2) for k in range(3)),
+        unc.verdict(g[4], max(float(np.trace(I)), 1e-12)),
+    ]
+    order: list[Verdict] = ["identified", "partly", "prior"]
+    return BodyVerdict(verdicts[0], max(verdicts[1:4], key=order.index), verdicts[4])

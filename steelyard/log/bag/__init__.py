@@ -1,0 +1,1 @@
+"""ROS 2 bags and MCAP files, read as logs."""

@@ -1,0 +1,167 @@
+"""Topics that tick each in their own time → one clock.
+
+Rows of the result are the stamps of one series, its values untouched. All others are interpolated to them: linearly,
+orientations along the chord and back to the sphere. Nothing is extrapolated, nor interpolated across a hole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from steelyard.errors import Finding
+from steelyard.log.log import QUATERNION
+from steelyard.log.timing import GAP
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Series:
+    """What one topic says about some columns."""
+
+    topic: str
+    columns: tuple[str, ...]
+    stamps: Array  # (n,) int64, ns since 1970
+    values: Array  # (n, k), NaN where absent
+    frame: str = ""  # that it is about
+
+    def __len__(self) -> int:
+        return len(self.stamps)
+
+
+class Channel(NamedTuple):
+    """Columns that are there at the same stamps: one, or the four of an orientation."""
+
+    topic: str
+    columns: tuple[str, ...]
+    stamps: Array  # (n,) int64, increasing
+    values: Array  # (n, k), no NaN
+
+
+class Merged(NamedTuple):
+    """All columns on one clock."""
+
+    stamps: Array  # (T,) int64
+    columns: dict[str, Array]  # (T,) each
+    notices: list[str]
+    findings: list[Finding]
+
+
+def ordered(series: Series) -> tuple[Series, list[str]]:
+    """By stamp, each stamp once (the first received stays); and notices about that."""
+    notices = []
+    late = int(np.sum(series.stamps < np.maximum.accumulate(series.stamps))) if len(series) else 0
+    if late:
+        notices.append(f"{series.topic}: {late} messages out of order, sorted by stamp")
+    order = np.argsort(series.stamps, kind="stable")
+    order = order[np.diff(series.stamps[order], prepend=-1) > 0]
+    if repeats := len(series) - len(order):
+        notices.append(f"{series.topic}: {repeats} messages repeat a stamp and were dropped")
+    return replace(series, stamps=series.stamps[order], values=series.values[order]), notices
+
+
+def channels(series: Sequence[Series]) -> list[Channel]:
+    """The columns of some series without the stamps at which they are absent; absent columns are left out."""
+    parts: dict[tuple[str, tuple[str, ...]], list[Channel]] = {}
+    for s in series:
+        whole = [k for k, name in enumerate(s.columns) if name in QUATERNION]
+        single = [[k] for k in range(len(s.columns)) if k not in whole]
+        for block in (*single, whole) if whole else single:
+            keep = ~np.isnan(s.values[:, block]).any(axis=1)
+            if keep.any():
+                names = tuple(s.columns[k] for k in block)
+                part = Channel(s.topic, names, s.stamps[keep], s.values[np.ix_(keep, block)])
+                parts.setdefault((s.topic, names), []).append(part)
+    return [_joined(some) for some in parts.values()]
+
+
+def _joined(parts: list[Channel]) -> Channel:
+    """One channel of what different messages of a topic say about the same columns."""
+    if len(parts) == 1:
+        return parts[0]
+    stamps, first = np.unique(np.concatenate([p.stamps for p in parts]), return_index=True)
+    return parts[0]._replace(stamps=stamps, values=np.concatenate([p.values for p in parts])[first])
+
+
+def merge(some: Sequence[Channel], clock: Array) -> Merged:
+    """All channels at those stamps of the clock that every one of them covers."""
+    findings = list(_lone(some))
+    if findings:
+        return Merged(clock[:0], {}, [], findings)
+    start, stop = max(c.stamps[0] for c in some), min(c.stamps[-1] for c in some)
+    stamps = clock[(clock >= start) & (clock <= stop)]
+    if len(stamps) < 2:
+        return Merged(stamps, {}, [], _apart(some))
+    notices = list(_cut(some, clock, stamps))
+    covered = np.ones(len(stamps), bool)
+    for topic in dict.fromkeys(c.topic for c in some):
+        inside = np.any([_in_hole(c.stamps, stamps) for c in some if c.topic == topic], axis=0)
+        if lost := int(inside.sum()):
+            notices.append(f"{topic}: {lost} rows lie in holes of more than {GAP:g} median steps and were dropped")
+        covered &= ~inside
+    stamps = stamps[covered]
+    if len(stamps) < 2:
+        what = f"leave {len(stamps) or 'no'} row between the holes of the topics"
+        shown = ", ".join(dict.fromkeys(c.topic for c in some))
+        return Merged(stamps, {}, notices, [Finding(shown, what, "Record without dropped messages")])
+    columns: dict[str, Array] = {}
+    for c in some:
+        columns |= zip(c.columns, _at(c, stamps).T, strict=True)
+    return Merged(stamps, columns, notices, [])
+
+
+def _at(channel: Channel, stamps: Array) -> Array:
+    """(T, k) values at some stamps, all of them covered."""
+    seconds, known = ((x - stamps[0]) / 1e9 for x in (stamps, channel.stamps))
+    values = channel.values
+    if channel.columns != QUATERNION:
+        return np.column_stack([np.interp(seconds, known, x) for x in values.T])
+    # Signs made continuous; the length is carried along, so that a check still sees what was recorded.
+    length = np.linalg.norm(values, axis=1)
+    sign = np.cumprod(np.append(1.0, np.where(np.sum(values[1:] * values[:-1], axis=1) < 0, -1.0, 1.0)))
+    chord = np.column_stack([np.interp(seconds, known, x) for x in (values * (sign / length)[:, None]).T])
+    return np.asarray(chord * (np.interp(seconds, known, length) / np.linalg.norm(chord, axis=1))[:, None])
+
+
+def _in_hole(known: Array, stamps: Array) -> Array:
+    """Which stamps lie strictly between two known ones that are too far apart."""
+    steps = np.diff(known)
+    after = np.searchsorted(known, stamps)
+    hole = np.append(steps > GAP * np.median(steps), False)[np.maximum(after - 1, 0)]
+    return np.asarray(hole & (known[np.minimum(after, len(known) - 1)] != stamps))
+
+
+def _lone(some: Sequence[Channel]) -> Iterator[Finding]:
+    """Topics that are no series."""
+    few: dict[str, str] = {}
+    for c in some:
+        if len(c.stamps) < 2:
+            few.setdefault(c.topic, c.columns[0])
+    for topic, column in few.items():
+        fix = "Record longer, correct its header stamps, or leave the topic out"
+        yield Finding(topic, f"has only one stamp with a value for {column}", fix)
+
+
+def _apart(some: Sequence[Channel]) -> list[Finding]:
+    """Topics that never run at the same time."""
+    spans: dict[str, tuple[float, float]] = {}
+    for c in some:
+        first, last = spans.get(c.topic, (-np.inf, np.inf))
+        spans[c.topic] = max(first, c.stamps[0] / 1e9), min(last, c.stamps[-1] / 1e9)
+    fix = "Stamp all topics with the same clock, or leave out those that have another"
+    what = "has too little in common with the other topics: its stamps run from {:.3f} to {:.3f} s"
+    return [Finding(topic, what.format(*span), fix) for topic, span in spans.items()]
+
+
+def _cut(some: Sequence[Channel], clock: Array, stamps: Array) -> Iterator[str]:
+    """What is lost at either end because a topic starts late or stops early."""
+    if lost := int(np.sum(clock < stamps[0])):
+        topic = max(some, key=lambda c: int(c.stamps[0])).topic
+        yield f"the first {(stamps[0] - clock[0]) / 1e9:.3g} s ({lost} rows) are cut: {topic} starts later"
+    if lost := int(np.sum(clock > stamps[-1])):
+        topic = min(some, key=lambda c: int(c.stamps[-1])).topic
+        yield f"the last {(clock[-1] - stamps[-1]) / 1e9:.3g} s ({lost} rows) are cut: {topic} ends earlier"

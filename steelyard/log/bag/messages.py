@@ -1,0 +1,241 @@
+"""Raw messages → rows of numbers: JointState, Imu, WrenchStamped and Odometry, as CDR (ROS 2), ROS 1 or JSON.
+
+Every message becomes a stamp, the names of its columns and one number for each; NaN is what it does not tell. The
+layout of CDR messages is that of the public definitions, which are the same in all ROS 2 releases; the definitions a
+bag carries are never used, so nothing in a bag decides what code runs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+from rosbags.serde import SerdeError
+from rosbags.typesys import Stores, get_typestore
+
+from steelyard.errors import Finding
+from steelyard.log.bag.clock import Series
+from steelyard.log.bag.file import Raw
+from steelyard.log.log import QUATERNION, WRENCH, XYZ
+
+Array = np.ndarray
+
+KINDS = {
+    "sensor_msgs/JointState": "joints",
+    "sensor_msgs/Imu": "imu",
+    "nav_msgs/Odometry": "odometry",
+    "geometry_msgs/WrenchStamped": "wrench",
+}
+ENCODINGS = ("cdr", "ros1", "json")
+LATEST = 2**63  # ns since 1970; no stamp is later
+ERRORS = (
+    *(SerdeError, ValueError, TypeError, OverflowError, RecursionError),
+    *(struct.error, IndexError, KeyError, AssertionError),  # of older releases of rosbags
+)  # what damaged messages are known to raise
+
+IMU = (*(f"imu.gyro.{c}" for c in XYZ), *(f"imu.acc.{c}" for c in XYZ), *QUATERNION)
+ODOMETRY = (
+    *(f"base.position.{c}" for c in XYZ), *QUATERNION,
+    *(f"base.velocity.{c}" for c in XYZ), *(f"base.angular_velocity.{c}" for c in XYZ),
+)  # fmt: skip
+
+
+class Row(NamedTuple):
+    """What one message tells."""
+
+    frame: str  # that it is about; "" where it names none
+    columns: tuple[str, ...]
+    values: Array  # (k,), NaN where absent
+
+
+def public_type(name: str, encoding: str) -> str | None:
+    """``package/Name`` if it is one of the messages that are read; JSON may call the package as it likes."""
+    *package, last = re.split(r"[/.:]+", name)
+    for known in KINDS:
+        home, _, message = known.partition("/")
+        if message == last and (encoding not in ("cdr", "ros1") or package in ([home], [home, "msg"])):
+            return known
+    return None
+
+
+@dataclass
+class Collector:
+    """The messages of one topic, as they come."""
+
+    topic: str
+    type: str  # package/Name
+    encoding: str
+    source: str  # what the findings call the bag
+    name: str = ""  # how the user calls it: the frame of an IMU, the first part of wrench columns
+    groups: dict[tuple[str, tuple[str, ...]], tuple[list[int], list[Array]]] = field(default_factory=dict)
+    count: int = 0
+    unstamped: int = 0
+    finding: Finding | None = None  # the first reason why the topic cannot be read
+
+    @property
+    def kind(self) -> str:
+        """What it is used for."""
+        return KINDS[self.type]
+
+    def add(self, raw: Raw) -> None:
+        """Take one message in, unless one before it could not be read."""
+        if self.finding or raw.data is None:
+            return
+        try:
+            message = _decode(raw.data, self.type, self.encoding)
+            stamp = _stamp(message)
+            self.unstamped += not stamp
+            row = _ROWS[self.kind](message, self.name)
+            if not 0 <= (stamp or raw.time) < LATEST:
+                raise ValueError(f"has the stamp {stamp or raw.time} ns")
+        except AttributeError as error:
+            self._refuse(f"lacks the field {error.name!r}" if error.name else str(error))
+        except ERRORS as error:
+            self._refuse((str(error).splitlines() or [""])[0][:160].rstrip(".") or type(error).__name__)
+        else:
+            stamps, rows = self.groups.setdefault((row.frame, row.columns), ([], []))
+            stamps.append(stamp or raw.time)
+            rows.append(row.values)
+        self.count += 1
+
+    def series(self) -> list[Series]:
+        """What came in, one series for each frame and set of columns, in the order received."""
+        return [
+            Series(self.topic, columns, np.array(stamps, np.int64), np.array(rows), frame)
+            for (frame, columns), (stamps, rows) in self.groups.items()
+            if columns
+        ]
+
+    def _refuse(self, what: str) -> None:
+        leave = f'leave the topic out: topics={{"{self.kind}": ""}}'
+        if self.encoding not in ENCODINGS:
+            where, fix = f"{self.source}, {self.topic}", f"Write it as {' or '.join(ENCODINGS)}; or {leave}"
+        else:
+            where = f"{self.source}, {self.topic}, message {self.count}"
+            fix = f"Correct what publishes this {self.type}; or {leave}"
+        self.finding = Finding(where, what, fix)
+
+
+@cache
+def _store(name: str) -> Any:
+    return get_typestore(Stores[name])
+
+
+def _decode(data: bytes, type: str, encoding: str) -> Any:
+    if encoding == "cdr":
+        if data[:2] not in (b"\0\0", b"\0\1"):  # big- or little-endian
+            raise ValueError("is not plain CDR")
+        return _store("ROS2_HUMBLE").deserialize_cdr(data, type.replace("/", "/msg/"))
+    if encoding == "ros1":
+        return _store("ROS1_NOETIC").deserialize_ros1(data, type.replace("/", "/msg/"))
+    if encoding == "json":
+        return json.loads(data, object_hook=lambda members: SimpleNamespace(**members))
+    raise ValueError(f"is encoded as {encoding or 'nothing that is named'}")
+
+
+def _stamp(message: Any) -> int:
+    """Header stamp in ns since 1970; 0 where there is none."""
+    stamp = getattr(getattr(message, "header", None), "stamp", 0)
+    if isinstance(stamp, int | float):  # seconds: JSON only
+        return round(stamp * 1e9)
+    names = ("sec", "secs"), ("nanosec", "nsec", "nsecs", "nanosecs")
+    seconds, rest = (next((getattr(stamp, n) for n in some if hasattr(stamp, n)), None) for some in names)
+    if not isinstance(seconds, int) or not isinstance(rest, int):
+        raise ValueError("has a stamp that is not whole seconds and nanoseconds")
+    return seconds * 10**9 + rest
+
+
+def _joints(message: Any, _: str) -> Row:
+    names = tuple(_text(name, "a joint's name") for name in message.name)
+    if len(set(names)) < len(names) or "" in names:
+        raise ValueError(f"names a joint twice or not at all: {', '.join(names[:12])}")
+    parts = []
+    for what in ("position", "velocity", "effort"):
+        values = _numbers(getattr(message, what, ()))
+        if values.size not in (0, len(names)):
+            raise ValueError(f"has {values.size} values of {what} for {len(names)} joints")
+        parts.append(values if values.size else np.full(len(names), np.nan))
+    order = sorted(range(len(names)), key=names.__getitem__)
+    columns = tuple(f"{kind}.{names[i]}" for kind in ("q", "v", "tau") for i in order)
+    return Row("", columns, np.concatenate([part[order] for part in parts]))
+
+
+def _imu(message: Any, frame: str) -> Row:
+    values = [
+        _measured(message, "angular_velocity", XYZ),
+        _measured(message, "linear_acceleration", XYZ),
+        _measured(message, "orientation", "xyzw") if hasattr(message, "orientation") else np.full(4, np.nan),
+    ]
+    return Row(frame or _frame(message), IMU, np.concatenate(values))
+
+
+def _wrench(message: Any, name: str) -> Row:
+    frame = _frame(message)
+    if not name and not frame:
+        raise ValueError('has no header.frame_id; name the frame, topics={"wrench.FRAME": "TOPIC"}')
+    columns = tuple(f"{name or f'wrench.{frame}'}.{c}" for c in WRENCH)
+    force, moment = (_vector(getattr(message.wrench, part), XYZ) for part in ("force", "torque"))
+    return Row(frame, columns, np.concatenate([force, moment]))
+
+
+def _odometry(message: Any, _: str) -> Row:
+    pose, twist = message.pose.pose, message.twist.twist
+    values = [
+        _vector(pose.position, XYZ), _quaternion(pose.orientation),
+        _vector(twist.linear, XYZ), _vector(twist.angular, XYZ),
+    ]  # fmt: skip
+    frame = _text(getattr(message, "child_frame_id", ""), "child_frame_id").lstrip("/")
+    return Row(frame, ODOMETRY, np.concatenate(values))
+
+
+_ROWS: dict[str, Callable[[Any, str], Row]] = {
+    "joints": _joints, "imu": _imu, "wrench": _wrench, "odometry": _odometry,
+}  # fmt: skip
+
+
+def _measured(message: Any, name: str, components: Sequence[str]) -> Array:
+    """A vector of an Imu; a covariance that starts with −1 says that there is none."""
+    covariance = _numbers(getattr(message, f"{name}_covariance", ()))
+    if covariance.size and covariance[0] == -1:
+        return np.full(len(components), np.nan)
+    value = getattr(message, name)
+    return _quaternion(value) if name == "orientation" else _vector(value, components)
+
+
+def _quaternion(value: Any) -> Array:
+    """x, y, z, w; four zeros are what a publisher that knows no orientation leaves."""
+    xyzw = _vector(value, "xyzw")
+    return xyzw if np.any(xyzw) else np.full(4, np.nan)
+
+
+def _frame(message: Any) -> str:
+    return _text(getattr(getattr(message, "header", None), "frame_id", ""), "header.frame_id").lstrip("/")
+
+
+def _text(value: Any, what: str) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"has {value!r:.40} for {what}")
+    return value
+
+
+def _vector(value: Any, components: Sequence[str]) -> Array:
+    return _numbers([getattr(value, c) for c in components])
+
+
+def _numbers(values: Any) -> Array:
+    """Doubles; ``null`` of JSON, which has no NaN, is NaN."""
+    if isinstance(values, np.ndarray):
+        return values.astype(float)
+    if not isinstance(values, Sequence) or isinstance(values, str):
+        raise ValueError(f"has {values!r:.40} where a list of numbers is expected")
+    if wrong := [v for v in values if v is not None and (isinstance(v, bool) or not isinstance(v, int | float))]:
+        raise ValueError(f"has {wrong[0]!r:.40} where a number is expected")
+    return np.array([math.nan if v is None else float(v) for v in values])

@@ -1,0 +1,167 @@
+"""A mapping drafted from what a table looks like, for a person to complete.
+
+Nothing is guessed silently: only a column that already has the name Steelyard gives it is mapped; everything else is
+a proposal behind a ``#``, with what speaks for it. The draft is a valid mapping as it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.log.layout import Layout
+from steelyard.log.log import is_column
+from steelyard.log.propose import Proposal, groups_by_place, proposals_by_name
+from steelyard.log.sniff import Look, look_at
+
+Array = np.ndarray
+
+STEADY = 5.0  # a clock's steps stay below this many times their median
+TIME_STEPS = (("s", 0.5), ("ms", 200.0), ("us", 2e5), ("ns", np.inf))  # the widest step taken for each: 2 Hz to 5 kHz
+
+
+@dataclass(frozen=True)
+class Clock:
+    """What a column of time may be."""
+
+    name: str
+    unit: str
+    rate: float  # Hz
+
+
+def draft_mapping(path: str | Path, joints: Sequence[str] = ()) -> str:
+    """TOML text; ``joints`` are the robot's, in the order of its description."""
+    look = look_at(Path(path))
+    clock = next((c for name, values in look.columns.items() if (c := _clock(name, values))), None)
+    parts = [_opening(look), _table(look, clock), _columns(look, clock, joints), _rest(joints)]
+    return "\n".join(line for part in parts for line in [*part, ""])
+
+
+def _opening(look: Look) -> list[str]:
+    least = " at least" if look.more else ""
+    lines = [
+        f"# How to read {_comment(look.path.name)}: {look.rows}{least} rows, {len(look.columns)} columns.",
+        "# Drafted from what the file looks like. Lines behind a # are proposals: check them, complete them and remove",
+        "# the #. KIND stands for q, v, a, tau or current. What is not named under [columns] is not read.",
+    ]
+    if look.cut:
+        lines.append("# The last line is cut off; it will be dropped.")
+    return lines
+
+
+def _table(look: Look, clock: Clock | None) -> list[str]:
+    lines, layout, usual = ["[table]"], look.layout, Layout()
+    if look.text:
+        lines.append(f"header = {str(layout.header).lower()}")
+        shown = {"separator": layout.separator, "decimal": layout.decimal, "comment": layout.comment}
+        lines += [f"{key} = {_quoted(value)}" for key, value in shown.items() if value != getattr(usual, key)]
+        if layout.skip_rows:
+            lines.append(f"skip_rows = {layout.skip_rows}")
+        if layout.names:
+            lines.append("names = [  # rename as you like, but keep all of them, in this order")
+            lines += [f"  {_quoted(name)},  # {_described(values)}" for name, values in look.columns.items()]
+            lines.append("]")
+    if clock is None:
+        lines.append("# rate = 100.0  # Hz: no column looks like time")
+    lines.append(f"# rows = [1, {look.rows}]  # keep these only, counted from 1")
+    return lines
+
+
+def _columns(look: Look, clock: Clock | None, joints: Sequence[str]) -> list[str]:
+    lines = ["[columns]"]
+    exact = [name for name in look.columns if _is_own(name, joints)]
+    lines += [f"{_quoted(name)} = {_quoted(name)}  # {_described(look.columns[name])}" for name in exact]
+    if clock is not None and clock.name not in exact:
+        unit = "" if clock.unit == "s" else f", unit = {_quoted(clock.unit)}"
+        told = f"rises steadily: looks like time in {clock.unit} at {clock.rate:.4g} Hz"
+        lines.append(f"# time = {{ name = {_quoted(clock.name)}{unit} }}  # {told}")
+    elif clock is not None and clock.unit != "s":
+        lines.append(f"# time looks like {clock.unit} at {clock.rate:.4g} Hz: say unit = {_quoted(clock.unit)}")
+    left = {n: v for n, v in look.columns.items() if n not in exact and (clock is None or n != clock.name)}
+    proposed = proposals_by_name(left, joints) if look.named else []
+    if not proposed and not exact:
+        proposed = groups_by_place(left, joints)
+    done, heading = set[str](), ""
+    for p in proposed:
+        if p.why != heading:
+            heading = p.why
+            lines.append(f"# {heading}")
+        lines.append(_proposed(p, left[p.name]))
+        done.add(p.name)
+    if look.layout.names:  # described above
+        return lines
+    if rest := [name for name in left if name not in done]:
+        lines.append("# What else there is:")
+        lines += [f"#   {_quoted(name)}  {_described(left[name])}" for name in rest]
+    return lines
+
+
+def _rest(joints: Sequence[str]) -> list[str]:
+    joint = _quoted(joints[0] if joints else "JOINT")
+    return [
+        "# [gains]  # N·m/A; the gain of a current that is left out is identified",
+        f"# {joint} = 10.0",
+        "# [transmission]  # where columns are the motors': q_motor = matrix · q_joint",
+        f"# joints = [{joint}]",
+        "# matrix = [[100.0]]",
+        "# [metadata]",
+        '# imu_frame = "imu_link"',
+    ]
+
+
+def _proposed(p: Proposal, values: Array | None) -> str:
+    unit = ""
+    if p.kind == "q" and values is not None and np.nanmax(np.abs(values), initial=0.0) > 4 * np.pi:
+        unit = ', unit = "deg"'
+    source = f"{{ name = {_quoted(p.name)}{unit} }}" if unit else _quoted(p.name)
+    return f"# {_quoted(f'{p.kind}.{p.joint}')} = {source}  # {_described(values)}"
+
+
+def _is_own(name: str, joints: Sequence[str]) -> bool:
+    """Whether a column has the very name that Steelyard would give it."""
+    kind, _, joint = name.partition(".")
+    if kind in ("q", "v", "a", "tau", "current"):
+        return is_column(name) and (not joints or joint in joints)
+    return is_column(name)
+
+
+def _clock(name: str, values: Array | None) -> Clock | None:
+    if values is None or len(values) < 3:
+        return None
+    steps = np.diff(values)
+    if not np.all(np.isfinite(values)) or not np.all(steps > 0):
+        return None
+    step = float(np.median(steps))
+    if float(np.quantile(steps, 0.95)) > STEADY * step:
+        return None
+    unit = next(unit for unit, widest in TIME_STEPS if step < widest)
+    size = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[unit]
+    return Clock(name, unit, 1 / (step * size))
+
+
+def _described(values: Array | None) -> str:
+    if values is None:
+        return "no numbers"
+    if values.ndim != 1:
+        return f"an array of shape {values.shape}: store one column a name"
+    known = values[np.isfinite(values)]
+    if not known.size:
+        return "empty"
+    low, high = float(known.min()), float(known.max())
+    text = f"always {low:.6g}"
+    if low < high:
+        text = f"{low:.6g} to {high:.6g}, steps up to {float(np.max(np.abs(np.diff(known)))):.3g}"
+    return text + (f", {len(values) - known.size} empty" if known.size < len(values) else "")
+
+
+def _quoted(text: str) -> str:
+    """A TOML basic string."""
+    escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+    return '"' + "".join(escapes.get(c) or (c if c.isprintable() else f"\\U{ord(c):08X}") for c in text) + '"'
+
+
+def _comment(text: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in text)

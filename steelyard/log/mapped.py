@@ -1,0 +1,191 @@
+"""A table and a mapping → a checked log: names, units, rows, a clock, several files, motors' side to joints' side."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from steelyard.errors import Finding, LogError
+from steelyard.log.csv_text import Columns
+from steelyard.log.layout import Layout
+from steelyard.log.log import Log, is_column
+from steelyard.log.mapping import ColumnMap, Source
+from steelyard.log.transmission import joint_side, misfits
+
+Array = np.ndarray
+
+
+class Raw(NamedTuple):
+    """A table as it stands in its file."""
+
+    columns: Columns
+    metadata: Mapping[str, Any]
+    cut: int | None = None  # number of the last line of text, where it was cut off and dropped
+
+
+Reader = Callable[[Path, Layout, Callable[[str], bool]], Raw]
+
+
+def mapped_log(path: Path, mapping: ColumnMap, read: Reader) -> Log:
+    """Read a log and what lies beside it through a mapping; ``read`` knows the formats."""
+    tables = _tables(path, mapping, read)
+    own = tables[None]
+    sources = mapping.columns or {name: Source(name) for name in own.columns if is_column(name)}
+    if findings := list(_misfits(path, mapping, sources, own)):
+        raise LogError(findings)
+    columns = _picked(path, mapping, tables, sources)
+    count, notices = _count(path, tables, sources, columns)
+    kept, remarks = _rows(path, mapping, count)
+    columns = {name: values[:count][kept] for name, values in columns.items()}
+    if mapping.rate is not None:
+        columns["time"] = np.arange(count)[kept] / mapping.rate
+    columns, metadata = _joint_side(mapping, sources, columns, own.metadata)
+    used = {(source.file, source.name) for source in sources.values()}
+    return replace(
+        Log.from_columns(columns, metadata, str(path)),
+        ignored=tuple(
+            name if file is None else f"{file}: {name}"
+            for file, raw in tables.items()
+            for name in raw.columns
+            if (file, name) not in used
+        ),
+        notices=(*notices, *remarks),
+        files=(mapping.source, *(str(_place(path, file)) for file in tables if file is not None)),
+    )
+
+
+def _place(path: Path, file: str | None) -> Path:
+    return path if file is None else path.with_name(file)
+
+
+def _tables(path: Path, mapping: ColumnMap, read: Reader) -> dict[str | None, Raw]:
+    """The log (None) and the files beside it; refused with what is wrong in any of them."""
+    names: dict[str | None, set[str]] = {None: set()}
+    for source in mapping.columns.values():
+        names.setdefault(source.file, set()).add(source.name)
+    tables, findings = {}, list[Finding]()
+    for file, wanted in names.items():
+        try:
+            chosen = wanted.__contains__ if mapping.columns else is_column
+            tables[file] = read(_place(path, file), mapping.layout, chosen)
+        except LogError as error:
+            findings += error.findings
+    if findings:
+        raise LogError(findings)
+    return tables
+
+
+def _picked(
+    path: Path, mapping: ColumnMap, tables: Mapping[str | None, Raw], sources: Mapping[str, Source]
+) -> dict[str, Array]:
+    """Columns in SI, still without offsets, on the side where they were measured."""
+    columns, findings = {}, []
+    for column, source in sources.items():
+        there, place = tables[source.file].columns, _place(path, source.file)
+        if source.name not in there:
+            near = difflib.get_close_matches(source.name, there, n=1)
+            hint = f"Did you mean {near[0]!r}" if near else f"The table has: {', '.join(list(there)[:12])}"
+            where = f"{mapping.source}, columns, {column}"
+            findings.append(Finding(where, f"{place} has no column {source.name!r}", hint))
+            continue
+        raw = np.asarray(there[source.name])
+        if raw.ndim != 1 or raw.dtype.kind not in "biuf":
+            what = f"is no column of numbers: shape {raw.shape}, {raw.dtype}"
+            findings.append(Finding(f"{place}, {source.name}", what, "Give one number a row"))
+            continue
+        columns[column] = source.factor * raw.astype(float)
+        if column.startswith("current."):  # in A, before any gain
+            columns[column] = columns[column] + source.offset
+    if findings:
+        raise LogError(findings)
+    return columns
+
+
+def _count(
+    path: Path, tables: Mapping[str | None, Raw], sources: Mapping[str, Source], columns: Mapping[str, Array]
+) -> tuple[int, list[str]]:
+    """Rows that all tables have, and notices; tables may differ by a line that was cut off."""
+    notices = [
+        f"{_place(path, file)}, line {raw.cut}: cut off while it was written, dropped"
+        for file, raw in tables.items()
+        if raw.cut is not None
+    ]
+    rows = {(sources[column].file, len(values)) for column, values in columns.items()}
+    least, most = min(n for _, n in rows), max(n for _, n in rows)
+    if least == most:
+        return least, notices
+    cut = [file for file, n in rows if n == least and tables[file].cut is not None]
+    longer = [_place(path, file) for file, n in rows if n > least]
+    if cut and most == least + 1 and len({file for file, _ in rows}) == len(rows):
+        return least, [*notices, *(f"{place}: its last row has no partner and was dropped" for place in sorted(longer))]
+    told = ", ".join(sorted(f"{_place(path, file).name} {n}" for file, n in rows))
+    what = f"comes in columns of different length: {told} rows"
+    raise LogError(Finding(str(path), what, "Give tables of equal length"))
+
+
+def _rows(path: Path, mapping: ColumnMap, count: int) -> tuple[slice, list[str]]:
+    """Rows that the mapping keeps, and a notice where it says nothing of this file."""
+    span = mapping.rows
+    if isinstance(span, Mapping):
+        if path.name not in span:
+            return slice(None), [f"{path}: {mapping.source} gives no rows for it, all are kept"]
+        span = span[path.name]
+    if span is None:
+        return slice(None), []
+    first, last = span
+    if last > count:
+        where = f"{mapping.source}, table, rows"
+        raise LogError(Finding(where, f"end at {last}, {path} has {count}", "Give rows that the table has"))
+    return slice(first - 1, last), []
+
+
+def _misfits(path: Path, mapping: ColumnMap, columns: Mapping[str, Source], own: Raw) -> Iterator[Finding]:
+    """What a mapping says of columns that are not there."""
+    if not columns:
+        there = ", ".join(list(own.columns)[:12]) or "nothing"
+        yield Finding(f"{mapping.source}, columns", f"are none; {path} has: {there}", "Say which columns are which")
+        return
+    if "time" not in columns and mapping.rate is None:
+        fix = "Map it in [columns], or give a rate in [table]"
+        yield Finding(f"{mapping.source}, columns, time", "is missing, and so is a rate", fix)
+    if "time" in columns and mapping.rate is not None:
+        yield Finding(f"{mapping.source}, table, rate", f"is given, and {path} has a column time", "Remove the rate")
+    currents = [c.removeprefix("current.") for c in columns if c.startswith("current.")]
+    for joint in mapping.gains:
+        if joint not in currents:
+            near = difflib.get_close_matches(joint, currents, n=1)
+            hint = f"Did you mean {near[0]!r}" if near else "Map its current, or remove the gain"
+            yield Finding(f"{mapping.source}, gains, {joint}", "has no column of current", hint)
+    if mapping.transmission is not None:
+        gains = _gains(mapping, own.metadata)
+        yield from misfits(mapping.transmission, columns, gains, f"{mapping.source}, transmission")
+
+
+def _gains(mapping: ColumnMap, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    known = metadata.get("gains")
+    return {**(known if isinstance(known, Mapping) else {}), **mapping.gains}
+
+
+def _joint_side(
+    mapping: ColumnMap, sources: Mapping[str, Source], columns: dict[str, Array], given: Mapping[str, Any]
+) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Columns as the joints have them, offsets included, and the log's metadata."""
+    gains = _gains(mapping, given)
+    metadata = {**given, **mapping.metadata}
+    if mapping.transmission is not None:
+        columns, left = joint_side(mapping.transmission, columns, gains)
+        metadata["transmission"] = mapping.transmission.as_metadata()
+        if spent := {joint: gain for joint, gain in gains.items() if joint not in left}:
+            metadata["transmission"]["gains"] = spent
+        gains = left
+    if gains or "gains" in metadata:
+        metadata["gains"] = gains
+    for column, source in sources.items():
+        if source.offset and not column.startswith("current."):
+            columns[column] = columns[column] + source.offset
+    return columns, metadata

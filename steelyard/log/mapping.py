@@ -1,0 +1,242 @@
+"""A mapping: how a foreign table becomes a log. Names, units, scales, signs, drive gains and transmissions, as TOML.
+
+Every column that is not named in it stays out: nothing is ever guessed from positions. A mapping is refused once,
+with every reason; what only a log can tell is judged in ``mapped.py``, what only a robot can tell in ``check.py``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import Finding, LogError
+from steelyard.log.layout import Layout
+from steelyard.log.log import BASE_VECTORS, QUATERNION, XYZ, is_column
+from steelyard.log.toml import Checker, is_number, read_toml, shown
+from steelyard.log.transmission import SINGULAR, Transmission
+from steelyard.log.units_table import factor
+
+SECTIONS = {
+    "table": ("header", "names", "separator", "decimal", "skip_rows", "rows", "rate", "comment"),
+    "columns": (),
+    "gains": (),
+    "transmission": ("joints", "matrix"),
+    "metadata": (),
+}
+SPECIFICATION = ("name", "unit", "scale", "offset", "sign", "file")
+RESERVED = ("gains", "transmission")  # metadata that has a section of its own
+SEPARATORS = (",", ";", "\t", "|", " ")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a column comes from: factor · raw + offset, in SI."""
+
+    name: str  # of a column in the file
+    factor: float = 1.0  # sign · scale · unit
+    offset: float = 0.0  # SI; on the joint's side where a transmission lies between (of a current: before its gain)
+    file: str | None = None  # beside the log; None: the log itself
+
+
+@dataclass(frozen=True)
+class ColumnMap:
+    """How a foreign table becomes a log."""
+
+    source: str = "mapping"  # what messages and provenance call it
+    layout: Layout = field(default_factory=Layout)  # of text tables
+    columns: Mapping[str, Source] = field(default_factory=dict)  # contract name → source; none: the table's own names
+    rows: tuple[int, int] | Mapping[str, tuple[int, int]] | None = None  # first and last kept, from 1; or so by file
+    rate: float | None = None  # Hz, of a table without time
+    gains: Mapping[str, float] = field(default_factory=dict)  # joint → N·m/A
+    transmission: Transmission | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_mapping(path: str | Path) -> ColumnMap:
+    """Read and check a mapping; every reason against it is in the LogError."""
+    path = Path(path)
+    if not path.is_file():
+        near: list[str] = []
+        with suppress(OSError):
+            near = difflib.get_close_matches(path.name, [p.name for p in path.parent.iterdir() if p.is_file()], n=3)
+        what = "is a folder" if path.is_dir() else "does not exist"
+        hint = f"Did you mean {' or '.join(near)}" if near else "Draft one: steelyard check ROBOT LOG --write-mapping"
+        raise LogError(Finding(str(path), what, hint))
+    return _Mapping(str(path)).check(read_toml(path))
+
+
+class _Mapping(Checker):
+    """The sections of a mapping."""
+
+    def check(self, document: Mapping[str, Any]) -> ColumnMap:
+        self.unknown("", document, SECTIONS, "section")
+        sections = {name: self.section(document, name) for name in SECTIONS}
+        table = sections["table"]
+        names = self.names(table)
+        checked = ColumnMap(
+            self.source,
+            self.layout(table, names),
+            self.columns(sections["columns"], names),
+            self.rows(table.get("rows")),
+            self.take("table", table, "rate", 0.0, lambda x: x > 0, "a positive number", "Give samples a second"),
+            {j: self.number(f"gains, {j}", x, nonzero=True) for j, x in sections["gains"].items()},
+            self.transmission(sections["transmission"]) if isinstance(document.get("transmission"), dict) else None,
+            self.metadata(sections["metadata"]),
+        )
+        if self.findings:
+            raise LogError(self.findings)
+        return checked
+
+    def section(self, document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+        found = document.get(name, {})
+        if not isinstance(found, dict):
+            self.wrong(name, f"is {shown(found)}, not a section", f"Write [{name}] once, and its keys below")
+            return {}
+        if SECTIONS[name]:
+            self.unknown(name, found, SECTIONS[name], "key")
+        return found
+
+    def names(self, table: Mapping[str, Any]) -> tuple[str, ...]:
+        names = table.get("names", [])
+        if not isinstance(names, list) or not all(isinstance(n, str) and n.strip() for n in names):
+            self.wrong("table, names", f"is {shown(names)}", 'Give a list of names: ["t", "q1", …]')
+            return ()
+        return tuple(name.strip() for name in names)
+
+    def layout(self, table: Mapping[str, Any], names: tuple[str, ...]) -> Layout:
+        any_of = " ".join(map(repr, SEPARATORS))
+        header = self.take("table", table, "header", True, lambda _: True, "true or false", "Say if there is a header")
+        separator = self.take("table", table, "separator", "", SEPARATORS.__contains__, "a separator", f"Use {any_of}")
+        decimal = self.take("table", table, "decimal", "", (".", ",").__contains__, "'.' or ','", "Use '.' or ','")
+        skip = self.take("table", table, "skip_rows", 0, lambda n: n >= 0, "a count", "Say how many lines to skip")
+        comment = self.take("table", table, "comment", "", bool, "a text", 'Say how remarks begin, such as "#"')
+        if header is False and "names" not in table:
+            self.wrong("table, names", "is missing, and header is false", "Name all columns of the table in order")
+        separator, decimal = separator or ",", decimal or "."
+        if separator == decimal:
+            self.wrong("table, decimal", f"is {decimal!r}, as is the separator", 'Set separator, such as ";"')
+        return Layout(header is not False, names, separator, decimal, skip or 0, comment or "")
+
+    def rows(self, value: Any) -> tuple[int, int] | dict[str, tuple[int, int]] | None:
+        if isinstance(value, dict):
+            return {file: self.span(f"table, rows, {file}", span) for file, span in value.items()}
+        return None if value is None else self.span("table, rows", value)
+
+    def span(self, where: str, value: Any) -> tuple[int, int]:
+        if isinstance(value, list) and len(value) == 2 and all(type(x) is int for x in value):
+            first, last = value
+            if 1 <= first < last:
+                return first, last
+        self.wrong(where, f"is {shown(value)}", "Give [first, last], counted from 1, both kept")
+        return 1, 2
+
+    def columns(self, section: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Source]:
+        found = {}
+        for column, value in _flat(section):
+            where = f"columns, {column}"
+            if not is_column(column):
+                near = difflib.get_close_matches(column, _EXAMPLES, n=1)
+                hint = (
+                    f"Did you mean {near[0]!r}" if near else "Use time, q.JOINT, v.JOINT, tau.JOINT, current.JOINT, …"
+                )
+                self.wrong(where, "is no column of a log", hint)
+                continue
+            source = self.column(where, column, value)
+            if source is not None and names and source.name not in names:
+                near = difflib.get_close_matches(source.name, names, n=1)
+                hint = f"Did you mean {near[0]!r}" if near else "Name it as [table] names does"
+                self.wrong(where, f"{source.name!r} is not among the names of the table", hint)
+            if source is not None:
+                found[column] = source
+        return found
+
+    def column(self, where: str, column: str, value: Any) -> Source | None:
+        spec = {"name": value} if isinstance(value, str) else value
+        if not isinstance(spec, dict):
+            self.wrong(where, f"is {shown(value)}", "Give a name, or { name, unit, scale, offset, sign, file }")
+            return None
+        self.unknown(where, spec, SPECIFICATION, "key")
+        name = spec.get("name")
+        if not isinstance(name, str) or not name.strip():
+            self.wrong(f"{where}, name", f"is {shown(name)}", "Give the name of a column in the table")
+            return None
+        scale = 1.0
+        if isinstance(unit := spec.get("unit", ""), str):
+            size = factor(column, unit) if "unit" in spec else 1.0
+            if isinstance(size, tuple):
+                self.wrong(where, *size)
+            else:
+                scale = size
+        else:
+            self.wrong(f"{where}, unit", f"is {shown(unit)}", 'Give a unit in quotes, such as "deg"')
+        scale *= self.number(f"{where}, scale", spec.get("scale", 1.0), nonzero=True)
+        offset = self.number(f"{where}, offset", spec.get("offset", 0.0), nonzero=False)
+        sign = spec.get("sign", 1)
+        if type(sign) is not int or sign not in (1, -1):
+            self.wrong(f"{where}, sign", f"is {shown(sign)}", "Give 1 or -1")
+            sign = 1
+        file = spec.get("file")
+        if file is not None and not _is_beside(file):
+            self.wrong(f"{where}, file", f"is {shown(file)}", "Name a file in the folder of the log, without a path")
+            file = None
+        return Source(name.strip(), sign * scale, offset, file)
+
+    def transmission(self, section: Mapping[str, Any]) -> Transmission | None:
+        joints: Any = section.get("joints")
+        matrix: Any = section.get("matrix")
+        named = isinstance(joints, list) and joints and all(isinstance(j, str) and j for j in joints)
+        if not named or len(set(joints)) < len(joints):
+            self.wrong("transmission, joints", f"is {shown(joints)}", "Give a list of joints, each once")
+            return None
+        n = len(joints)
+        square = isinstance(matrix, list) and len(matrix) == n
+        if not square or any(not isinstance(r, list) or len(r) != n or not all(map(is_number, r)) for r in matrix):
+            what = f"is {shown(matrix)}, not {n} rows of {n} numbers"
+            self.wrong("transmission, matrix", what, "Give one row a motor and one column a joint")
+            return None
+        if not np.linalg.cond(np.array(matrix, float)) < SINGULAR:
+            what = "is singular: the motors do not tell where the joints are"
+            self.wrong("transmission, matrix", what, "Give q_motor = matrix · q_joint")
+            return None
+        return Transmission(tuple(joints), tuple(tuple(map(float, row)) for row in matrix))
+
+    def metadata(self, section: Mapping[str, Any]) -> dict[str, Any]:
+        for key in RESERVED:
+            if key in section:
+                self.wrong(f"metadata, {key}", "has a section of its own", f"Move it to [{key}]")
+        try:
+            plain = json.dumps(section, allow_nan=False, default=_text)
+        except ValueError:
+            self.wrong("metadata", "holds nan or inf", "Give finite numbers")
+            return {}
+        return dict(json.loads(plain))
+
+
+_EXAMPLES = ("time", *(f"{vector}.{c}" for vector in BASE_VECTORS for c in XYZ), *QUATERNION)
+
+
+def _flat(section: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    """Names with dots that were not quoted are tables in TOML: joined again."""
+    for key, value in section.items():
+        column = prefix + key
+        if isinstance(value, dict) and not is_column(column) and not set(value) <= set(SPECIFICATION):
+            yield from _flat(value, f"{column}.")
+        else:
+            yield column, value
+
+
+def _is_beside(file: Any) -> bool:
+    """Whether it names a file and no path, on any system."""
+    return isinstance(file, str) and file not in ("", ".", "..") and not any(c in file for c in "/\\:\0")
+
+
+def _text(value: date | datetime | time) -> str:
+    return value.isoformat()

@@ -1,0 +1,156 @@
+"""What a table of unknown make looks like: separator, decimals, header, and the numbers in its columns."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.errors import Finding, LogError
+from steelyard.log.csv_text import number
+from steelyard.log.layout import Layout, cells
+from steelyard.log.table import METADATA_KEY, is_text, read_table, text_bytes
+
+Array = np.ndarray
+
+MOST_ROWS = 50_000  # that are looked at
+SAMPLE = 60  # lines that tell the layout
+LEAST = 0.3  # share of cells that are numbers, in a table
+COMMENTS = ("#", "%", "//")
+_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
+
+
+@dataclass(frozen=True)
+class Look:
+    """A table as it was found."""
+
+    path: Path
+    text: bool  # CSV and its kin; else Parquet or npz, which have names
+    layout: Layout
+    columns: dict[str, Array | None]  # in order; None where they hold no numbers
+    rows: int
+    more: bool = False  # than were looked at
+    cut: bool = False  # the last line is
+
+    @property
+    def named(self) -> bool:
+        """Whether names come from the file and are not ours."""
+        return not self.layout.names or list(self.layout.names) != numbered(len(self.layout.names))
+
+
+def look_at(path: Path) -> Look:
+    """Look a table over; LogError where it is none."""
+    if not is_text(path):
+        return _binary(path)
+    data = text_bytes(path)
+    mark = f"# {METADATA_KEY} ".encode()
+    if data.startswith(mark):
+        data = data.partition(b"\n")[2]
+    try:
+        lines = data.decode().splitlines()
+    except UnicodeDecodeError:
+        raise LogError(Finding(str(path), "is not UTF-8 text", "Save it as UTF-8")) from None
+    layout = _layout(lines)
+    if layout is None:
+        raise LogError(Finding(str(path), "has no lines that look like a table", "Give a table of numbers"))
+    return _filled(path, data, layout)
+
+
+def numbered(count: int) -> list[str]:
+    """Names for columns that have none."""
+    return [f"c{k}" for k in range(1, count + 1)]
+
+
+def _layout(lines: Sequence[str]) -> Layout | None:
+    """How the first lines are best read."""
+    comment = next((c for c in COMMENTS for line in lines[:SAMPLE] if line.lstrip().startswith(c)), "")
+    kept = [(k, s) for k, s in enumerate(lines) if s.strip() and not (comment and s.lstrip().startswith(comment))]
+    sample = kept[:SAMPLE]
+    best: tuple[float, int, Layout] | None = None
+    for separator in (",", ";", "\t", "|", " "):
+        for decimal in (".", ","):
+            if decimal == separator or not sample:
+                continue
+            rows = [_split(line, separator) for _, line in sample]
+            width = Counter(map(len, rows)).most_common(1)[0][0]
+            good = [row for row in rows if len(row) == width]
+            share = np.mean([_is_number(cell, decimal) for row in good for cell in row]) * len(good) / len(rows)
+            first = next(k for k, row in enumerate(rows) if len(row) == width)
+            header = not all(_is_number(cell, decimal) for cell in rows[first])
+            found = Layout(header, (), separator, decimal, sample[first][0] if first else 0, comment)
+            if share > (LEAST if best is None else best[0] + 1e-9):
+                best = (float(share), width, found)
+    if best is None:
+        return None
+    _, width, layout = best
+    if layout.header:
+        return layout
+    told = [
+        s.lstrip().removeprefix(comment) for s in lines[: sample[0][0]] if comment and s.lstrip().startswith(comment)
+    ]
+    names = [cell.strip() for cell in _split(told[-1].strip(), layout.separator)] if told else []
+    fits = len(names) == width == len(set(names)) and all(n and not _is_number(n, layout.decimal) for n in names)
+    return replace(layout, names=tuple(names if fits else numbered(width)))
+
+
+def _split(line: str, separator: str) -> list[str]:
+    if separator == " ":
+        return line.split()
+    try:
+        return next(csv.reader([line], delimiter=separator), [])
+    except csv.Error:
+        return [line]
+
+
+def _is_number(cell: str, decimal: str) -> bool:
+    cell = cell.strip()
+    if decimal == ",":
+        return bool(_COMMA.fullmatch(cell)) or cell.lstrip("+-").isdigit()
+    return number(cell) is not None and cell != ""
+
+
+def _filled(path: Path, data: bytes, layout: Layout) -> Look:
+    """The numbers of every column, as many rows as are looked at."""
+    rows = cells(data, layout)
+    names = [name.strip() for name in next(rows, [])] if layout.header else list(layout.names)
+    kept: list[list[float]] = [[] for _ in names]
+    text, count, more, cut = set[int](), 0, False, False
+    for row in rows:
+        if count == MOST_ROWS:
+            more = True
+            break
+        cut = len(row) < len(names)
+        if len(row) != len(names):
+            continue
+        count += 1
+        for k, cell in enumerate(row):
+            value = number(cell if layout.decimal == "." else cell.replace(layout.decimal, "."))
+            if value is None:
+                text.add(k)
+            kept[k].append(np.nan if value is None else value)
+    columns = {name: None if k in text else np.array(kept[k]) for k, name in enumerate(names)}
+    return Look(path, True, layout, columns, count, more, cut and not more)
+
+
+def _binary(path: Path) -> Look:
+    """Parquet and npz have names and types."""
+    listed = read_table(path, Layout(), lambda _: False).columns
+    numbers = set(listed)
+    if path.name.lower().endswith(".parquet"):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        schema = pq.read_schema(path)
+        numbers = {f.name for f in schema if pa.types.is_integer(f.type) or pa.types.is_floating(f.type)}
+        listed = read_table(path, Layout(), numbers.__contains__).columns
+    columns = {name: _numbers(values) if name in numbers else None for name, values in listed.items()}
+    return Look(path, False, Layout(), columns, max((len(v) for v in columns.values() if v is not None), default=0))
+
+
+def _numbers(values: Array) -> Array | None:
+    return values.astype(float) if values.dtype.kind in "biuf" and values.ndim else None

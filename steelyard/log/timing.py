@@ -1,0 +1,77 @@
+"""What the stamps of a log say: how fast it was sampled, where it has holes and bursts, and how fast the motion was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.log.log import QUATERNION, Log
+from steelyard.spatial import continuous
+
+Array = np.ndarray
+
+GAP = 4.0  # a step of more than this many median steps splits the log
+NEAR_STAMPS = 0.25  # of the median step: samples closer than this are taken for one
+MOVES = 0.05  # rad or m: joints that travel less say nothing about the band of the motion
+NOISE = 20.0  # times the level of the highest frequencies: what a line of a spectrum must exceed to be motion
+
+
+def log_rate(log: Log) -> float:
+    """Samples a second, by the median step."""
+    return float(np.round(1 / np.median(np.diff(log.time)), 6))
+
+
+def gaps(log: Log) -> Array:
+    """Rows after which the log has a hole."""
+    steps = np.diff(log.time)
+    return np.flatnonzero(steps > GAP * np.median(steps))
+
+
+def merged(log: Log) -> tuple[Log, int]:
+    """The log with samples whose stamps nearly coincide averaged into one, and how many vanished.
+
+    A logger that was held up writes what it missed in one burst. No spline should run through two values that
+    far apart in a time that short.
+    """
+    least = NEAR_STAMPS * float(np.median(np.diff(log.time)))
+    if np.min(np.diff(log.time)) >= least:
+        return log, 0
+    first = [0]
+    for k, t in enumerate(log.time):
+        if t - log.time[first[-1]] >= least:
+            first.append(k)
+    sizes = np.diff([*first, len(log)])
+    columns = dict(log.columns)
+    if log.has(*QUATERNION):  # q and −q are one orientation, but their mean is none
+        quaternion = np.column_stack([columns[name] for name in QUATERNION])
+        columns |= zip(QUATERNION, continuous(quaternion).T, strict=True)
+    columns = {name: np.add.reduceat(values, first) / sizes for name, values in columns.items()}
+    time = np.add.reduceat(log.time - log.time[0], first) / sizes + log.time[0]
+    return replace(log, time=time, columns=columns), len(log) - len(first)
+
+
+def motion_band(log: Log) -> float:
+    """Frequency in Hz below which 99 % of every moving joint's velocity lies: what no filter may touch.
+
+    Noise and rounding of encoders are no motion: they are flat, and of a velocity they make most of the spectrum.
+    """
+    log, rate = merged(log)[0], log_rate(log)
+    edges = np.concatenate([[0], gaps(log) + 1, [len(log)]])
+    longest = int(np.argmax(np.diff(edges)))
+    part = slice(int(edges[longest]), int(edges[longest + 1]))
+    time = log.time[part]
+    grid = np.arange(time[0], time[-1], 1 / rate)
+    if len(grid) < 16:
+        return 0.0
+    highest = 0.0
+    frequency = np.fft.rfftfreq(len(grid), 1 / rate)
+    for joint in log.names("q"):
+        q = np.interp(grid, time, log.columns[f"q.{joint}"][part])
+        if np.ptp(q) < MOVES:
+            continue
+        lines = np.abs(np.fft.rfft((q - q.mean()) * np.hanning(len(q)))) ** 2
+        lines[lines < NOISE * np.median(lines[2 * len(lines) // 3 :])] = 0
+        power = np.cumsum(frequency**2 * lines)
+        highest = max(highest, float(frequency[np.searchsorted(power, 0.99 * power[-1])]))
+    return highest

@@ -1,6 +1,0 @@
-"""Thousands of logs, each read once and where it lies: a log → triangles, triangles → a sum, the sum → an estimate."""
-
-from steelyard.many.gathered import Gathered, gather_logs
-from steelyard.many.identify import identify_many
-
-__all__ = ["Gathered", "gather_logs", "identify_many"]

@@ -1,0 +1,81 @@
+"""What a robot carries, weighed while it moves: one cuboid over an area, divided where that explains more (Xu)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from steelyard import inertia
+from steelyard.compose.load_area import RULE, as_cuboid
+from steelyard.compose.shape_file import ShapeFile
+from steelyard.equations.setup import Options
+from steelyard.identify.estimate import BodyEstimate
+from steelyard.identify.methods.dividing import Step
+from steelyard.identify.methods.solving import Answer
+from steelyard.information import Information
+from steelyard.log.log import Log
+from steelyard.online.engine import Change, Engine
+from steelyard.robot.description import Description
+from steelyard.robot.model import LOAD
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class LoadEstimate:
+    """A load, in the axes of the link that carries it."""
+
+    time: float  # s, of the newest sample
+    mass: float  # kg
+    com: Array  # (3,) m
+    inertia: Array  # (3, 3) kg·m² about its centre of mass
+    body: BodyEstimate  # the same with intervals and verdicts
+    divisions: tuple[Step, ...]
+    changes: tuple[Change, ...]
+
+
+class LoadEstimator(Engine):
+    """Mass, place and inertia of an unknown load on a link, from samples as they come.
+
+    The robot is as described, or as ``known`` says (best: as identified with the same sensors). ``like`` is a log of
+    the same sensors without the load. ``area``: x0 x1 y0 y1 z0 z1 in the link's axes, where the load may be.
+    """
+
+    def __init__(
+        self,
+        source: str | Path | Description,
+        like: Log,
+        on: str,
+        area: Sequence[float],
+        options: Options | None = None,
+        *,
+        window: int = 10,
+        memory: float = np.inf,
+        alarm_every: float = 3600.0,
+        known: Mapping[str, Array] | None = None,
+    ):
+        box = as_cuboid(area)
+        options = options or Options(method="shapes")
+        rule = options.shapes.rule if options.shapes is not None else RULE
+        options = replace(
+            options, method="shapes", load=on, links=(LOAD,), shapes=ShapeFile("area", {LOAD: (box,)}, rule)
+        )
+        super().__init__(
+            source, like, options, window=window, memory=memory, alarm_every=alarm_every, known=known, loaded=True
+        )
+        self._steps: tuple[Step, ...] = ()
+
+    def _answer(self, data: Information) -> Answer:
+        answer = self._posed(data, self.options, self.plan.shapes)
+        assert answer.refined is not None
+        self._steps = answer.refined.steps
+        return answer
+
+    def load(self) -> LoadEstimate:
+        """The load by all samples so far: solve, divide, solve again."""
+        whole = self.estimate()
+        mass, com, I = inertia.unpack(whole.bodies[0].parameters)
+        return LoadEstimate(whole.time, mass, com, I, whole.bodies[0], self._steps, whole.changes)

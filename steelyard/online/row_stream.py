@@ -1,0 +1,122 @@
+"""From samples, as they come, to rows: the same causal filter, rows and low-pass as a log gets (``samples.py``).
+
+Rows pass the symmetric low-pass of ``regressor.py`` when its last sample is there, so they are late by half its length
+more. All that is carried from one sample to the next is in a few arrays, which can be saved.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.equations.causal_filter import Inputs, Lowpass
+from steelyard.equations.prepare import Filter, Segment
+from steelyard.equations.rows import Rows
+
+Array = np.ndarray
+
+
+class Stream:
+    """Samples in, rows about the free parameters out."""
+
+    def __init__(self, rows: Rows, inputs: Inputs, filter: Filter, free: Array, theta: Array, *, loaded: bool = False):
+        """``rows``: how rows are made; ``theta`` (n,): values of all parameters that are not ``free``."""
+        assert filter.rate is not None and filter.kinematics is not None
+        self.inputs, self.rate = inputs, filter.rate
+        self.low = Lowpass(filter.rate, filter.kinematics)
+        self.step = rows.stride(self.rate)
+        self.taps = rows.taps(rows.segments[0])
+        self._rows, self._loaded, self.free = rows, loaded, free
+        self._known = np.setdiff1d(np.arange(rows.columns.n), free)
+        self._theta = theta[self._known]
+        C, width = len(rows.names), len(free) + 1
+        self.filter = np.zeros((4, len(inputs.columns)))
+        self.up = np.zeros(3)
+        self.ring = np.zeros((len(self.taps), C, width))  # the last raw rows [Y target]
+        self.turned = False  # whether rows go on from a basis
+        self.basis = np.zeros((0, 0))  # of the last contact-free rows, where the next have to go on from it
+        self.counts = np.zeros(2, np.int64)  # samples, raw rows since the start
+
+    @property
+    def base_alone(self) -> bool:
+        """Whether the ten parameters of the first body, and nothing else, are free."""
+        return np.array_equal(self.free, np.arange(10))
+
+    @property
+    def ready(self) -> bool:
+        """Whether the filter has settled, and no basis has to be carried on."""
+        return bool(self.counts[0] >= self.low.settling) and not self.turned
+
+    def parameters(self, body: str) -> Array:
+        """(10,) of a body that is known."""
+        at = self._rows.columns.body(body)
+        return np.asarray(self._theta[np.searchsorted(self._known, np.arange(at.start, at.stop))])
+
+    def share(self, filter: Array, up: Array, counts: Array) -> None:
+        """Remember in these arrays from now on."""
+        self.filter, self.up, self.counts = filter, up, counts
+
+    @property
+    def delay(self) -> float:
+        """s by which rows come after the motion that they are about."""
+        return self.low.delay + (len(self.taps) // 2) / self.rate
+
+    @property
+    def state(self) -> dict[str, Array]:
+        """All that is remembered."""
+        return {"filter": self.filter, "up": self.up, "ring": self.ring, "basis": self.basis, "counts": self.counts}
+
+    @state.setter
+    def state(self, saved: dict[str, Array]) -> None:
+        for name in ("filter", "up", "ring", "counts"):
+            getattr(self, name)[:] = saved[name]
+        self._go_on(np.array(saved["basis"]))
+
+    def restart(self) -> None:
+        """Whatever comes next follows a hole in time."""
+        self.counts[:] = 0
+        self.up[:] = 0.0
+        self._go_on(np.zeros((0, 0)))
+
+    def _go_on(self, basis: Array) -> None:
+        self.basis, self.turned = basis, bool(basis.size)
+
+    def restart_rows(self) -> None:
+        """No row that comes knows of forces from before: the filter goes on, and is used when it has forgotten them."""
+        self.counts[:] = 1, 0
+
+    def push(self, values: Array) -> tuple[Array, Array]:
+        """Rows (m, C, n) and targets (m, C) that evenly spaced samples (k, columns) complete."""
+        first = self.counts[0] == 0
+        self.inputs.oriented(values, None if first else self.filter[3])
+        if first:
+            self.filter[:] = self.low.at_rest(values[0])
+        fields = self.inputs.motion(self.low.run(self.filter, values), self.up, self.rate)
+        before = int(self.counts[0])
+        self.counts[0] += len(values)
+        skip = max(self.low.settling - before, 0)
+        if skip >= len(values):
+            return self._none()
+        time = np.arange(len(values)) / self.rate
+        segment = Segment(time=time, rate=self.rate, loaded=self._loaded, **fields).part(slice(skip, None))
+        Y, target, turned = self._rows.raw(segment, self.basis if self.turned else None)
+        self._go_on(turned.get(len(target) - 1, np.zeros((0, 0))))
+        target = target - Y[:, :, self._known] @ self._theta
+        return self._smooth(np.concatenate([Y[:, :, self.free], target[:, :, None]], axis=2))
+
+    def _smooth(self, raw: Array) -> tuple[Array, Array]:
+        L, found = len(self.taps), []
+        for row in raw:
+            k = int(self.counts[1])
+            self.ring[k % L] = row
+            self.counts[1] = k + 1
+            if k >= L - 1 and (k - (L - 1)) % self.step == 0:
+                ordered = np.roll(self.taps, (k + 1) % L)
+                found.append((ordered @ self.ring.reshape(L, -1)).reshape(row.shape))
+        if not found:
+            return self._none()
+        rows = np.stack(found)
+        return rows[:, :, :-1], rows[:, :, -1]
+
+    def _none(self) -> tuple[Array, Array]:
+        C, width = self.ring.shape[1:]
+        return np.zeros((0, C, width - 1)), np.zeros((0, C))

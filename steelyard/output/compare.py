@@ -1,0 +1,81 @@
+"""Two estimates (or an estimate and a description) side by side, differences judged by their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard import inertia
+from steelyard.errors import Finding, UsageError
+from steelyard.identify.estimate import read_estimate
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How one body differs between A and B."""
+
+    body: str
+    mass: tuple[float, float]  # kg
+    com_distance: float  # m
+    inertia_distance: float  # of the density covariances' traces, relative
+    deviations: float | None  # largest |difference| in standard deviations over the ten parameters; None: no widths
+    verdicts: tuple[str, str]
+
+    def as_json(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {**vars(self), "mass": list(self.mass), "verdicts": list(self.verdicts)}
+
+
+def compare(a: Path, b: Path) -> list[Difference]:
+    """Compare two results: folders or files of ``identify``, or robot descriptions."""
+    left, right = _parameters(a, b), _parameters(b, a)
+    shared = [name for name in left if name in right]
+    if not shared:
+        raise UsageError(
+            Finding(f"{a} and {b}", f"have no body in common ({', '.join(left)} against {', '.join(right)})",
+                    "Compare estimates of the same robot")
+        )  # fmt: skip
+    return [_difference(name, left[name], right[name]) for name in shared]
+
+
+def _parameters(path: Path, other: Path) -> Mapping[str, Mapping[str, Any]]:
+    """body → {parameters, std, verdict}."""
+    if path.is_dir() or path.suffix == ".json":
+        return dict(read_estimate(path)["links"])
+    from steelyard.robot.description import read_description
+    from steelyard.robot.model import build, default_base
+
+    description = read_description(path)
+    base, lock = default_base(path, description), dict[str, float]()
+    if other.is_dir() or other.suffix == ".json":  # the same bodies as the estimate has
+        estimate = read_estimate(other)
+        welded, at = estimate["bodies_welded"], estimate.get("locked") or {}
+        base = "floating" if any(description.root in links for links in welded.values()) else "fixed"
+        inside = {link for name, links in welded.items() for link in links if link != name}
+        held = [j.name for j in description.joints.values() if j.child in inside and j.kind != "fixed"]
+        lock = {name: float(at.get(name, 0.0)) for name in held}
+    robot = build(description, base=base, lock=lock, repair=True)
+    return {b.name: {"parameters": b.parameters.tolist(), "std": None, "verdict": "description"} for b in robot.bodies}
+
+
+def _difference(name: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> Difference:
+    p, q = np.array(a["parameters"]), np.array(b["parameters"])
+    (m1, c1, I1), (m2, c2, I2) = inertia.unpack(p), inertia.unpack(q)
+    widths = [np.array(x["std"]) for x in (a, b) if x.get("std") is not None]
+    deviations = None
+    if widths:
+        width = np.sqrt(np.sum(np.square(widths), axis=0))
+        off = np.abs(p - q)
+        seen = width > 0
+        deviations = float(np.max(off[seen] / width[seen])) if seen.any() else None
+    scale = max(abs(float(np.trace(I1))), abs(float(np.trace(I2))), 1e-12)
+    return Difference(
+        name, (m1, m2), float(np.linalg.norm(c1 - c2)), float(np.linalg.norm(I1 - I2) / scale), deviations,
+        (str(a["verdict"]), str(b["verdict"])),
+    )  # fmt: skip

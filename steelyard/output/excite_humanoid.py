@@ -1,0 +1,94 @@
+"""Motions of a humanoid as SVG text: what each tells of each link, and the robot as sticks while it moves."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from steelyard.experiment.excite.build import Built
+from steelyard.experiment.excite.selection import Told
+
+if TYPE_CHECKING:
+    from steelyard.experiment.excite.humanoid import Excited
+
+Array = np.ndarray
+
+CELL, LEFT, TOP = 13.0, 190.0, 136.0  # pixels
+FIGURES, INSTANTS, TALL = 6, 8, 120.0  # motions drawn as sticks, how often each, pixels high
+BEST, WORST = 1.0, 4.0  # log10 of condition numbers at the ends of the colours
+
+
+def picture(found: Excited) -> str:
+    """A cell for each motion and link, dark where its ten columns are well conditioned; sticks of the first motions."""
+    told = [Told.of(found.telling, found.telling.triangle(b.course)) for b in found.motions]
+    links = list(found.links)
+    wide = max(LEFT + CELL * len(links) + 20, LEFT + INSTANTS * 90)
+    body = TOP + CELL * len(told) + 40
+    high = body + min(FIGURES, len(told)) * (TALL + 24) + 20
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide:.0f} {high:.0f}" font-family="sans-serif" '
+        'font-size="10" role="img">',
+        f"<title>Exciting motions of {escape(found.robot.name)}</title>",
+        '<rect width="100%" height="100%" fill="white"/>',
+        f'<text x="8" y="{TOP - 60:.0f}" font-size="12">Condition of each</text>'
+        f'<text x="8" y="{TOP - 46:.0f}" font-size="12">link\'s ten columns:</text>'
+        f'<text x="8" y="{TOP - 30:.0f}">dark 10, white 10⁴ and above</text>',
+    ]
+    for i, name in enumerate(links):
+        x = LEFT + CELL * i + 9
+        parts.append(
+            f'<text transform="translate({x:.0f} {TOP - 4:.0f}) rotate(-60)" font-size="8">{escape(name)}</text>'
+        )
+    for k, (t, built) in enumerate(zip(told, found.motions, strict=True)):
+        y = TOP + CELL * k
+        label = f"{k + 1} {built.candidate.kind}, {built.course.duration:.1f} s"
+        parts.append(f'<text x="{LEFT - 8:.0f}" y="{y + 10:.0f}" text-anchor="end">{escape(label)}</text>')
+        for i, name in enumerate(links):
+            parts.append(_cell(LEFT + CELL * i, y, t.links[name]))
+    for k, built in enumerate(found.motions[:FIGURES]):
+        y = body + k * (TALL + 24)
+        parts.append(f'<text x="8" y="{y + TALL / 2:.0f}">{k + 1} {escape(built.candidate.kind)}</text>')
+        parts += _sticks(built, LEFT / 2, y)
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _cell(x: float, y: float, condition: float) -> str:
+    share = np.clip((WORST - np.log10(max(condition, 1.0))) / (WORST - BEST), 0, 1) if np.isfinite(condition) else 0.0
+    r, g, b = (round(255 + float(share) * (c - 255)) for c in (11, 110, 153))
+    size = CELL - 1
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{size}" height="{size}" fill="rgb({r},{g},{b})"/>'
+
+
+def _sticks(built: Built, x0: float, y0: float) -> list[str]:
+    """The robot from half aside, at a few instants; soles on the ground line."""
+    time = np.linspace(0, built.course.duration, INSTANTS + 2)[1:-1]
+    samples = built.course.at(time)
+    model = built.stance.robot.model
+    points = np.empty((len(time), model.njoints, 3))
+    for j in range(1, model.njoints):
+        points[:, j] = samples.places.pose(j, np.eye(4))[1]
+    points = np.einsum("tij,tkj->tki", samples.rotation, points) + samples.place[:, None]
+    ends = [(leg.sole.joint, leg.sole.corners) for leg in built.stance.legs]
+    scale = TALL / (1.15 * float(points[..., 2].max()))
+    view = np.array([0.5, 0.87])  # across the page: how much of x and of y
+    parts = []
+    for t in range(len(time)):
+        across = x0 + 90 * t + 60
+        start = samples.place[t, :2] @ view
+
+        def at(p: Array, across: float = across, start: float = float(start)) -> str:
+            return f"{across + scale * (float(p[:2] @ view) - start):.1f} {y0 + TALL - scale * p[2]:.1f}"
+
+        lines = [
+            f"M{at(points[t, int(model.parents[j])])}L{at(points[t, j])}"
+            for j in range(2, model.njoints)
+        ]  # fmt: skip
+        for joint, corners in ends:
+            R, p = samples.places.pose(joint, np.eye(4))
+            world = (corners @ R[t].T + p[t]) @ samples.rotation[t].T + samples.place[t]
+            lines.append("M" + "L".join(at(c) for c in world) + "Z")
+        parts.append(f'<path d="{"".join(lines)}" fill="none" stroke="#333" stroke-width="1.4"/>')
+    ground = y0 + TALL
+    return [f'<path d="M{x0:.0f} {ground:.1f}h{90 * INSTANTS:.0f}" stroke="#bbb"/>', *parts]

@@ -1,0 +1,216 @@
+"""A description with new inertial values, as MJCF that MuJoCo compiles as it stands.
+
+Every link is a body, so names survive. MuJoCo wants a positive definite inertia that meets the triangle
+inequality on each body that has mass; a welded link whose own values do not (points are legal parts of a
+whole) lends them to the body it is welded to. Shapes are drawn and do not collide; meshes are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from steelyard.errors import DescriptionError, Finding
+from steelyard.output.urdf import Inertials, check_links, numbers, xml_comment
+from steelyard.robot.description import Description, Joint, Link, Shape
+
+_TINY = 1e-9  # kg and kg·m²: a moving body MuJoCo accepts and nobody feels
+_FAR = 1e9  # stands for a bound that is not there, where MuJoCo wants two
+_TYPES = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "ball": "ball"}
+
+_Values = tuple[float, np.ndarray, np.ndarray]  # mass, CoM, inertia about the CoM
+
+
+def to_mjcf(description: Description, inertials: Inertials, *, base: str, comment: str) -> str:
+    """MJCF text; ``base`` is "fixed" or "floating", unlisted links keep the description's values."""
+    check_links(description, inertials)
+    return _Writer(description, inertials).text(base, comment)
+
+
+class _Writer:
+    def __init__(self, description: Description, inertials: Inertials):
+        self.description = description
+        self.children: dict[str, list[Joint]] = {name: [] for name in description.links}
+        for joint in description.joints.values():
+            self.children[joint.parent].append(joint)
+        self.values: dict[str, _Values] = {
+            name: inertials.get(name, (link.mass, link.com, link.inertia)) for name, link in description.links.items()
+        }
+        self.balance = False
+        self._lend(description.root)
+        self._gather(description.root)
+
+    def text(self, base: str, comment: str) -> str:
+        root = self.description.root
+        if base == "fixed" and root == "world":
+            inside = [line for joint in self.children[root] for line in self._body(joint)]
+        else:
+            top = ["<freejoint/>"] if base == "floating" else []
+            inside = list(self._link(root, 'pos="0 0 0"', top))
+        balance = ' balanceinertia="true"' if self.balance else ""
+        lines = [
+            f"<mujoco model={quoteattr(self.description.name)}>",
+            f"  {xml_comment(comment)}",
+            f'  <compiler angle="radian" autolimits="true" inertiafromgeom="false"{balance}/>',
+            "  <worldbody>",
+            *(f"    {line}" for line in inside),
+            "  </worldbody>",
+            *self._equality(),
+            "</mujoco>",
+            "",
+        ]
+        return "\n".join(lines)
+
+    def _lend(self, link: str) -> None:
+        """Move values MuJoCo would refuse from welded links to their parents, leaves first."""
+        for joint in self.children[link]:
+            self._lend(joint.child)
+            mass, _, inertia = self.values[joint.child]
+            if joint.kind == "fixed" and mass > 0 and not _accepted(inertia):
+                self._take(link, joint)
+            elif joint.kind != "fixed":
+                self._gather(joint.child)
+
+    def _gather(self, link: str) -> None:
+        """If a moving body's first link alone would be refused, give it all that is welded to it."""
+        mass, _, inertia = self.values[link]
+        if mass > 0 and not _accepted(inertia):
+            self._gather_below(link)
+
+    def _gather_below(self, link: str) -> None:
+        for joint in self.children[link]:
+            if joint.kind == "fixed":
+                self._gather_below(joint.child)
+                self._take(link, joint)
+
+    def _take(self, link: str, joint: Joint) -> None:
+        mass, com, inertia = self.values[joint.child]
+        if mass > 0:
+            R, p = joint.placement[:3, :3], joint.placement[:3, 3]
+            self.values[link] = _sum(self.values[link], (mass, R @ com + p, R @ inertia @ R.T))
+            self.values[joint.child] = 0.0, np.zeros(3), np.zeros((3, 3))
+
+    def _body(self, joint: Joint) -> Iterator[str]:
+        T = joint.placement
+        pose = f'pos="{numbers(T[:3, 3])}" quat="{numbers(_quaternion(T[:3, :3]))}"'
+        return self._link(joint.child, pose, list(self._joint(joint)), moving=joint.kind != "fixed")
+
+    def _link(self, name: str, pose: str, joints: list[str], moving: bool | None = None) -> Iterator[str]:
+        link = self.description.links[name]
+        # MuJoCo keeps "world" for itself.
+        own = "world_link" if name == "world" else name
+        yield f"<body name={quoteattr(own)} {pose}>"
+        yield from (f"  {line}" for line in joints)
+        yield from (f"  {line}" for line in self._inertial(name, bool(joints) if moving is None else moving))
+        yield from (f"  {line}" for line in _geoms(link))
+        for frame, (at, T) in self.description.frames.items():
+            if at == name:
+                where = f'pos="{numbers(T[:3, 3])}" quat="{numbers(_quaternion(T[:3, :3]))}"'
+                yield f"  <site name={quoteattr(frame)} {where}/>"
+        for joint in self.children[name]:
+            yield from (f"  {line}" for line in self._body(joint))
+        yield "</body>"
+
+    def _inertial(self, name: str, moving: bool) -> Iterator[str]:
+        mass, com, inertia = self.values[name]
+        if mass > 0:
+            if not _accepted(inertia):
+                inertia = self._balanced(inertia)
+            symmetric = (inertia + np.transpose(inertia)) / 2
+            full = numbers(symmetric[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]])
+            yield f'<inertial pos="{numbers(com)}" mass="{numbers(np.array(mass))}" fullinertia="{full}"/>'
+        elif moving and not any(j.kind == "fixed" and self._has_mass(j.child) for j in self.children[name]):
+            yield f'<inertial pos="0 0 0" mass="{_TINY}" diaginertia="{_TINY} {_TINY} {_TINY}"/>'
+
+    def _has_mass(self, link: str) -> bool:
+        below = (j.child for j in self.children[link] if j.kind == "fixed")
+        return self.values[link][0] > 0 or any(map(self._has_mass, below))
+
+    def _balanced(self, inertia: np.ndarray) -> np.ndarray:
+        """Not physical, nothing to lend it to: eigenvalues raised to what MuJoCo takes; it does the rest."""
+        self.balance = True
+        values, axes = np.linalg.eigh((inertia + np.transpose(inertia)) / 2)
+        return np.asarray(axes @ np.diag(np.maximum(values, _TINY)) @ axes.T)
+
+    def _joint(self, joint: Joint) -> Iterator[str]:
+        name, axis = joint.name, joint.axis
+        if joint.kind == "fixed":
+            return
+        if joint.kind == "planar":
+            x = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
+            x /= np.linalg.norm(x)
+            for suffix, kind, along in (
+                ("x", "slide", x),
+                ("y", "slide", np.cross(axis, x)),
+                ("turn", "hinge", axis),
+            ):
+                yield f'<joint name={quoteattr(f"{name}.{suffix}")} type="{kind}" axis="{numbers(along)}"/>'
+            return
+        if joint.kind not in _TYPES:
+            what = f"joint '{name}' is {joint.kind} inside the tree, which MuJoCo does not have"
+            raise DescriptionError(Finding(self.description.path.name, what, "Fix the joint, or write URDF"))
+        extra = "" if joint.kind == "ball" else f' axis="{numbers(axis)}"'
+        if joint.lower < joint.upper and np.isfinite([joint.lower, joint.upper]).any():
+            extra += f' range="{numbers(np.clip([joint.lower, joint.upper], -_FAR, _FAR))}"'
+        if 0 < joint.effort < np.inf:
+            extra += f' actuatorfrcrange="{numbers(np.array([-joint.effort, joint.effort]))}"'
+        yield f'<joint name={quoteattr(name)} type="{_TYPES[joint.kind]}"{extra}/>'
+
+    def _equality(self) -> Iterator[str]:
+        mimics = [(j.name, j.mimic) for j in self.description.joints.values() if j.mimic and j.kind != "fixed"]
+        if not mimics:
+            return
+        yield "  <equality>"
+        for name, mimic in mimics:
+            coefficients = numbers(np.array([mimic.offset, mimic.multiplier, 0, 0, 0]))
+            pair = f"joint1={quoteattr(name)} joint2={quoteattr(mimic.joint)}"
+            yield f'    <joint {pair} polycoef="{coefficients}"/>'
+        yield "  </equality>"
+
+
+def _accepted(inertia: np.ndarray) -> bool:
+    """Positive definite and a + b ≥ c, with room for MuJoCo's own rounding."""
+    a, b, c = np.linalg.eigvalsh((inertia + np.transpose(inertia)) / 2)
+    return bool(a > 1e-13 and a + b >= c * (1 + 1e-12))
+
+
+def _sum(one: _Values, two: _Values) -> _Values:
+    """Two bodies as one, each (mass, CoM, inertia about its CoM) in the same frame."""
+    mass = one[0] + two[0]
+    com = (one[0] * one[1] + two[0] * two[1]) / mass
+    inertia = np.zeros((3, 3))
+    for m, c, own in (one, two):
+        d = c - com
+        inertia += own + m * (d @ d * np.eye(3) - np.outer(d, d))
+    return mass, com, inertia
+
+
+def _geoms(link: Link) -> Iterator[str]:
+    for group, shapes in (("2", link.visual), ("3", link.collision)):
+        for shape in shapes:
+            if size := _size(shape):
+                T = shape.placement
+                pose = f'pos="{numbers(T[:3, 3])}" quat="{numbers(_quaternion(T[:3, :3]))}"'
+                how = f'group="{group}" contype="0" conaffinity="0"'
+                yield f'<geom type="{shape.kind}" size="{size}" {pose} {how}/>'
+
+
+def _size(shape: Shape) -> str:
+    """MuJoCo's half lengths; empty for what is not drawn."""
+    if shape.kind == "mesh" or min(shape.size) <= 0:
+        return ""
+    halves = {"box": (0.5, 0.5, 0.5), "cylinder": (1, 0.5), "capsule": (1, 0.5)}.get(shape.kind, (1,) * len(shape.size))
+    return numbers(np.array(shape.size) * halves)
+
+
+def _quaternion(R: np.ndarray) -> np.ndarray:
+    """w, x, y, z of a rotation: the largest row of 4·qqᵀ, which never cancels."""
+    trace = np.trace(R)
+    K = np.empty((4, 4))
+    K[0, 0] = 1 + trace
+    K[0, 1:] = K[1:, 0] = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
+    K[1:, 1:] = R + R.T + (1 - trace) * np.eye(3)
+    q = K[np.argmax(np.diag(K))]
+    return np.asarray(q / np.linalg.norm(q))

@@ -1,0 +1,85 @@
+"""The page: sections, one template, plotly.js inlined once; a single file that asks no host for anything.
+
+Names come from strangers' files. Jinja2 escapes them in HTML, its ``tojson`` in the data of the plots,
+and a content security policy lets no script run but the page's own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from steelyard.errors import Finding, SteelyardError
+from steelyard.identify.series import Series
+from steelyard.output.report.section import Report
+from steelyard.output.report.sections import SECTIONS
+
+if TYPE_CHECKING:
+    import jinja2
+
+FOLDER = Path(__file__).parent
+SCHEMA = 1
+FIX = 'Install the extra: pip install "steelyard[report]"'
+
+
+def render(
+    estimate: Mapping[str, Any],
+    series: Sequence[Series],
+    *,
+    title: str | None = None,
+    scene: Mapping[str, Any] | None = None,
+) -> str:
+    """The report of an estimate (the content of ``estimate.json``) as one HTML file.
+
+    Beyond the schema it shows, where present: ``notices`` [str], ``verdict`` {sentence, trusted},
+    ``total`` {mass, std, verdict}, ``prior`` and ``truth`` {body: {parameters [10], std [10]}}, ``courses``
+    (``report.courses``). ``scene`` is the content of ``scene.json``. The same input gives the same text.
+    """
+    if estimate.get("schema") != SCHEMA:
+        what = f"has schema {estimate.get('schema')}, this version reads {SCHEMA}"
+        raise SteelyardError(Finding("estimate", what, "Identify again, or report with the version that wrote it"))
+    environment, plotly = _environment(), _plotly()
+    report = Report(estimate, tuple(series), scene)
+    sections = [section for make in SECTIONS if (section := make(report)) is not None]
+    figures = {name: plot for section in sections for name, plot in section.plots.items()}
+    page = environment.get_template("page.html").render(
+        title=title or f"{estimate.get('robot') or 'Robot'}: inertial parameters",
+        estimate=estimate,
+        sections=sections,
+        figures=figures,
+        plotly=plotly,
+        style=(FOLDER / "page.css").read_text(encoding="utf-8"),
+        nonce=hashlib.sha256(json.dumps(estimate, sort_keys=True, default=str).encode()).hexdigest()[:32],
+    )
+    return page.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate in a name cannot be written
+
+
+def _environment() -> jinja2.Environment:
+    try:
+        import jinja2
+    except ImportError as error:
+        raise SteelyardError(Finding("report", "jinja2 is not installed", FIX)) from error
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.policies["json.dumps_kwargs"] = {
+        "sort_keys": True,
+        "allow_nan": False,
+        "separators": (",", ":"),
+    }
+    return environment
+
+
+def _plotly() -> str:
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError as error:
+        raise SteelyardError(Finding("report", "plotly is not installed", FIX)) from error
+    return str(get_plotlyjs()).replace("</script", "<\\/script")

@@ -1,0 +1,95 @@
+"""How well each log is predicted: from the estimate, completed from the samples where it is silent.
+
+``relative`` is ‖τ̂ − τ‖ / ‖τ‖ against the unfiltered measurement, so no filter can flatter it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steelyard.identify.series import Array, Role, Series
+from steelyard.log.log import WRENCH
+from steelyard.output.report.section import Report
+from steelyard.output.report.words import mapping, number
+
+
+@dataclass(frozen=True)
+class Score:
+    """Of one row, or of all rows together."""
+
+    rmse: float | None  # in the row's unit
+    relative: float | None  # ratio
+    relative_filtered: float | None  # ratio
+    correlation: float | None
+
+
+@dataclass(frozen=True)
+class LogScore:
+    """Of one log, or of all fitted logs together."""
+
+    log: str
+    role: Role
+    overall: Score
+    rows: Mapping[str, Score]
+
+
+def log_scores(report: Report) -> list[LogScore]:
+    """Every held-out log, then the fit."""
+    scores = [
+        _merge(
+            log,
+            "validation",
+            mapping(entry),
+            [s for s in report.series if s.log == log and s.role == "validation"],
+        )
+        for log, entry in report.part("validation").items()
+    ]
+    fitted = [s for s in report.series if s.role == "fit"]
+    label = fitted[0].log if len(fitted) == 1 else "all fitted logs"
+    if fit := report.part("fit"):
+        scores.append(_merge(label, "fit", fit, fitted))
+    return scores
+
+
+def row_unit(row: str, series: Sequence[Series]) -> str:
+    """A row's unit, from the samples or else from its name."""
+    for s in series:
+        if row in s.rows:
+            return s.units[s.rows.index(row)]
+    component = row.rpartition(".")[2]
+    if component in WRENCH:  # of the base or a sensor
+        return "N" if component.startswith("f") else "N·m"
+    return "N·m or N"
+
+
+def compare(measured: Array, predicted: Array) -> Score:
+    """Scores of one row's samples, where both are there."""
+    there = np.isfinite(measured) & np.isfinite(predicted)
+    tau, hat = measured[there], predicted[there]
+    if not tau.size:
+        return Score(None, None, None, None)
+    error, norm = float(np.linalg.norm(hat - tau)), float(np.linalg.norm(tau))
+    moves = tau.size > 1 and bool(np.ptp(tau) > 0) and bool(np.ptp(hat) > 0)
+    return Score(
+        rmse=error / tau.size**0.5,
+        relative=error / norm if norm > 0 else None,
+        relative_filtered=None,
+        correlation=float(np.corrcoef(tau, hat)[0, 1]) if moves else None,
+    )
+
+
+def _merge(log: str, role: Role, entry: Mapping[str, Any], series: Sequence[Series]) -> LogScore:
+    fields = ("rmse", "relative", "relative_filtered", "correlation")
+    given = {f: mapping(entry.get(f)) for f in fields}
+    names = dict.fromkeys([*(row for s in series for row in s.rows), *(r for f in fields for r in given[f])])
+    rows = {}
+    for name in names:
+        parts = [(s.measured[:, k], s.predicted[:, k]) for s in series if name in s.rows for k in [s.rows.index(name)]]
+        seen = compare(*map(np.concatenate, zip(*parts, strict=True))) if parts else Score(*[None] * 4)
+        stated = {f: number(given[f].get(name)) for f in fields}
+        rows[name] = Score(**{f: getattr(seen, f) if stated[f] is None else stated[f] for f in fields})
+    return LogScore(log, role, Score(**{f: number(entry.get(f)) for f in fields}), rows)

@@ -1,0 +1,50 @@
+"""What a report is made of: sections, each a template with its values, and the plots it refers to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.identify.series import Series
+from steelyard.output.report.words import mapping
+
+Plot = dict[str, Any]
+"""A Plotly figure as plain data: ``data``, ``layout``; optionally ``arrays``, base64 of little-endian
+float32 that a trace names in ``x`` and ``y``, and ``group``, plots that zoom in time together. A value
+``"@name"`` of a key that ends in ``color`` or ``colorscale`` is the style sheet's ``--name``, so plots follow the
+theme. ``{"runs": [[n, value], …]}`` is each value n times. A trace with ``layer``, names separated by spaces, is shown
+while a control of one of them is on; where the page has no such control, always."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the sections read: an estimate of schema 1 and, where kept, the samples behind it and the robot's looks."""
+
+    estimate: Mapping[str, Any]
+    series: tuple[Series, ...]
+    scene: Mapping[str, Any] | None = None  # shapes of the bodies and where they are
+
+    def part(self, key: str) -> Mapping[str, Any]:
+        """A mapping of the estimate; empty where absent or null."""
+        return mapping(self.estimate.get(key))
+
+    @property
+    def bodies(self) -> dict[str, Mapping[str, Any]]:
+        """Moving bodies by name."""
+        return {name: mapping(body) for name, body in self.part("links").items()}
+
+
+@dataclass(frozen=True)
+class Section:
+    """One section of the page; ``template`` lies beside ``page.html`` and sees ``values`` as ``s``."""
+
+    key: str  # anchor, unique in the page
+    title: str
+    template: str
+    values: Mapping[str, Any]
+    plots: Mapping[str, Plot] = field(default_factory=dict)  # by the id of the element that shows it
+
+
+Make = Callable[[Report], Section | None]
+"""Makes a section from a report, or None where the report has nothing for it."""

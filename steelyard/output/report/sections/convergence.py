@@ -1,0 +1,154 @@
+"""How the answer was reached: division by division (Xu, Fig. 7), or over time for what is identified while it moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from steelyard.output.report.section import Plot, Report, Section
+from steelyard.output.report.sections.division import called
+from steelyard.output.report.solids import matrix
+from steelyard.output.report.time_courses import Course, course_of
+from steelyard.output.report.words import figure, literal, mapping, number
+
+LINES = 6  # of different colours
+
+
+def convergence(report: Report) -> Section | None:
+    """Plots against k and against time; None where there is neither."""
+    given = report.estimate.get("divisions")
+    steps = [mapping(s) for s in given] if isinstance(given, list) else []
+    cells = _divisions(report, steps) if len(steps) > 1 else []
+    kept = report.estimate.get("courses")
+    found = [course_of(mapping(entry)) for entry in (kept if isinstance(kept, list) else [])]
+    courses = [course for course in found if course is not None and len(course.time) > 1]
+    over_time = [{"name": c.name, "plot": f"course-{k}", "unit": c.unit, "end": _end(c)} for k, c in enumerate(courses)]
+    if not cells and not courses:
+        return None
+    plots = {cell["plot"]: cell.pop("figure") for cell in cells}
+    plots |= {f"course-{k}": _course(course) for k, course in enumerate(courses)}
+    values = {"cells": cells, "courses": over_time, "has_truth": any(c.truth is not None for c in courses)}
+    return Section("convergence", "Convergence", "convergence.html", values, plots)
+
+
+def _divisions(report: Report, steps: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Objective, masses and centres of mass against k; the latter as distances from the truth, or else their end."""
+    k = [number(s.get("k")) for s in steps]
+    objective = [number(s.get("objective")) for s in steps]
+    least = min((o for o in objective if o is not None), default=0.0)
+    above = [None if o is None else max(o - least, 0.0) or None for o in objective]
+    shapes = [number(s.get("shapes")) for s in steps]
+    names = list(mapping(steps[-1].get("bodies")))[:LINES]
+    truth = {name: matrix(mapping(report.part("truth").get(name)).get("parameters"), (10,)) for name in names}
+    masses, places = [], []
+    for n, name in enumerate(names):
+        seen = [mapping(mapping(s.get("bodies")).get(name)) for s in steps]
+        t = truth[name]
+        com = [matrix(body.get("com"), (3,)) for body in seen]
+        mass = [number(body.get("mass")) for body in seen]
+        end, place = (mass[-1], com[-1]) if t is None else (float(t[0]), t[1:4] / t[0])
+        far = [None if c is None or place is None else 1e3 * float(np.linalg.norm(c - place)) or None for c in com]
+        off = [None if m is None or end is None else 1e3 * abs(m - end) or None for m in mass]
+        label = literal(called(report, name))
+        masses.append(_line(k, off, f"@line-{n}", label, "g"))
+        places.append(_line(k, far, f"@line-{n}", label, "mm"))
+    true = names and all(t is not None for t in truth.values())
+    since = "from the truth" if true else "from where it ends"
+    cells: list[dict[str, Any]] = [
+        {
+            "name": "Objective above the least", "plot": "division-objective",
+            "note": f"{figure(objective[0], 4)} at k = 0, {figure(objective[-1], 4)} at the end",
+            "figure": _log([_line(k, above, "@estimate", "objective", "")], "½‖·‖², log"),
+        },
+        {
+            "name": "Shapes in use", "plot": "division-shapes", "note": "of all bodies",
+            "figure": _log([_line(k, shapes, "@estimate", "shapes", "")], "shapes", kind="linear"),
+        },
+    ]  # fmt: skip
+    if names:
+        cells += [
+            {"name": f"Mass, {since}", "plot": "division-mass", "note": "", "legend": _legend(report, names),
+             "figure": _log(masses, "g, log")},
+            {"name": f"Centre of mass, {since}", "plot": "division-com", "note": "", "legend": _legend(report, names),
+             "figure": _log(places, "mm, log")},
+        ]  # fmt: skip
+    return cells
+
+
+def _legend(report: Report, names: list[str]) -> list[tuple[int, str]]:
+    return [(n, called(report, name)) for n, name in enumerate(names)]
+
+
+def _line(x: list[float | None], y: list[float | None], color: str, name: str, unit: str) -> dict[str, Any]:
+    said = [f"{name}, k = {figure(a, 3)}: {figure(b, 3)} {unit}" for a, b in zip(x, y, strict=True)]
+    return {
+        "type": "scatter", "mode": "lines+markers", "x": x, "y": y, "line": {"color": color, "width": 1.6},
+        "marker": {"size": 4, "color": color}, "text": said, "hovertemplate": "%{text}<extra></extra>",
+    }  # fmt: skip
+
+
+def _log(lines: list[dict[str, Any]], title: str, kind: str = "log") -> Plot:
+    return {
+        "data": lines,
+        "layout": {
+            "margin": {"l": 62, "r": 8, "t": 6, "b": 36},
+            "hovermode": "closest",
+            "xaxis": {"title": {"text": "divisions k", "standoff": 4}, "rangemode": "tozero"},
+            "yaxis": {"type": kind, "title": {"text": title, "standoff": 8}, "nticks": 6, "tickformat": "~g"},
+        },
+    }
+
+
+def _course(c: Course) -> Plot:
+    """A line in its band, the truth dashed; the axis ignores how wide the band was in the beginning."""
+    time, value = _list(c.time), _list(c.value)
+    data: list[dict[str, Any]] = []
+    edges = [c.value]
+    if c.half is not None:
+        low, high = _list(c.value - c.half), _list(c.value + c.half)
+        plain = {"type": "scatter", "mode": "lines", "x": time, "hoverinfo": "skip", "line": {"width": 0}}
+        data += [plain | {"y": low}, plain | {"y": high, "fill": "tonexty", "fillcolor": "@interval"}]
+        late = c.time >= c.time[0] + 0.25 * (c.time[-1] - c.time[0])
+        edges += [(c.value - c.half)[late], (c.value + c.half)[late]]
+    unit = literal(c.unit)
+    data.append({
+        "type": "scatter", "mode": "lines", "x": time, "y": value, "line": {"color": "@estimate", "width": 1.6},
+        "hovertemplate": f"%{{x:.3~g}} s: %{{y:.4~g}} {unit.replace('%', '&#37;')}<extra></extra>",
+    })  # fmt: skip
+    if c.truth is not None:
+        ends = [time[0], time[-1]]
+        look = {"color": "@truth", "width": 1.4, "dash": "dash"}
+        data.append({"type": "scatter", "mode": "lines", "x": ends, "y": [c.truth] * 2, "line": look,
+                     "hoverinfo": "skip"})  # fmt: skip
+        edges.append(np.array([c.truth]))
+    shown = np.concatenate(edges)
+    shown = shown[np.isfinite(shown)]
+    low_end, high_end = (float(shown.min()), float(shown.max())) if len(shown) else (0.0, 1.0)
+    rim = 0.06 * (high_end - low_end) or 0.5
+    return {
+        "data": data,
+        "group": "courses",
+        "layout": {
+            "margin": {"l": 68, "r": 8, "t": 6, "b": 36},
+            "hovermode": "x",
+            "xaxis": {"title": {"text": "time (s)", "standoff": 4}},
+            "yaxis": {"title": {"text": unit, "standoff": 8}, "nticks": 6, "range": [low_end - rim, high_end + rim]},
+        },
+    }
+
+
+def _end(c: Course) -> str:
+    known = np.flatnonzero(np.isfinite(c.value))
+    if not len(known):
+        return ""
+    said = figure(float(c.value[known[-1]]), 4)
+    if c.half is not None and np.isfinite(c.half[known[-1]]):
+        said += f" ± {figure(float(c.half[known[-1]]), 2)}"
+    said += f" {c.unit} at the end"
+    return said + (f", true {figure(c.truth, 4)}" if c.truth is not None else "")
+
+
+def _list(values: Any) -> list[float | None]:
+    return [float(f"{x:.6g}") if np.isfinite(x) else None for x in np.asarray(values, float)]

@@ -1,0 +1,101 @@
+"""The answer first: one sentence, the few numbers that carry it, and what to be warned of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from steelyard.output.report.section import Report, Section
+from steelyard.output.report.words import (
+    NOTHING,
+    SOURCE,
+    VERDICTS,
+    figure,
+    mapping,
+    measure,
+    number,
+    percent,
+    verdict,
+)
+
+
+def headline(report: Report) -> Section:
+    """Verdict sentence, big numbers, notices."""
+    counts = {v: sum(verdict(b.get("verdict")) == v for b in report.bodies.values()) for v in VERDICTS}
+    consistent = sum(body.get("consistent") is True for body in report.bodies.values())
+    given = report.part("verdict")
+    trusted = given.get("trusted")
+    sentence = given.get("sentence") or _sentence(counts, consistent, len(report.bodies))
+    label = {True: "Trusted", False: "Not trusted"}.get(trusted) if isinstance(trusted, bool) else None
+    if label and str(sentence).lower().startswith(label.lower()):
+        label = None  # the sentence says it already
+    notices = report.estimate.get("notices")
+    return Section(
+        "summary",
+        "Summary",
+        "headline.html",
+        {
+            "trusted": trusted if isinstance(trusted, bool) else None,
+            "label": label,
+            "sentence": sentence,
+            "counts": counts,
+            "bodies": len(report.bodies),
+            "cards": _cards(report, consistent),
+            "notices": [str(n) for n in notices] if isinstance(notices, Sequence) else [],
+        },
+    )
+
+
+def _sentence(counts: dict[str, int], consistent: int, bodies: int) -> str:
+    every = "every body is" if consistent == bodies else f"{consistent} of {bodies} bodies are"
+    return (
+        f"{counts['identified']} of {bodies} bodies identified from the data, {counts['partly']} partly, "
+        f"{counts['prior']} resting on the description; {every} physically consistent."
+    )
+
+
+def _cards(report: Report, consistent: int) -> list[dict[str, Any]]:
+    base, certificate = report.part("base_parameters"), report.part("certificate")
+    bodies = len(report.bodies)
+    cards = [
+        {
+            "name": "Physically consistent",
+            "value": f"{consistent} of {bodies}",
+            "note": "bodies that can exist",
+            "bad": consistent < bodies,
+        },
+        _held_out(report),
+        {
+            "name": "Base parameters",
+            "value": figure(base.get("count")),
+            "note": f"condition number {figure(base.get('condition'), 3)}",
+        },
+        {
+            "name": "Certificate",
+            "value": figure(certificate.get("kkt"), 2),
+            "note": f"KKT residual; duality gap {figure(certificate.get('gap'), 2)}; both relative",
+        },
+    ]
+    if total := report.part("total"):
+        source = SOURCE.get(str(total.get("verdict")), NOTHING)
+        cards.append(
+            {
+                "name": "Total mass",
+                "value": f"{measure(total.get('mass'), total.get('std'))} kg",
+                "note": f"95 % interval; source: {source}",
+            }
+        )
+    return cards
+
+
+def _held_out(report: Report) -> dict[str, Any]:
+    errors = [
+        error
+        for entry in report.part("validation").values()
+        if (error := number(mapping(entry).get("relative"))) is not None
+    ]
+    fit = f"fit {percent(report.part('fit').get('relative'))}"
+    if not errors:
+        return {"name": "Held-out error", "value": NOTHING, "note": f"no held-out log; {fit}"}
+    many = f"worst of {len(errors)} held-out logs" if len(errors) > 1 else "relative, one held-out log"
+    return {"name": "Held-out error", "value": percent(max(errors)), "note": f"{many}; {fit}"}

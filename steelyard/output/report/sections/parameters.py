@@ -1,0 +1,195 @@
+"""The ten parameters of every body with their intervals; then joints, coupled motors and sensors.
+
+Parameters of different units share an axis by their scale: m, m·r and m·r², with m the body's mass and
+r the root mean square distance of its mass from its frame's origin, so that tr I = 2·m·r².
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from steelyard.output.report.section import Plot, Report, Section
+from steelyard.output.report.words import (
+    HALF_WIDTH,
+    OF_QUANTITY,
+    PARAMETERS,
+    UNITS,
+    figure,
+    half_width,
+    mapping,
+    measure,
+    number,
+    numbers,
+    verdict,
+)
+
+JOINT_COLUMNS = {
+    "viscous": "N·m·s/rad",
+    "coulomb": "N·m",
+    "armature": "kg·m²",
+    "offset": "N·m",
+    "gain": "N·m/A",
+}
+SENSOR_COLUMNS = {"fx": "N", "fy": "N", "fz": "N", "mx": "N·m", "my": "N·m", "mz": "N·m"}
+
+Values = list[float | None]
+
+
+def parameters(report: Report) -> Section | None:
+    """Forest plots, tables of numbers, joints, coupled motors, sensor offsets."""
+    if not report.bodies:
+        return None
+    prior, truth = report.part("prior"), report.part("truth")
+    bodies, plots = [], {}
+    for k, (name, body) in enumerate(report.bodies.items()):
+        if body.get("free") is False:  # held as described: nothing to show
+            continue
+        known = {
+            "estimate": numbers(body.get("parameters"), 10),
+            "std": numbers(body.get("std"), 10),
+            "std_data": numbers(body.get("std_data"), 10),
+            "prior": numbers(mapping(prior.get(name)).get("parameters"), 10),
+            "std_prior": numbers(mapping(prior.get(name)).get("std"), 10),
+            "truth": numbers(mapping(truth.get(name)).get("parameters"), 10),
+            "scale": numbers(body.get("scale"), 10),
+        }
+        plots[f"forest-{k}"] = _forest(known)
+        of = mapping(body.get("verdicts"))
+        table = [_line(i, known, verdict(of.get(OF_QUANTITY[i]))) for i in range(10)]
+        bodies.append({"name": name, "plot": f"forest-{k}", "verdict": verdict(body.get("verdict")), "table": table})
+    values = {
+        "bodies": bodies,
+        "has_prior": bool(prior),
+        "has_truth": bool(truth),
+        "joints": _table(report.part("joints"), JOINT_COLUMNS),
+        "motors": _table(report.part("motors"), JOINT_COLUMNS),
+        "sensors": _table(
+            {
+                name: dict(zip(SENSOR_COLUMNS, numbers(mapping(sensor).get("offset"), 6), strict=True))
+                for name, sensor in report.part("sensors").items()
+            },
+            SENSOR_COLUMNS,
+        ),
+    }
+    return Section("parameters", "Parameters with intervals", "parameters.html", values, plots)
+
+
+def _line(i: int, known: Mapping[str, Values], judged: str | None) -> dict[str, Any]:
+    return {
+        "name": PARAMETERS[i],
+        "unit": UNITS[i],
+        "estimate": measure(known["estimate"][i], known["std"][i]),
+        "data": half_width(known["std_data"][i]),
+        "unbounded": known["std_data"][i] is None,
+        "prior": figure(known["prior"][i], 3),
+        "truth": figure(known["truth"][i], 3),
+        "verdict": judged,
+    }
+
+
+def _table(entries: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any] | None:
+    """Rows and columns that hold at least one number."""
+    found = {name: {c: number(mapping(entry).get(c)) for c in columns} for name, entry in entries.items()}
+    used = {c: unit for c, unit in columns.items() if any(row[c] is not None for row in found.values())}
+    rows = [(name, [figure(row[c]) for c in used]) for name, row in found.items() if any_number(row)]
+    return {"columns": used, "rows": rows} if rows else None
+
+
+def any_number(row: Mapping[str, float | None]) -> bool:
+    """Whether a row says anything."""
+    return any(value is not None for value in row.values())
+
+
+def scales(values: Values) -> list[float]:
+    """m, m·r and m·r² of ten parameters; 1 where they say nothing."""
+    m = abs(values[0] or 0.0) or 1.0
+    trace = abs(sum(values[i] or 0.0 for i in (4, 6, 9)))
+    r = (trace / (2 * m)) ** 0.5 or 1.0
+    return [m, *[m * r] * 3, *[m * r * r] * 6]
+
+
+def _forest(known: Mapping[str, Values]) -> Plot:
+    """Intervals of the ten parameters in percent of scale; 0 is the description, else the estimate."""
+    estimate, prior = known["estimate"], known["prior"]
+    origin = [p if p is not None else e for p, e in zip(prior, estimate, strict=True)]
+    default = scales(prior if prior[0] else estimate)
+    scale = [s or d for s, d in zip(known["scale"], default, strict=True)]
+
+    def at(values: Values) -> Values:
+        """Percent of scale from the origin."""
+        return [
+            None if v is None or o is None else round(100 * (v - o) / s, 4)
+            for v, o, s in zip(values, origin, scale, strict=True)
+        ]
+
+    def half(stds: Values) -> Values:
+        return [None if d is None else round(100 * HALF_WIDTH * d / s, 4) for d, s in zip(stds, scale, strict=True)]
+
+    centre, described = at(estimate), at(prior)
+    posterior, data, before = half(known["std"]), half(known["std_data"]), half(known["std_prior"])
+    true = at(known["truth"])
+    reach = _reach([(centre, posterior), (described, before), (true, [0.0] * 10)], (centre, data))
+    free = [h is None or c is None for h, c in zip(data, centre, strict=True)]
+    hover = [
+        f"{PARAMETERS[i]} {figure(estimate[i])} {UNITS[i]}<br>posterior {half_width(known['std'][i])}"
+        f"<br>data only {'unbounded' if free[i] else half_width(known['std_data'][i])}"
+        f"<br>description {figure(prior[i])}<br>truth {figure(known['truth'][i])}"
+        for i in range(10)
+    ]
+    return {
+        "data": [
+            _bars(described, before, 0.0, {"color": "@band", "width": 13}),
+            _bars([0.0 if f else None for f in free], [reach] * 10, 0.25, _FREE),
+            _bars(centre, data, 0.25, {"color": "@data", "width": 2}),
+            _bars(centre, posterior, -0.12, {"color": "@estimate", "width": 5}),
+            _dots(described, 0.0, {"symbol": "line-ns-open", "size": 13, "color": "@prior"}),
+            _dots(centre, -0.12, {"symbol": "circle", "size": 7, "color": "@estimate"}) | {"text": hover},
+            _dots(true, 0.0, {"symbol": "diamond-open", "size": 8, "color": "@ink"}),
+        ],
+        "layout": {
+            "margin": {"l": 48, "r": 12, "t": 6, "b": 34},
+            "hovermode": "closest",
+            "xaxis": {"range": [-reach, reach], "ticksuffix": " %", "nticks": 7, "zeroline": True},
+            "yaxis": {
+                "range": [9.6, -0.6],
+                "tickvals": list(range(10)),
+                "ticktext": list(PARAMETERS),
+                "showgrid": False,
+                "zeroline": False,
+                "fixedrange": True,
+            },
+        },
+    }
+
+
+_FREE = {"color": "@data", "width": 1.5, "dash": "dot"}
+
+
+def _reach(shown: list[tuple[Values, Values]], data: tuple[Values, Values]) -> float:
+    """Half the axis: all of what is shown, and the data-only intervals as far as they stay comparable."""
+    least = max([abs(c) + (h or 0.0) for cs, hs in shown for c, h in zip(cs, hs, strict=True) if c is not None] or [0])
+    ends = [abs(c) + h for c, h in zip(*data, strict=True) if c is not None and h is not None]
+    return round(1.08 * max([least, *(e for e in ends if e <= 2 * least)]) or 1.0, 3)
+
+
+def _bars(centres: Values, halves: Values, shift: float, line: dict[str, Any]) -> dict[str, Any]:
+    x: Values = []
+    y: Values = []
+    for i, (c, h) in enumerate(zip(centres, halves, strict=True)):
+        if c is not None and h is not None:
+            x += [round(c - h, 4), round(c + h, 4), None]
+            y += [i + shift, i + shift, None]
+    return {"type": "scatter", "mode": "lines", "x": x, "y": y, "line": line, "hoverinfo": "skip"}
+
+
+def _dots(centres: Values, shift: float, marker: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": centres,
+        "y": [i + shift for i in range(10)],
+        "marker": marker | {"line": {"color": marker["color"], "width": 1.6}},
+        "hovertemplate": "%{text}<extra></extra>",
+        "text": [f"{x} % of scale" for x in centres],
+    }

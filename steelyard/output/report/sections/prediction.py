@@ -1,0 +1,104 @@
+"""Measured against predicted, row by row, with the residual below; one tab a log."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import numpy as np
+
+from steelyard.identify.series import Array, Series
+from steelyard.output.report.decimate import break_at_gaps, keep
+from steelyard.output.report.scores import Score, compare, log_scores
+from steelyard.output.report.section import Plot, Report, Section
+from steelyard.output.report.words import figure, literal, percent
+
+POINTS = 3000  # a trace has at most so many
+FEWEST = 300  # and, when there are many rows, no fewer; rather leave out logs
+BUDGET = 650_000  # bytes that all traces together may take, so that the page stays small
+BYTES = 4 * 4 * 4 / 3  # of one point: time, measured, predicted, residual; float32 in base64
+
+
+def prediction(report: Report) -> Section | None:
+    """Small multiples of every log that fits into the page, held-out logs first."""
+    ordered = sorted(report.series, key=lambda s: s.role != "validation")
+    shown: list[Series] = []
+    for s in ordered:
+        if shown and sum(len(t.rows) for t in [*shown, s]) * FEWEST * BYTES > BUDGET:
+            break
+        shown.append(s)
+    rows = sum(len(s.rows) for s in shown)
+    if not rows:
+        return None
+    limit = min(POINTS, max(FEWEST, int(BUDGET / (rows * BYTES))))
+    stated = {score.log: score.rows for score in log_scores(report) if score.role == "validation"}
+    logs, plots = [], {}
+    for k, s in enumerate(shown):
+        known = stated.get(s.log, {}) if s.role == "validation" else {}
+        cells = []
+        for c, row in enumerate(s.rows):
+            plots[f"row-{k}-{c}"] = _plot(s, c, limit, f"log-{k}")
+            score = known.get(row) or compare(s.measured[:, c], s.predicted[:, c])
+            cells.append({"name": row, "plot": f"row-{k}-{c}", **_words(score, s.units[c])})
+        logs.append({"name": s.log, "role": s.role, "key": k, "cells": cells, "samples": len(s.time)})
+    values = {
+        "logs": logs,
+        "left_out": len(ordered) - len(shown),
+        "limit": limit,
+        "decimated": any(len(s.time) > limit for s in shown),
+    }
+    return Section("prediction", "Measured against predicted", "prediction.html", values, plots)
+
+
+def _words(score: Score, unit: str) -> dict[str, str]:
+    return {
+        "unit": unit,
+        "rmse": figure(score.rmse, 3),
+        "relative": percent(score.relative),
+        "correlation": figure(score.correlation, 4),
+    }
+
+
+def _plot(s: Series, c: int, limit: int, group: str) -> Plot:
+    start = s.time[0] if len(s.time) else 0.0
+    both = np.column_stack([s.measured[:, c], s.predicted[:, c], s.measured[:, c] - s.predicted[:, c]])
+    time, channels = break_at_gaps(s.time - start, both)
+    kept = keep(channels, limit)
+    arrays = dict(zip(("measured", "predicted", "residual"), channels[kept].T, strict=True))
+    unit = literal(s.units[c])
+    return {
+        "group": group,
+        "arrays": {"time": _base64(time[kept])} | {name: _base64(a) for name, a in arrays.items()},
+        "data": [
+            _line("measured", "@measured", 3.2, unit),
+            _line("predicted", "@estimate", 1.3, unit),
+            _line("residual", "@residual", 0.9, unit) | {"yaxis": "y2"},
+        ],
+        "layout": {
+            "margin": {"l": 68, "r": 8, "t": 6, "b": 36},
+            "hovermode": "x",
+            "xaxis": {"anchor": "y2", "title": {"text": "time from start (s)", "standoff": 4}},
+            "yaxis": {"domain": [0.4, 1], "title": {"text": unit, "standoff": 8}, "nticks": 5},
+            "yaxis2": {
+                "domain": [0, 0.31],
+                "title": {"text": f"residual<br>{unit}", "standoff": 8},
+                "nticks": 5,
+            },
+        },
+    }
+
+
+def _line(name: str, color: str, width: float, unit: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": "time",
+        "y": name,
+        "line": {"color": color, "width": width},
+        "hovertemplate": f"%{{y:.4~g}} {unit.replace('%', '&#37;')}",
+    }
+
+
+def _base64(values: Array) -> str:
+    return base64.b64encode(values.astype("<f4").tobytes()).decode("ascii")

@@ -1,0 +1,135 @@
+"""How small and how large masses and the rest can be, whatever the prior."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from steelyard.output.report.section import Plot, Report, Section
+from steelyard.output.report.words import HALF_WIDTH, NOTHING, figure, literal, mapping, number, numbers
+
+Ends = list[float | None]
+
+_WIDEST = 4.0  # of the described mass: the axis goes no further than this, or than what is estimated
+
+
+def ranges(report: Report) -> Section | None:
+    """A bar a body, and the numbers; None where ranges were not asked for."""
+    given = report.part("ranges")
+    if not given:
+        return None
+    about = report.part("ranges_about")
+    loads = report.estimate.get("loads")
+    known = dict(report.bodies)
+    known |= {name: mapping(load) for name in given if name not in known for load in _list(loads)[:1]}
+    bodies = {name: mapping(entry) for name, entry in given.items() if name in known}
+    rows = [_row(name, entry) for name, entry in bodies.items()]
+    values = {
+        "rows": rows,
+        "total": written(about.get("total"), 1.0),
+        "confidence": figure(100 * (number(about.get("confidence")) or 0.0), 2),
+        "together": about.get("together") is True,
+        "inside": [str(name) for name in _list(about.get("inside"))],
+        "has_com": any(row["com"] for row in rows),
+        "has_truth": any(name in report.part("truth") for name in bodies),
+        "has_inertia": any(row["trace"] for row in rows),
+        "height": 60 + 34 * len(rows),
+    }
+    return Section("ranges", "Whatever the prior", "ranges.html", values, {"ranges-mass": _plot(bodies, known, report)})
+
+
+def written(ends: Any, unit: float, digits: int = 3) -> str:
+    """A range in words: 11.2 to 18.9, at least 3, at most 4, anything."""
+    low, high = numbers(ends, 2)
+    low, high = (None if end is None else end * unit for end in (low, high))
+    if low is None or high is None:
+        one_sided = f"at least {figure(low, digits)}" if low else "any"
+        return one_sided if high is None else f"at most {figure(high, digits)}"
+    return f"{figure(low, digits)} to {figure(high, digits)}"
+
+
+def _row(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    com = _list(entry.get("com"))
+    return {
+        "name": name,
+        "mass": written(entry.get("mass"), 1.0),
+        "com": [f"{axis} {written(ends, 1e3)}" for axis, ends in zip("xyz", com, strict=False)],
+        "inertia": [
+            f"{axes} {written(ends, 1.0)}"
+            for axes, ends in zip(("xx", "xy", "yy", "xz", "yz", "zz"), _list(entry.get("inertia")), strict=False)
+        ],
+        "trace": written(entry.get("trace"), 1.0) if entry.get("trace") else None,
+    }
+
+
+def _plot(bodies: Mapping[str, Mapping[str, Any]], known: Mapping[str, Mapping[str, Any]], report: Report) -> Plot:
+    """Masses in units of the described mass: range, estimate with its interval, description, truth."""
+    prior, truth = report.part("prior"), report.part("truth")
+    described = {name: numbers(mapping(prior.get(name)).get("parameters"), 1)[0] for name in bodies}
+    unit = {name: abs(described[name] or number(known[name].get("mass")) or 1.0) for name in bodies}
+    bars: dict[str, Ends] = {"x": [], "y": []}
+    open_ends: dict[str, Ends] = {"x": [], "y": []}
+    lines: dict[str, Ends] = {"x": [], "y": []}
+    estimates, hover, true = list[float | None](), list[str](), list[float | None]()
+    reach = 1.5
+    for name, body in bodies.items():
+        mass, std = number(known[name].get("mass")), numbers(known[name].get("std"), 1)[0]
+        gauss = None if mass is None or std is None else [mass - HALF_WIDTH * std, mass + HALF_WIDTH * std]
+        interval = numbers(mapping(known[name].get("interval")).get("mass"), 2)
+        shown = interval if None not in interval else gauss
+        _, high = numbers(body.get("mass"), 2)
+        reach = max([reach, *(1.05 * end / unit[name] for end in (mass, *(shown or [])) if end is not None)])
+        reach = max(reach, min(1.05 * (high or 0.0) / unit[name], _WIDEST))
+        estimates.append(None if mass is None else round(mass / unit[name], 4))
+        hover.append(f"{literal(name)}: {figure(mass)} kg<br>whatever the prior: {written(body.get('mass'), 1.0)} kg")
+        t = numbers(mapping(truth.get(name)).get("parameters"), 1)[0]
+        true.append(None if t is None else round(t / unit[name], 4))
+        if shown is not None:
+            lines["x"] += [*(None if x is None else round(x / unit[name], 4) for x in shown), None]
+            lines["y"] += [len(estimates) - 1.0] * 2 + [None]
+    for k, (name, body) in enumerate(bodies.items()):
+        low, high = numbers(body.get("mass"), 2)
+        first = 0.0 if low is None else low / unit[name]
+        last = reach if high is None else min(high / unit[name], reach)
+        into = open_ends if high is None else bars
+        into["x"] += [round(first, 4), round(last, 4), None]
+        into["y"] += [float(k), float(k), None]
+    rows = [float(k) for k in range(len(bodies))]
+    return {
+        "data": [
+            {"type": "scatter", "mode": "lines", **bars, "line": {"color": "@band", "width": 15}, "hoverinfo": "skip"},
+            {"type": "scatter", "mode": "lines", **open_ends,
+             "line": {"color": "@band", "width": 15, "dash": "2px,3px"}, "hoverinfo": "skip"},
+            {"type": "scatter", "mode": "lines", **lines, "line": {"color": "@estimate", "width": 4},
+             "hoverinfo": "skip"},
+            _dots([None if described[name] is None else 1.0 for name in bodies], rows, "line-ns-open", 14, "@prior"),
+            _dots(estimates, rows, "circle", 8, "@estimate") | {"text": hover},
+            _dots(true, rows, "diamond-open", 9, "@ink"),
+        ],
+        "layout": {
+            "margin": {"l": 150, "r": 12, "t": 6, "b": 40},
+            "hovermode": "closest",
+            "xaxis": {"range": [0, reach], "title": {"text": "of the described mass"}, "zeroline": True},
+            "yaxis": {
+                "range": [len(bodies) - 0.4, -0.6],
+                "tickvals": rows,
+                "ticktext": [literal(name) for name in bodies],
+                "showgrid": False,
+                "zeroline": False,
+                "fixedrange": True,
+            },
+        },
+    }  # fmt: skip
+
+
+def _dots(x: Ends, y: list[float], symbol: str, size: int, colour: str) -> dict[str, Any]:
+    marker = {"symbol": symbol, "size": size, "color": colour, "line": {"color": colour, "width": 1.6}}
+    text = [NOTHING if v is None else f"{v} of the described mass" for v in x]
+    return {
+        "type": "scatter", "mode": "markers", "x": x, "y": y, "marker": marker, "text": text,
+        "hovertemplate": "%{text}<extra></extra>",
+    }  # fmt: skip
+
+
+def _list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else []

@@ -1,0 +1,59 @@
+"""What the data said and what the description said, body by body, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steelyard.output.report.section import Report, Section
+from steelyard.output.report.words import (
+    QUANTITIES,
+    figure,
+    mapping,
+    meaning,
+    measure,
+    millimetres,
+    numbers,
+    verdict,
+)
+
+
+def verdicts(report: Report) -> Section | None:
+    """The verdict table."""
+    if not report.bodies:
+        return None
+    welded = report.part("bodies_welded")
+    rows = {name: _row(name, body, welded.get(name)) for name, body in report.bodies.items()}
+    held = [row for name, row in rows.items() if report.bodies[name].get("free") is False]
+    told = [row for row in rows.values() if row not in held]
+    loads = report.estimate.get("loads")
+    for load in map(mapping, loads if isinstance(loads, list) else []):
+        told.append(_row(f"load on {load.get('link')}", load, None))
+    return Section("verdicts", "What the data decide", "verdicts.html", {"rows": told, "held": held})
+
+
+def _row(name: str, body: Mapping[str, Any], welded: Any) -> dict[str, Any]:
+    of = {q: verdict(mapping(body.get("verdicts")).get(q)) for q in QUANTITIES}
+    xx, _, yy, _, _, zz = numbers(body.get("inertia"), 6)
+    known = xx is not None and yy is not None and zz is not None
+    links = [str(link) for link in welded if link != name] if isinstance(welded, Sequence) else []
+    return {
+        "name": name,
+        "welded": links,
+        "verdict": verdict(body.get("verdict")),
+        "of": of,
+        "mass": _mass(body),
+        "com": millimetres(body.get("com")),
+        "trace": figure((xx or 0) + (yy or 0) + (zz or 0) if known else None, 3),
+        "consistent": body.get("consistent") if isinstance(body.get("consistent"), bool) else None,
+        "eigenvalue": figure(body.get("min_eigenvalue"), 2),
+        "meaning": "Held exactly as described." if body.get("free") is False else meaning(of),
+    }
+
+
+def _mass(body: Mapping[str, Any]) -> str:
+    """With its interval: both ends where the body is at the edge of what can exist, else ± 1.96 standard deviations."""
+    low, high = numbers(mapping(body.get("interval")).get("mass"), 2)
+    if low is None or high is None:
+        return measure(body.get("mass"), numbers(body.get("std"), 10)[0])
+    return f"{figure(body.get('mass'), 3)} ({figure(low, 3)} to {figure(high, 3)})"

@@ -1,0 +1,149 @@
+"""Shapes as JSON has them, as triangles to draw; whatever is no shape draws nothing.
+
+All are convex, so a shape is the hull of a few points: corners, or points on a round solid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy.spatial import ConvexHull, QhullError
+
+from steelyard import inertia
+from steelyard.robot.geometry import fewer
+
+Array = np.ndarray
+
+CORNERS = 32  # of a polyhedron that is drawn
+SHARP = np.cos(np.radians(25))  # edges whose sides turn by more are drawn
+
+_AROUND = 2 * np.pi * np.arange(16) / 16
+_CIRCLE = np.column_stack([np.cos(_AROUND), np.sin(_AROUND)])
+_UP = np.radians([-90, -60, -30, 0, 30, 60, 90])
+_BALL = np.vstack([np.column_stack([np.cos(a) * _CIRCLE, np.full(16, np.sin(a))]) for a in _UP])
+_CANON = {
+    "cuboid": np.array(list(product((-1.0, 1.0), repeat=3))),
+    "cylinder": np.vstack([np.column_stack([_CIRCLE, np.full(16, z)]) for z in (-1.0, 1.0)]),
+    "ellipsoid": _BALL,
+    "cap": _BALL[_BALL[:, 2] > -1e-9],
+}
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Triangles that turn counter-clockwise seen from outside."""
+
+    vertices: Array  # (v, 3) m
+    triangles: Array  # (t, 3) indices
+
+    def placed(self, pose: Array) -> Mesh:
+        """The same in the frame where this one has the pose (4, 4)."""
+        return Mesh(self.vertices @ pose[:3, :3].T + pose[:3, 3], self.triangles)
+
+    @property
+    def edges(self) -> Array:
+        """(e, 2) indices of the edges at which the surface turns."""
+        corners = self.vertices[self.triangles]
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        normals = normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
+        sides: dict[tuple[int, int], list[int]] = {}
+        for t, (a, b, c) in enumerate(self.triangles.tolist()):
+            for edge in ((a, b), (b, c), (c, a)):
+                sides.setdefault((min(edge), max(edge)), []).append(t)
+        sharp = [e for e, of in sides.items() if len(of) != 2 or normals[of[0]] @ normals[of[1]] < SHARP]
+        return np.array(sharp, int).reshape(-1, 2)
+
+    def outline(self, across: int, up: int) -> Array:
+        """(n, 2) corners of its shadow along the third axis, in order."""
+        flat = self.vertices[:, [across, up]]
+        try:
+            return np.asarray(flat[ConvexHull(flat).vertices])
+        except (QhullError, ValueError):
+            return np.zeros((0, 2))
+
+
+def meshes(shape: Any, corners: int = CORNERS) -> list[Mesh]:
+    """Of one shape: one, or one a part of a cluster; polyhedra with at most so many corners."""
+    if not isinstance(shape, Mapping):
+        return []
+    if isinstance(parts := shape.get("parts"), list):
+        single = [part for part in parts if isinstance(part, Mapping) and "parts" not in part]
+        return [mesh for part in single for mesh in meshes(part, corners)]
+    points = _points(shape, corners)
+    return [] if points is None else hull(points)
+
+
+def merged(several: Iterable[Mesh]) -> Mesh:
+    """Several as one."""
+    vertices, triangles, count = [np.zeros((0, 3))], [np.zeros((0, 3), int)], 0
+    for mesh in several:
+        vertices.append(mesh.vertices)
+        triangles.append(mesh.triangles + count)
+        count += len(mesh.vertices)
+    return Mesh(np.vstack(vertices), np.vstack(triangles))
+
+
+def ellipsoid(parameters: Array) -> list[Mesh]:
+    """The ellipsoid of uniform density that has these ten parameters; nothing where there is none."""
+    if not np.isfinite(parameters).all() or parameters[0] <= 0:
+        return []
+    w, V = np.linalg.eigh(inertia.density_covariance(parameters))
+    if w[0] <= 0:
+        return []
+    return hull(parameters[1:4] / parameters[0] + (_BALL * np.sqrt(5 * w)) @ V.T)
+
+
+def lines(several: Iterable[Mesh]) -> Iterator[list[float] | None]:
+    """Ends of the edges of all, a None after each pair: how Plotly wants separate lines."""
+    for mesh in several:
+        for a, b in mesh.edges:
+            yield mesh.vertices[a].tolist()
+            yield mesh.vertices[b].tolist()
+            yield None
+
+
+def pose_of(value: Any) -> Array | None:
+    """A pose (4, 4), if that is what it is."""
+    return matrix(value, (4, 4))
+
+
+def matrix(value: Any, shape: tuple[int, ...]) -> Array | None:
+    """An array of finite numbers of this shape; -1 stands for any length."""
+    try:
+        found = np.asarray(value, float)
+    except (TypeError, ValueError):
+        return None
+    fits = found.ndim == len(shape) and all(n in (m, -1) for m, n in zip(found.shape, shape, strict=True))
+    return found if fits and np.isfinite(found).all() else None
+
+
+def _points(shape: Mapping[str, Any], most: int) -> Array | None:
+    if "corners" in shape:
+        corners = matrix(shape["corners"], (-1, 3))
+        return None if corners is None else fewer(corners, most)
+    canon = _CANON.get(str(shape.get("kind")))
+    half, position = matrix(shape.get("half"), (3,)), matrix(shape.get("position"), (3,))
+    rotation = matrix(shape.get("rotation"), (3, 3))
+    if canon is None or half is None or position is None or rotation is None:
+        return None
+    return np.asarray((canon * half) @ rotation.T + position)
+
+
+def hull(points: Array) -> list[Mesh]:
+    """The convex hull of points (n, 3); nothing where they span no volume."""
+    try:
+        found = ConvexHull(points)
+    except (QhullError, ValueError):
+        return []
+    number = np.zeros(len(points), int)
+    number[found.vertices] = np.arange(len(found.vertices))
+    corners = points[found.simplices]
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    inward = np.einsum("ti,ti->t", normal, found.equations[:, :3]) < 0
+    triangles = number[found.simplices]
+    triangles[inward] = triangles[inward][:, ::-1]
+    return [Mesh(np.asarray(points[found.vertices]), triangles)]

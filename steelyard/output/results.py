@@ -1,0 +1,83 @@
+"""All files of an identification, written together or not at all; inputs are never overwritten."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from steelyard.errors import Finding, SteelyardError, UsageError
+from steelyard.files import Staging
+from steelyard.identify.estimate import estimate_text
+from steelyard.identify.identify import Identification
+from steelyard.identify.payload import load_text
+from steelyard.identify.series import save_series
+from steelyard.output.mjcf import to_mjcf
+from steelyard.output.report.time_courses import Course
+from steelyard.output.scene import make_scene, scene_text
+from steelyard.output.urdf import Inertials, to_urdf
+
+FILES = (
+    "load.json", "estimate.json", "robot.urdf", "robot.xml", "information.npz", "series.npz", "scene.json",
+    "report.html",
+)  # fmt: skip
+
+
+def write_results(result: Identification, folder: Path, courses: Sequence[Course] = ()) -> list[Path]:
+    """Write the estimate, the robot as URDF and MJCF, the information, the series, the scene and the report.
+
+    ``courses`` is what was known over time, where something was identified on the way: the report draws it.
+    """
+    estimate, robot = result.estimate, result.robot
+    refuse_overwriting(folder, [Path(p) for p in estimate.provenance["inputs"]])
+    inertials = robot.inertials({b.name: b.parameters for b in estimate.bodies if b.free})
+    comment = f"Inertial parameters by Steelyard ({estimate.method}). {estimate.sentence()} See estimate.json."
+    with Staging(folder) as out:
+        content = estimate.as_json() | ({"courses": [c.as_json() for c in courses]} if courses else {})
+        out.write_text("estimate.json", estimate_text(content))
+        if estimate.loads:
+            out.write_text("load.json", load_text(result))
+        try:
+            out.write_text("robot.urdf", to_urdf(robot.description, inertials, comment))
+        except SteelyardError:  # URDF knows no ball joints
+            if robot.description.format == "urdf":
+                raise
+        out.write_text("robot.xml", _mjcf(result, inertials, comment))
+        result.information.save(out.path("information.npz"))
+        out.write_bytes("series.npz", save_series(result.series))
+        scene = make_scene(robot, result.posture)
+        out.write_text("scene.json", scene_text(scene))
+        if has_report():
+            from steelyard.output.report import render
+
+            out.write_text("report.html", render(content, result.series, scene=scene))
+    return [folder / name for name in FILES if (folder / name).exists()]
+
+
+def _mjcf(result: Identification, inertials: Inertials, comment: str) -> str:
+    """The user's own MJCF with new inertials where that is what came in, else a generated one."""
+    description = result.robot.description
+    if description.format == "mjcf":
+        from steelyard.output.mjcf_edit import edit_mjcf
+
+        if (edited := edit_mjcf(description, inertials, comment)) is not None:
+            return edited
+    return to_mjcf(description, inertials, base=result.robot.base, comment=comment)
+
+
+def has_report() -> bool:
+    """Whether the packages of the ``report`` extra are there."""
+    return find_spec("plotly") is not None and find_spec("jinja2") is not None
+
+
+def refuse_overwriting(folder: Path, inputs: Sequence[Path]) -> None:
+    """Raise UsageError if a result would take an input's place, or the folder cannot be one."""
+    blocked = next((p for p in (folder, *folder.parents) if p.exists()), folder)
+    if not blocked.is_dir():
+        raise UsageError(Finding(f"-o {folder}", f"{blocked} is a file", "Give a folder"))
+    results = {(folder / name).resolve() for name in FILES}
+    for path in inputs:
+        if path.resolve() in results:
+            raise UsageError(
+                Finding(str(path), f"is an input and would be overwritten by -o {folder}", "Give another -o")
+            )

@@ -1,0 +1,76 @@
+"""What a robot looks like: the shapes of its bodies and where they stand, kept beside an estimate to be drawn later.
+
+Plain data, so that a result folder can be looked at without the description or its meshes. A body's shapes are in its
+own frame, in the form that ``estimate.json`` has them in; ``pose`` (4, 4) places that frame: x_world = pose · x.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.compose.described import described, primitive
+from steelyard.errors import Finding, SteelyardError
+from steelyard.identify.division_history import simple
+from steelyard.robot import geometry
+from steelyard.robot.model import Robot
+
+Array = np.ndarray
+
+SCHEMA = 1
+FILE = "scene.json"
+
+
+def make_scene(robot: Robot, posture: Array | None = None) -> dict[str, Any]:
+    """The robot with its joints at ``posture`` (J,), else at neutral; a floating base is upright at the origin.
+
+    Meshes are drawn as convex hulls of few corners, bodies without geometry as boxes. What never moves is ``fixed``.
+    """
+    import pinocchio as pin
+
+    q = np.zeros(len(robot.joints)) if posture is None else posture
+    data = robot.model.createData()
+    pin.forwardKinematics(robot.model, data, robot.positions(q[None])[0])
+    bodies = {}
+    for body in robot.bodies:
+        pose = data.oMi[body.joint].homogeneous
+        if body.carrier is not None:
+            bodies[body.name] = _entry(pose @ body.carrier.placement, [])
+        else:
+            bodies[body.name] = _entry(pose, [simple(part) for part in described(body)])
+    standing = [f for f in robot.frames.values() if f.joint == 0 and f.name in robot.description.links]
+    links = robot.description.links
+    still = [shape for f in standing for shape in geometry.link_shapes(links[f.name], f.placement)]
+    return {
+        "schema": SCHEMA,
+        "robot": robot.name,
+        "posture": dict(zip(robot.joints, q.tolist(), strict=True)),
+        "bodies": bodies,
+        "fixed": [simple(primitive(shape)) for shape in still],
+    }
+
+
+def scene_text(scene: dict[str, Any]) -> str:
+    """Text of ``scene.json``."""
+    return json.dumps(scene, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def read_scene(folder: Path) -> dict[str, Any] | None:
+    """Content of a folder's ``scene.json``; None where there is none."""
+    file = folder / FILE
+    if not file.exists():
+        return None
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise SteelyardError(Finding(str(file), f"cannot be read ({error})", "Delete it, or identify again")) from None
+    if not isinstance(content, dict) or content.get("schema") != SCHEMA:
+        raise SteelyardError(Finding(str(file), "is not a scene of schema 1", "Delete it, or identify again"))
+    return content
+
+
+def _entry(pose: Array, shapes: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"pose": np.round(pose, 6).tolist(), "shapes": shapes}

@@ -1,1 +1,0 @@
-"""Untrusted bytes → checked objects."""

@@ -1,0 +1,172 @@
+"""A robot description as read: links, joints and shapes by name, format left behind.
+
+Frames are 4×4 placements, x_parent = placement · x_child. A joint's frame is its child link's frame, so
+the pose of a child in its parent is ``placement · motion(q)``. Positions in m, angles in rad, masses in kg.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.errors import DescriptionError, Finding
+from steelyard.robot.xml import read_xml
+
+MOVING = ("revolute", "continuous", "prismatic", "floating", "planar", "ball")
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """Geometry of a link.
+
+    ``size`` is by kind: box: edge lengths; cylinder and capsule: radius and length along z (a capsule's
+    without its caps); sphere: radius; ellipsoid: semi-axes; mesh: scale along x, y, z.
+    """
+
+    kind: str  # "box" | "cylinder" | "capsule" | "sphere" | "ellipsoid" | "mesh"
+    size: tuple[float, ...]  # m, or scale
+    placement: np.ndarray  # (4, 4) in the link frame
+    mesh: Path | None = None  # an existing file inside the declared roots
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """One rigid part, as the file has it; nothing is judged beyond sign and finiteness."""
+
+    name: str
+    mass: float  # kg
+    com: np.ndarray  # (3,) m, in the link frame
+    inertia: np.ndarray  # (3, 3) kg·m², about the CoM, in link axes
+    inertial: bool  # the file gives inertial values
+    virtual: bool  # made here between two joints of one MJCF body; never has mass
+    line: int  # 0 where unknown
+    collision: tuple[Shape, ...] = ()
+    visual: tuple[Shape, ...] = ()
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """q = multiplier · q(joint) + offset."""
+
+    joint: str
+    multiplier: float
+    offset: float
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """How a child link moves in its parent."""
+
+    name: str
+    kind: str  # one of MOVING, or "fixed"
+    parent: str
+    child: str
+    placement: np.ndarray  # (4, 4), joint frame = child link frame at q = 0, in the parent link frame
+    axis: np.ndarray  # (3,) unit, in the joint frame
+    lower: float  # rad or m; -inf if none
+    upper: float  # rad or m; inf if none
+    velocity: float  # rad/s or m/s; inf if none
+    effort: float  # N·m or N; inf if none
+    mimic: Mimic | None
+    line: int  # 0 where unknown
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """One robot: a tree of links joined by joints, from the root down."""
+
+    name: str
+    format: str  # "urdf" | "mjcf"
+    path: Path
+    text: str  # the source as read
+    links: Mapping[str, Link]
+    joints: Mapping[str, Joint]
+    root: str  # link
+    notices: tuple[str, ...]
+    frames: Mapping[str, tuple[str, np.ndarray]]  # further named frames: link, (4, 4) in it
+
+    @property
+    def sha256(self) -> str:
+        """Of the source text, for provenance."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def read_description(source: str | Path, package_dirs: Sequence[Path] = ()) -> Description:
+    """Read a URDF or MJCF file, given by path or by a short name of ``steelyard robots``."""
+    path = Path(source)
+    if not is_file(path):
+        path = _by_name(source)
+    text, root = read_xml(path)
+    # Deferred: each reader imports the classes above.
+    if root.tag == "robot":
+        from steelyard.robot.urdf import from_urdf
+
+        return from_urdf(path, text, root, package_dirs)
+    if root.tag == "mujoco":
+        from steelyard.robot.mjcf import from_mjcf
+
+        return from_mjcf(path, text, root, package_dirs)
+    what = f"root element is <{root.tag}>, neither <robot> (URDF) nor <mujoco> (MJCF)"
+    raise DescriptionError(Finding(f"{path.name}:{root.line}", what, "Give a URDF or MJCF file"))
+
+
+def is_file(path: Path) -> bool:
+    """As ``Path.is_file``; a name that no file system takes (too long, links in a ring) is no file."""
+    try:
+        return path.is_file()
+    except (OSError, RuntimeError):
+        return False
+
+
+def _by_name(source: str | Path) -> Path:
+    from steelyard.robot import index
+
+    name = str(source)
+    if found := index.find(name):
+        return found
+    near = difflib.get_close_matches(name, [entry.name for entry in index.robots()], n=5)
+    folder = Path(source).parent
+    with suppress(OSError):
+        files = [p.name for p in folder.iterdir() if p.suffix in (".urdf", ".xml")]
+        near += [str(folder / f) for f in difflib.get_close_matches(Path(source).name, files, n=3)]
+    fix = f"Did you mean {', '.join(near)}" if near else "`steelyard robots` lists the names there are"
+    shown = name if len(name) <= 200 else f"{name[:200]}…"
+    raise DescriptionError(Finding(shown, "is neither a file nor the name of a robot", fix))
+
+
+def placement(rotation: np.ndarray, position: np.ndarray) -> np.ndarray:
+    """(4, 4) from a rotation (3, 3) and a position (3,)."""
+    T = np.eye(4)
+    T[:3, :3] = rotation
+    T[:3, 3] = position
+    return T
+
+
+def rotation_from_rpy(rpy: np.ndarray) -> np.ndarray:
+    """R = Rz(yaw) Ry(pitch) Rx(roll), URDF's fixed-axis convention."""
+    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+def rotation_from_quaternion(wxyz: np.ndarray) -> np.ndarray:
+    """Rotation of a quaternion in MuJoCo's order w, x, y, z; normalised here."""
+    w, x, y, z = np.asarray(wxyz, float) / np.linalg.norm(wxyz)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )

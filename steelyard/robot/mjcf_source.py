@@ -1,0 +1,105 @@
+"""What is refused in MJCF before MuJoCo sees it: bad inertial values, files outside the model's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.robot.description import is_file
+from steelyard.robot.xml import Findings, Node, read_xml
+
+_FOLDERS = ("meshdir", "texturedir", "assetdir")
+_INCLUDES = ("include", "model")
+_MAX_FILES = 1000
+
+
+@dataclass(frozen=True)
+class Source:
+    """What our own parse of the files keeps."""
+
+    lines: dict[str, int]  # body name → line
+
+
+def check_source(path: Path, root: Node, package_dirs: Sequence[Path]) -> Source:
+    """Check the model and every file it includes; DescriptionError with every reason."""
+    folder = path.resolve().parent
+    allowed = (folder, *(d.resolve() for d in package_dirs))
+    faults = Findings(path.name)
+    files = _with_includes(path.resolve(), root, faults, allowed)
+    lines: dict[str, int] = {}
+    # A <compiler> in any file moves the assets of all; every place a file could then be must be inside.
+    assets = [folder / value for _, tree, _ in files for value in _asset_folders(tree)]
+    for file, tree, found in files:
+        for node in tree.walk():
+            if node.tag == "body" and (name := node.attributes.get("name")):
+                lines.setdefault(name, node.line)
+            _check_values(node, _who(node), found)
+            for attribute, name in _paths(node):
+                bases = [folder, file.parent, *([] if node.tag in _INCLUDES else assets)]
+                if not all(_inside(base / name, allowed) for base in bases):
+                    what = f"{attribute}='{name}' leaves the model's folder"
+                    fix = "Move the file there, or declare its folder as a package folder"
+                    found.add(node, _who(node), what, fix)
+    faults.found[:] = [finding for _, _, part in files for finding in part.found]
+    faults.raise_if_any()
+    return Source(lines)
+
+
+def _with_includes(
+    path: Path, root: Node, faults: Findings, allowed: Sequence[Path]
+) -> list[tuple[Path, Node, Findings]]:
+    """The model and the files it includes; MuJoCo looks for them beside the model and beside the includer."""
+    files, seen = [(path, root, faults)], {path}
+    for file, tree, found in files:  # grows while it is walked
+        for node in (n for n in tree.walk() if n.tag in _INCLUDES):
+            name = node.attributes.get("file", "")
+            for target in {(base / name).resolve() for base in (path.parent, file.parent)} - seen:
+                if not is_file(target) or not _inside(target, allowed):
+                    continue
+                seen.add(target)
+                if len(seen) > _MAX_FILES:
+                    found.add(node, _who(node), f"includes more than {_MAX_FILES} files", "Merge them")
+                    return files
+                files.append((target, read_xml(target)[1], Findings(target.name)))
+    return files
+
+
+def _inside(path: Path, allowed: Sequence[Path]) -> bool:
+    return any(path.resolve().is_relative_to(folder) for folder in allowed)
+
+
+def _asset_folders(tree: Node) -> Iterator[str]:
+    for node in tree.walk():
+        if node.tag == "compiler":
+            yield from (value for key, value in node.attributes.items() if key in _FOLDERS)
+
+
+def _who(node: Node) -> str:
+    name = node.attributes.get("name") or node.attributes.get("class")
+    return f"{node.tag} '{name}'" if name else f"<{node.tag}>"
+
+
+def _paths(node: Node) -> Iterator[tuple[str, str]]:
+    for attribute, value in node.attributes.items():
+        folder = node.tag == "compiler" and attribute in _FOLDERS
+        if value and (folder or attribute == "file" or (node.tag == "texture" and attribute.startswith("file"))):
+            yield attribute, value
+
+
+def _check_values(node: Node, who: str, faults: Findings) -> None:
+    if node.tag == "inertial":
+        shapes = {"mass": 1, "pos": 3, "quat": 4, "diaginertia": 3, "fullinertia": 6}
+        moments = {"mass": 1, "diaginertia": 3, "fullinertia": 3}
+    elif node.tag == "geom":
+        shapes = {"mass": 1, "density": 1}
+        moments = shapes
+    else:
+        return
+    for attribute, count in shapes.items():
+        if attribute not in node.attributes:
+            continue
+        values = faults.numbers(node, attribute, count, who)
+        if values is not None and (values[: moments.get(attribute, 0)] < 0).any():
+            what = f"{attribute} is '{node.attributes[attribute]}', negative"
+            faults.add(node, who, what, "Give values of 0 or more")

@@ -1,1 +1,0 @@
-"""Results → files: whole or not at all, inputs never overwritten."""
