@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from steelyard.compose.log_cholesky import Chart
+from steelyard.solve.log_cholesky import Chart
 from steelyard.solve.problem import Problem
 
 Array = np.ndarray

@@ -24,9 +24,10 @@ from steelyard.equations.setup import Options, make_plan
 from steelyard.experiment.simulate.sensors import measured
 from steelyard.experiment.simulate.truth import reweighed
 from steelyard.identify.identify import identify
-from steelyard.log.log import WRENCH, XYZ, Log
+from steelyard.log.log import Log
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import find_soles
+from steelyard.spatial import WRENCH, XYZ
 
 Array = np.ndarray
 

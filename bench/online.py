@@ -28,8 +28,8 @@ from bench.solvers import RIGHT, excess
 from bench.windows import A1_FEET, NOISE, RIDGE, a1_information, cuboids, grid, nonnegative
 from steelyard.compose import prior as priors
 from steelyard.compose import pseudo_inertia
-from steelyard.compose.log_cholesky import Chart
 from steelyard.compose.primitives import cuboid
+from steelyard.compose.pseudo_inertia import chart as chart_of
 from steelyard.compose.shape_file import ShapeFile
 from steelyard.equations.setup import Options
 from steelyard.equations.unknown_forces import Foot, jacobian
@@ -41,6 +41,7 @@ from steelyard.online import OnlineIdentifier
 from steelyard.robot.geometry import Box
 from steelyard.robot.model import Robot
 from steelyard.solve import nonlinear
+from steelyard.solve.log_cholesky import Chart
 from steelyard.solve.problem import Cone, Problem
 from steelyard.solve.solve import certified
 from tests.floating import floating_log
@@ -272,10 +273,10 @@ def _methods(repeats: int) -> dict[str, Any]:
     K = priors.NEGLIGIBLE * priors.of_bodies([body]).K
     hint = Information.of(K, K @ body.parameters)
     cone, floor = Cone(0, pseudo_inertia.lmi(body)), {0: pseudo_inertia.mass_floor(body)}
-    scale, backend = np.maximum(np.abs(body.parameters), 1e-3), nonlinear.backend([body])
+    scale, backend = np.maximum(np.abs(body.parameters), 1e-3), nonlinear.backend([pseudo_inertia.chart(body)])
     calls: dict[str, list[Callable[[], Any]]] = {"shapes": [], "points": [], "nonlinear": []}
     problems = [Problem(window + hint, scale, body.parameters, (cone,), floor) for window in windows]
-    rivals = {name: [ceres(p, Chart.of(body), name != "ceres") for p in problems] for name in _ceres()}
+    rivals = {name: [ceres(p, chart_of(body), name != "ceres") for p in problems] for name in _ceres()}
     for window in windows:
         for name, U in (("shapes", cuboids(box, SHAPES)), ("points", grid(box, (6, 3, 3)))):
             R, z = nonnegative(window, U).information.R, nonnegative(window, U).information.z
@@ -297,7 +298,7 @@ def _methods(repeats: int) -> dict[str, Any]:
     result["ratio"] = {name: result[name]["min"] / result["shapes"]["min"] for name in ("nonlinear", "points")}
     best = [certified(p)[0].theta for p in problems]
     result["nonlinear"] |= _right(problems, best, [backend(p).theta for p in problems])
-    result["nonlinear"] |= {"steps": float(np.mean([_steps(p, Chart.of(body)) for p in problems]))}
+    result["nonlinear"] |= {"steps": float(np.mean([_steps(p, chart_of(body)) for p in problems]))}
     for name, solves in rivals.items():
         result[name] |= _right(problems, best, [s.theta() for s in solves])
         result[name] |= {"steps": float(np.mean([s.steps() for s in solves]))}

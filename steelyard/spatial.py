@@ -1,10 +1,12 @@
-"""Orientations as unit quaternions, scalar last: x, y, z, w."""
+"""Axes, wrenches and rotations, once. Quaternions are x, y, z, w: scalar last."""
 
 from __future__ import annotations
 
 import numpy as np
 
 Array = np.ndarray
+
+XYZ, WRENCH = ("x", "y", "z"), ("fx", "fy", "fz", "mx", "my", "mz")  # components, in this order everywhere
 
 
 def continuous(quaternion: Array) -> Array:
@@ -21,3 +23,8 @@ def rotations(quaternion: Array) -> Array:
          2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w),
          2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)], axis=1,
     ).reshape(-1, 3, 3)  # fmt: skip
+
+
+def skew(x: Array) -> Array:
+    """(3, 3) [x]×: [x]× y = x × y."""
+    return np.array([[0, -x[2], x[1]], [x[2], 0, -x[0]], [-x[1], x[0], 0]])

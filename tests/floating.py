@@ -12,8 +12,9 @@ import numpy as np
 import pinocchio as pin
 
 from steelyard.equations.unknown_forces import foot, jacobian
-from steelyard.log.log import WRENCH, Log
+from steelyard.log.log import Log
 from steelyard.robot.model import Robot
+from steelyard.spatial import WRENCH
 
 
 def floating_log(

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from steelyard.log.log import XYZ, Log
+from steelyard.log.log import Log
 from steelyard.log.table import write_log
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import find_soles
+from steelyard.spatial import XYZ
 
 
 def swinging(robot: Robot, seed: int, kind: str, seconds: float = 4.0, rate: float = 200.0) -> Log:

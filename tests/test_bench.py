@@ -30,8 +30,8 @@ from bench.search import bench_search
 from bench.search import kept as search_kept
 from bench.solvers import PROMISED, kept, solvers
 from papers.ayusawa.readings import readings
-from steelyard.compose.log_cholesky import Chart
 from steelyard.solve import nonlinear
+from steelyard.solve.log_cholesky import Chart
 from tests.motions import installed
 from tests.test_solve import SIZE, problem
 

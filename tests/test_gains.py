@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from steelyard import Options, identify
+from steelyard.check.partial_regression import partial
 from steelyard.experiment.simulate.arm import Friction, simulate_arm
-from steelyard.identify.drive_gains import partial
 
 GAIN = 9.0
 

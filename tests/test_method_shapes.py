@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from steelyard import Options, UsageError, identify, weigh_load
+from steelyard.compose.division_rule import Rule
 from steelyard.compose.primitives import cuboid
 from steelyard.compose.shape_file import ShapeFile
-from steelyard.identify.methods.choosing import Rule
 from steelyard.identify.payload import load_report
 from steelyard.robot.model import LOAD
 from tests.compose.bodies import at

@@ -15,11 +15,12 @@ from steelyard.errors import LogError, UsageError
 from steelyard.experiment.simulate.arm import simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify.prediction import base_error
-from steelyard.log.log import WRENCH, Log
+from steelyard.log.log import Log
 from steelyard.log.table import read_log, write_log
 from steelyard.log.timing import motion_band
 from steelyard.robot.description import read_description
 from steelyard.robot.model import build
+from steelyard.spatial import WRENCH
 from tests.floating import floating_log
 from tests.motions import installed, load
 

@@ -15,7 +15,7 @@ from steelyard.equations.setup import make_plan
 from steelyard.errors import LogError, UsageError
 from steelyard.inference.uncertainty import structural
 from steelyard.log.force_plate import Plate
-from steelyard.log.log import WRENCH
+from steelyard.spatial import WRENCH
 from tests.motions import installed, load, parameters, smooth
 from tests.test_contact import standing
 from tests.test_wrench import FEET, columns, talos_log

@@ -18,11 +18,12 @@ from steelyard.experiment.simulate.arm import simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify.prediction import base_error
 from steelyard.inference.uncertainty import structural
-from steelyard.log.log import WRENCH, Log
+from steelyard.log.log import Log
 from steelyard.log.table import write_log
 from steelyard.robot import index
 from steelyard.robot.description import read_description
 from steelyard.robot.model import Robot
+from steelyard.spatial import WRENCH
 from tests.floating import floating_log
 from tests.motions import installed, parameters, physical, segment
 

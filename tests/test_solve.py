@@ -450,12 +450,12 @@ def test_the_cone_is_consistency_with_the_solvers_margin():
     rng = np.random.default_rng(1)
     b = body(rng)
     cone = Cone(0, pseudo_inertia.lmi(b))
-    margin = pseudo_inertia.SOLVER_MARGIN * SIZE**2
+    margin = inertia.SOLVER_MARGIN * SIZE**2
     for factor, inside in ((0.5, False), (0.99, False), (1.01, True), (2.0, True)):
         thin = np.log(np.sqrt(factor * margin))
         p = inertia.from_log_cholesky([0.1, thin, -2, -2, 0.0, 0.0, 0.0, 0, 0, 0])
         assert bool(np.linalg.eigvalsh(cone.value(p))[0] >= 0) is inside
-    assert pseudo_inertia.SOLVER_MARGIN > inertia.MARGIN
+    assert inertia.SOLVER_MARGIN > inertia.MARGIN
 
 
 def test_adjoint_is_the_transpose_of_value():

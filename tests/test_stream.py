@@ -30,10 +30,10 @@ from steelyard.inference.noise import Noise, information
 from steelyard.information import Information
 from steelyard.kernels import blas, gram
 from steelyard.kernels.grouping import Grouping
-from steelyard.kernels.tree import Tree
 from steelyard.log import pieces
 from steelyard.log.pieces import read_pieces
 from steelyard.log.table import read_log, write_log
+from steelyard.robot.flat_tree import flat_tree
 from steelyard.robot.model import Robot
 from tests.floating import floating_log
 from tests.kernels.test_rows import SENSORS
@@ -175,7 +175,9 @@ def test_any_cutting_any_batches_and_any_threads_give_the_same(cuts, threads, ba
     same(stream(Rows(robot, parts, columns, "joint"), threads=threads).information(), whole)
     filtered = Rows(robot, [part], columns, "joint", (), Filter(cutoff=15.0, rate=200.0))
     same(stream(filtered, threads=threads).information(), stream(filtered).information())
-    worker = Worker(Structure(robot, Tree.of(robot), columns, "joint"), "triangle", batch=batch, rows=max(rows, batch))
+    worker = Worker(
+        Structure(robot, flat_tree(robot), columns, "joint"), "triangle", batch=batch, rows=max(rows, batch)
+    )
     worker.run(part, np.arange(500), np.ones(1))
     for ours, theirs in zip(worker.finish(), stream(Rows(robot, [part], columns, "joint")).found[False], strict=True):
         np.testing.assert_allclose(ours.T @ ours, theirs.T @ theirs, rtol=1e-9, atol=1e-9)
@@ -200,7 +202,7 @@ def test_streams_add_up(arm):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_seven_columns_a_revolute_joint_four_a_prismatic_and_ten_a_base_are_enough(name):
     robot = load(name)
-    tree = Tree.of(robot)
+    tree = flat_tree(robot)
     grouping = Grouping.of(tree)
     rows = Rows(robot, [segment(robot, np.random.default_rng(0), samples=40)], every_column(robot, "base"), "full")
     Y = np.concatenate([b.Y for b in rows])

@@ -16,7 +16,8 @@ from steelyard.equations.setup import Options, make_plan
 from steelyard.equations.unknown_forces import foot
 from steelyard.errors import LogError, UsageError
 from steelyard.inference.uncertainty import structural
-from steelyard.log.log import WRENCH, Log
+from steelyard.log.log import Log
+from steelyard.spatial import WRENCH
 from tests.floating import floating_log
 from tests.motions import installed, load, parameters, smooth
 from tests.test_contact import A1_FEET, standing

@@ -12,10 +12,10 @@ import numpy as np
 import pinocchio as pin
 
 from steelyard.equations.prepare import GRAVITY
-from steelyard.log.log import WRENCH, XYZ, Log
+from steelyard.log.log import Log
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import find_soles
-from steelyard.spatial import rotations
+from steelyard.spatial import WRENCH, XYZ, rotations
 
 Array = np.ndarray
 

@@ -26,10 +26,10 @@ from steelyard.equations.holdout import Training
 from steelyard.equations.prepare import Filter, prepare
 from steelyard.equations.rows import Columns, Rows
 from steelyard.equations.setup import Options, Plan, make_plan
+from steelyard.identify import bounds
 from steelyard.identify.fit import Fit, fit
 from steelyard.identify.methods.constrained import REPAIRED
 from steelyard.identify.methods.solving import solve
-from steelyard.inference import limits
 from steelyard.inference.uncertainty import base_parameters
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
@@ -199,7 +199,7 @@ def ranged(weighed: Weighed, truth: Array) -> list[bool]:
     """Whether guaranteed ranges of masses (``--ranges masses``) hold the truth: of every body, and of the whole."""
     plan = weighed.plan
     options = Options(equations=plan.equations, ranges="masses")
-    found = limits.ranges(plan, options, weighed.found, lambda _: None)
+    found = bounds.ranges(plan, options, weighed.found, lambda _: None)
     assert found is not None
     ends = [(found.bodies[b].mass, truth[plan.columns.body(b).start]) for b in plan.columns.bodies]
     every = [*ends, (found.total, truth[::10].sum())]

@@ -83,7 +83,7 @@ def methods(body: Body) -> dict[str, tuple[Callable[[Information], Any], Solver,
     K = priors.NEGLIGIBLE * priors.of_bodies([body]).K
     hint = Information.of(K, K @ body.parameters)
     scale, floor = np.maximum(np.abs(body.parameters), 1e-3), pseudo_inertia.mass_floor(body)
-    log_cholesky = nonlinear.backend([body])
+    log_cholesky = nonlinear.backend([pseudo_inertia.chart(body)])
     mata = mata_composition(body, scale)
     cone = Cone(0, pseudo_inertia.lmi(body))
 

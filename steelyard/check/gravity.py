@@ -12,10 +12,10 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.check.friction import rubbing
+from steelyard.check.partial_regression import partial
 from steelyard.check.torque_balance import Balance, left
 from steelyard.equations.rows import Dynamics
 from steelyard.errors import Finding
-from steelyard.identify.drive_gains import partial
 from steelyard.log.log import Log
 
 Array = np.ndarray

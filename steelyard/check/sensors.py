@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from steelyard.check.partial_regression import partial
 from steelyard.equations.prepare import Filter, Segment
 from steelyard.equations.rows import Columns, Rows
 from steelyard.equations.setup import Plan
 from steelyard.errors import Finding
-from steelyard.identify.drive_gains import partial
 from steelyard.log.log import Log
 
 EXPLAINED = 0.6  # the prediction must explain this share of what offsets leave, or it says nothing

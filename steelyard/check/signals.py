@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import Finding
-from steelyard.log.log import BASE_VECTORS, WRENCH, Log
+from steelyard.log.log import BASE_VECTORS, Log
 from steelyard.log.timing import gaps, log_rate
 from steelyard.robot.model import Robot
+from steelyard.spatial import WRENCH
 
 Array = np.ndarray
 

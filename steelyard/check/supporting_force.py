@@ -14,8 +14,9 @@ from steelyard.equations.missing import Missing
 from steelyard.equations.prepare import imu_mount
 from steelyard.errors import Finding
 from steelyard.log.force_plate import plate_pose
-from steelyard.log.log import WRENCH, Log
+from steelyard.log.log import Log
 from steelyard.robot.model import GRAVITY, Robot
+from steelyard.spatial import WRENCH
 
 Array = np.ndarray
 

@@ -15,11 +15,11 @@ import numpy as np
 
 from steelyard.check.friction import rubbing
 from steelyard.check.gravity import gravity_findings
+from steelyard.check.partial_regression import partial
 from steelyard.check.torque_balance import Balance, left, long_run
 from steelyard.compose import prior as priors
 from steelyard.equations.rows import Columns
 from steelyard.errors import Finding
-from steelyard.identify.drive_gains import partial
 from steelyard.log.log import Log
 
 Array = np.ndarray

@@ -15,7 +15,8 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.compose.composition import Composition
-from steelyard.compose.pseudo_inertia import SOLVER_MARGIN, mass_floor
+from steelyard.compose.pseudo_inertia import mass_floor
+from steelyard.inertia import SOLVER_MARGIN
 from steelyard.robot import geometry
 from steelyard.robot.model import Body
 

@@ -17,7 +17,7 @@ from steelyard.compose.primitives import (
     polyhedron,
     sphere,
 )
-from steelyard.compose.pseudo_inertia import SOLVER_MARGIN
+from steelyard.inertia import SOLVER_MARGIN
 from steelyard.robot import geometry
 from steelyard.robot.description import Shape
 from steelyard.robot.model import Body

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from steelyard.compose.division_rule import Rule
 from steelyard.compose.primitives import Solid, cuboid
 from steelyard.errors import Finding, UsageError
-from steelyard.identify.methods.choosing import Rule
 from steelyard.robot import geometry
 from steelyard.robot.model import Robot
 

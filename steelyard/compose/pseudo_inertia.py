@@ -13,11 +13,12 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.compose.composition import Composition
+from steelyard.inertia import SOLVER_MARGIN
 from steelyard.robot.model import Body
+from steelyard.solve.log_cholesky import Chart
 
 Array = np.ndarray
 
-SOLVER_MARGIN = 4 * inertia.MARGIN  # so that what solvers leave undone still passes the test
 MASS_FLOOR = 1e-4  # of the description's mass
 
 
@@ -39,3 +40,8 @@ def composition(body: Body, scale: Array) -> Composition:
 def mass_floor(body: Body) -> float:
     """Least mass of a body, kg."""
     return float(MASS_FLOOR * body.parameters[0])
+
+
+def chart(body: Body) -> Chart:
+    """Log-Cholesky coordinates of the same cone's interior."""
+    return Chart(float(body.parameters[0]), mass_floor(body), body.size)

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from steelyard.compose import primitives
+from steelyard.compose.division_rule import Rule
 from steelyard.compose.primitives import Primitive
 from steelyard.errors import DescriptionError, Finding, UsageError
-from steelyard.identify.methods.choosing import Rule
 from steelyard.log.toml import Checker, is_number, read_toml, shown
 from steelyard.robot.description import placement, rotation_from_rpy
 from steelyard.robot.model import Robot

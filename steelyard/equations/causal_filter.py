@@ -17,9 +17,9 @@ import numpy as np
 from scipy.linalg import expm
 
 from steelyard.errors import Finding, LogError
-from steelyard.log.log import QUATERNION, WRENCH, XYZ, Log
+from steelyard.log.log import QUATERNION, Log
 from steelyard.robot.model import GRAVITY, Robot
-from steelyard.spatial import rotations
+from steelyard.spatial import WRENCH, XYZ, rotations
 
 Array = np.ndarray
 

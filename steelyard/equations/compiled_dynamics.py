@@ -10,9 +10,8 @@ import numpy as np
 from steelyard.equations.missing import Missing
 from steelyard.equations.prepare import Segment
 from steelyard.equations.rows import Dynamics
-from steelyard.equations.unknown_forces import Foot, FreeRows
+from steelyard.equations.unknown_forces import Foot, FreeRows, point_feet
 from steelyard.kernels import dense
-from steelyard.kernels.feet import PointFeet
 from steelyard.kernels.forces import Places, generalised
 from steelyard.kernels.tree import Tree
 from steelyard.robot.model import Robot
@@ -82,8 +81,8 @@ class CompiledDynamics(Dynamics):
         self, free: FreeRows, feet: Sequence[Foot | Missing], take: slice | list[int], before: Array | None
     ) -> tuple[Array, int]:
         """``FreeRows.basis`` of the equations that are taken."""
-        points = PointFeet.of(self.tree, feet) if take == slice(self.nv) and before is None else None
-        if points is None or not points.fits(free):
+        points = point_feet(self.tree, feet) if take == slice(self.nv) and before is None else None
+        if points is None or not points.leaves(free.coordinates, free.rank):
             return super().free_basis(free, feet, take, before)
         N, turned = points.basis(points.eliminate(self.tiles), len(self.segment.time))
         if turned < len(self.segment.time):  # a straight knee

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.log.log import WRENCH, Log
+from steelyard.log.log import Log
 from steelyard.robot.model import Frame, Robot
+from steelyard.spatial import WRENCH
 
 Array = np.ndarray
 

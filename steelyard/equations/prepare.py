@@ -21,10 +21,10 @@ from scipy.signal import firwin
 from steelyard.equations.causal_filter import Inputs, Lowpass
 from steelyard.errors import Finding, LogError
 from steelyard.log.force_plate import Plate, plate_pose
-from steelyard.log.log import QUATERNION, WRENCH, Log
+from steelyard.log.log import QUATERNION, Log
 from steelyard.log.timing import NEAR_STAMPS, gaps, log_rate, merged, motion_band
 from steelyard.robot.model import GRAVITY, Robot
-from steelyard.spatial import continuous, rotations
+from steelyard.spatial import WRENCH, continuous, rotations
 
 Array = np.ndarray
 

@@ -73,6 +73,11 @@ class Columns:
         )
 
     @property
+    def signed(self) -> Array:
+        """(n − 10·bodies,) which entries after the bodies' may be negative: offsets and relative gains."""
+        return np.array([t in ("offset", "gain") for _, t in self.joint_terms] + [True] * len(self.offsets), bool)
+
+    @property
     def offset_index(self) -> range:
         """Where the sensors' offsets are."""
         return range(self.n - len(self.offsets), self.n)

@@ -13,6 +13,7 @@ import numpy as np
 from steelyard.check import match as check
 from steelyard.check.supporting_force import LOOKED_AT, weight_findings
 from steelyard.compose import prior as priors
+from steelyard.compose.division_rule import Rule
 from steelyard.compose.load_area import RULE, Area, area_findings, as_cuboid, on_top
 from steelyard.compose.points import COARSEST, FINEST, GRID, RIDGE, Count, Within
 from steelyard.compose.primitives import Primitive
@@ -24,12 +25,11 @@ from steelyard.equations.prepare import Filter
 from steelyard.equations.rows import FRICTION, Columns, Equations
 from steelyard.equations.unknown_forces import Foot, foot
 from steelyard.errors import Finding, LogError, UsageError
-from steelyard.identify.drive_gains import needs_gain
-from steelyard.identify.methods.choosing import Rule
 from steelyard.log.force_plate import plate_findings
-from steelyard.log.log import WRENCH, Log
+from steelyard.log.log import Log
 from steelyard.robot.description import Description
 from steelyard.robot.model import LOAD, Base, Robot, build, find_welds
+from steelyard.spatial import WRENCH
 
 Method = Literal["lmi", "points", "shapes", "nonlinear", "constrained", "mata", "linear", "least-squares"]
 Friction = Literal["none", "viscous", "coulomb", "armature", "all"]
@@ -244,7 +244,7 @@ def make_plan(description: Description, logs: Sequence[Log], options: Options) -
         if wrong := [f for findings, _ in weighed for f in findings]:
             raise LogError(wrong)
         notices += [n for _, said in weighed for n in said]
-    gains = [j for j in robot.joints if any(needs_gain(log, j) for log in logs)] if torques else []
+    gains = [j for j in robot.joints if any(log.needs_gain(j) for log in logs)] if torques else []
     laws, motors = FRICTION[options.friction] if torques else (), coupled(robot, logs[0])
     terms = [(j, law) for j in robot.joints for law in laws] + motor_terms(motors, laws) + [(j, "gain") for j in gains]
     offsets = tuple((s.name, component) for s in robot.sensors for component in s.components)

@@ -11,17 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from steelyard.equations.missing import Missing
 from steelyard.errors import Finding, UsageError
+from steelyard.kernels.tree import REGULAR, Tree
 from steelyard.robot.description import Shape
 from steelyard.robot.model import Frame, Robot
 
-Array = np.ndarray
+if TYPE_CHECKING:
+    from steelyard.kernels.feet import PointFeet
 
-REGULAR = 0.02  # least singular value of NE for which the fixed coordinates E are used
+Array = np.ndarray
 
 
 @dataclass(frozen=True)
@@ -165,3 +168,13 @@ class FreeRows:
                 N[t] = (U @ Vt).T @ N[t]
             last = N[t]
         return N, turned
+
+
+def point_feet(tree: Tree, feet: Sequence[Foot | Missing], symmetric: bool = True) -> PointFeet | None:
+    """Feet that kernels can eliminate leg by leg; None where some foot is no point on a leg of its own."""
+    from steelyard.kernels.feet import PointFeet
+
+    if any(isinstance(f, Missing) or f.surface or f.frame.joint == 0 for f in feet):
+        return None
+    points = [(f.frame.joint, f.centre, f.radius) for f in feet if isinstance(f, Foot)]
+    return PointFeet.of(tree, points, symmetric)

@@ -23,7 +23,6 @@ import numpy as np
 from steelyard.compose.prior import Prior
 from steelyard.equations.prepare import Segment
 from steelyard.equations.rows import Block, Columns
-from steelyard.log.log import Log
 
 Array = np.ndarray
 
@@ -34,16 +33,6 @@ SURE = 1e6  # times the belief: held exactly
 STEP = 0.3  # largest change of a log gain in a round
 ROUNDS, SETTLED = 100, 1e-6
 MOVED = 1e-3  # relative change of a gain by the solver that asks for another round
-
-
-def needs_gain(log: Log, joint: str) -> bool:
-    """Whether a joint has a current but neither a torque nor a known gain."""
-    return not log.has(f"tau.{joint}") and joint not in log.metadata.get("gains", {})
-
-
-def with_gains(log: Log, gains: Mapping[str, float]) -> Log:
-    """The same log with these gains (N·m/A) known."""
-    return replace(log, metadata={**log.metadata, "gains": {**log.metadata.get("gains", {}), **gains}})
 
 
 def as_torques(segment: Segment, joints: Sequence[str], gains: Mapping[str, float]) -> Segment:
@@ -242,12 +231,3 @@ def _start(grams: Array, prior: Prior, robot: Array, index: Array, rest: Array) 
 def _solve(H: Array, g: Array) -> Array:
     scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
     return np.asarray(np.linalg.lstsq(H / np.outer(scale, scale), g / scale, rcond=1e-15)[0] / scale)
-
-
-def partial(x: Array, y: Array, beside: Array) -> tuple[float, float]:
-    """Slope of y on x with other columns beside, and the share of the rest of y that x explains."""
-    if beside.size:
-        Q = np.linalg.qr(beside / np.maximum(np.linalg.norm(beside, axis=0), 1e-12))[0]
-        x, y = x - Q @ (Q.T @ x), y - Q @ (Q.T @ y)
-    xx, yy, xy = float(x @ x), float(y @ y), float(x @ y)
-    return (xy / xx, xy * xy / (xx * yy)) if xx > 0 and yy > 0 else (1.0, 0.0)

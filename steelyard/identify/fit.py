@@ -16,13 +16,12 @@ from steelyard.equations.holdout import Training
 from steelyard.equations.rows import Block, Columns
 from steelyard.equations.setup import Options, Plan
 from steelyard.equations.stream import Channels
-from steelyard.equations.stream import autocorrelation as memory
 from steelyard.errors import Finding, UsageError
 from steelyard.identify.drive_gains import Drives, find
 from steelyard.identify.methods.constrained import weighed
 from steelyard.identify.methods.dividing import Refined
 from steelyard.identify.methods.solving import pull, solve
-from steelyard.inference import noise
+from steelyard.inference import noise, streamed
 from steelyard.inference.noise import Noise
 from steelyard.inference.uncertainty import Subspace, Uncertainty, long_run_covariance, uncertainty
 from steelyard.information import Information
@@ -88,7 +87,7 @@ def fit(
             blocks, prior = drives.rows(measured), drives.belief(pinned=attempt == 0)
         progress("weighing rows")
         if isinstance(training, Channels):
-            model, info = memory.weighed(training, prior.information + before)
+            model, info = streamed.weighed(training, prior.information + before)
         else:
             model, info = noise.estimate(
                 blocks, names, prior.information + before, full=full, robust=options.robust,
@@ -111,7 +110,7 @@ def fit(
     seen = info.given(known, theta[known])
     space = Subspace.of(seen.R, prior.scale[free])
     if isinstance(training, Channels):
-        meat = memory.long_run_covariance(training, model, theta, free, space)
+        meat = streamed.long_run_covariance(training, model, theta, free, space)
     else:
         meat = long_run_covariance(_reduced(blocks, free, known, theta), model, theta[free], space, options.robust)
     meat = meat + before.R[:, free].T @ before.R[:, free]

@@ -19,13 +19,13 @@ from steelyard.equations.prepare import Filter, prepare
 from steelyard.equations.rows import Columns, Rows
 from steelyard.equations.setup import Options, Plan, make_plan
 from steelyard.errors import Finding, UsageError
+from steelyard.identify import bounds
 from steelyard.identify import verdict as judge
-from steelyard.identify.drive_gains import as_torques, with_gains
+from steelyard.identify.drive_gains import as_torques
 from steelyard.identify.estimate import Estimate
 from steelyard.identify.fit import Fit, Progress, fit
 from steelyard.identify.prediction import Score, pooled, predict
 from steelyard.identify.series import Series
-from steelyard.inference import limits
 from steelyard.inference.uncertainty import base_parameters
 from steelyard.information import Information
 from steelyard.log.log import Log
@@ -110,7 +110,7 @@ def identify(
     logs_of = [*fit_logs, *held_out]
     columns, driven = _without_gains(plan.columns)
     if drives is not None:
-        logs_of = [with_gains(log, gains) for log in logs_of]
+        logs_of = [log.with_gains(gains) for log in logs_of]
         segments_of = [[as_torques(s, plan.robot.joints, gains) for s in segments] for segments in segments_of]
         rows_of = [
             Rows(plan.robot, segments, columns, plan.equations, plan.feet, filter, everything.free, everything.samples)
@@ -145,8 +145,8 @@ def concluded(
     """The answer, from what was fitted to rows of these names and how well that explains them."""
     theta, free, unc, drives = found.theta, found.free, found.uncertainty, found.drives
     gains = drives.named() if drives is not None else {}
-    bounded = limits.ranges(plan, options, found, progress)
-    edges = limits.intervals(plan, options, found)
+    bounded = bounds.ranges(plan, options, found, progress)
+    edges = bounds.intervals(plan, options, found)
     said = [*notices, *found.notices, *(bounded.notices(options.ranges_inside) if bounded else [])]
     said += judge.about_gains(gains, drives)
     covers = _covers(plan, found.prior, free, options)

@@ -15,7 +15,6 @@ import numpy as np
 
 from steelyard.equations.setup import Friction, Options
 from steelyard.errors import Finding, UsageError
-from steelyard.identify.drive_gains import with_gains
 from steelyard.identify.estimate import BodyEstimate, Scale, read_estimate
 from steelyard.identify.fit import Progress
 from steelyard.identify.identify import Identification, identify
@@ -79,7 +78,7 @@ def identify_further(
     options = going_on(options or Options(), left)
     how = read_mapping(mapping) if isinstance(mapping, str | Path) else mapping
     fit, held_out = (
-        [with_gains(x if isinstance(x, Log) else read_log(x, how), left.gains) for x in part]
+        [(x if isinstance(x, Log) else read_log(x, how)).with_gains(left.gains) for x in part]
         for part in (logs, validate)
     )
     result = identify(

@@ -18,7 +18,7 @@ from steelyard.identify.estimate import BodyEstimate, Scale, SensorEstimate, Tot
 from steelyard.identify.prediction import Score
 from steelyard.inference.profile_likelihood import THIN
 from steelyard.inference.uncertainty import CERTAIN, ROW_SPACE, BodyVerdict, Uncertainty, body_verdict, structural
-from steelyard.log.log import WRENCH
+from steelyard.spatial import WRENCH
 
 Array = np.ndarray
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.compose import prior as priors
-from steelyard.compose.pseudo_inertia import SOLVER_MARGIN, lmi
+from steelyard.compose.pseudo_inertia import lmi
 from steelyard.equations.setup import Plan
-from steelyard.identify.methods.solving import SIGNED
+from steelyard.inertia import SOLVER_MARGIN
 from steelyard.inference.uncertainty import Subspace
 from steelyard.information import Information
 from steelyard.robot import geometry
@@ -72,7 +72,7 @@ class Allowed:
         columns, own = plan.columns, [b for b in plan.robot.bodies if b.carrier is None]
         bodies = tuple(plan.robot.body(b) for b in columns.bodies if columns.body(b).start in free)
         rest = np.arange(10 * len(columns.bodies), columns.n)
-        signed = [term in SIGNED for _, term in columns.joint_terms] + [True] * len(columns.offsets)
+        signed = columns.signed
         low = 1e-3 * prior.scale[rest]
         return cls(
             bodies,

@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.equations.rows import Block
+from steelyard.equations.stream.autocorrelation import LAGS
 from steelyard.information import Information
 
 Array = np.ndarray
 
 FLOOR = 1e-6  # of a channel's rms: noise is never taken to be less
-LAGS = 24  # at four samples a period of the cut-off frequency: six periods
 DUST = 1e-10  # directions that weigh less than this, of the heaviest, are rounding
 SETTLED = 0.01  # change of the weights at which iteration stops
 THIN, PLENTY = 3, 8  # of a first look: samples to one that it takes, and its rows to an unknown at least

@@ -5,12 +5,12 @@ X = [g_k; x × g_k]. So base rows − X·(leg rows) are free of contact forces, 
 
     W (1  −X),    Wᵀ W = (1 + X Xᵀ)⁻¹
 
-are orthonormal: with the symmetric W = (1 + XXᵀ)^-½ they are ``contact.FreeRows.basis`` itself, and may be filtered in
+are orthonormal: with the symmetric W = (1 + XXᵀ)^-½ they are ``FreeRows.basis`` (``equations/unknown_forces.py``) itself, and may be filtered in
 time with the same result. Any other W has the same Gram, so the inverse of the Cholesky factor (``symmetric=False``)
 does where nothing is filtered afterwards, and saves the root.
 
-A straight knee makes J_leg singular. Samples with ‖1 + XXᵀ‖ > 1 / ``contact.REGULAR``² (Frobenius) get W = 0, and
-``singular`` names them; ``basis`` takes the general way there, aligned in time, exactly as ``contact.py`` has it.
+A straight knee makes J_leg singular. Samples with ‖1 + XXᵀ‖ > 1 / ``REGULAR``² (Frobenius) get W = 0, and
+``singular`` names them; ``basis`` takes the general way there, aligned in time, exactly as ``FreeRows`` has it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.equations.missing import Missing
-from steelyard.equations.unknown_forces import Foot, FreeRows
 from steelyard.kernels.forces import unpacked
 from steelyard.kernels.legs import MOST, PER_FOOT, SCRATCH, L, eliminate, fill_free
 from steelyard.kernels.panels import Panels
@@ -40,21 +38,19 @@ class PointFeet:
     symmetric: bool = True  # W, or else lower triangular
 
     @classmethod
-    def of(cls, tree: Tree, feet: Sequence[Foot | Missing], symmetric: bool = True) -> PointFeet | None:
-        """None where some foot is no point, or its leg has not three joints of its own."""
-        if not tree.floating or tree.coupled or len(tree.rows) > tree.moving or not feet:
+    def of(cls, tree: Tree, points: Sequence[tuple[int, Array, float]], symmetric: bool = True) -> PointFeet | None:
+        """Of points (joint, centre (3,) m in its frame, radius m); None where a leg has not three joints of its own."""
+        if not tree.floating or tree.coupled or len(tree.rows) > tree.moving or not points:
             return None
         whole, numbers, used = list[int](), list[float](), list[int]()
-        for f in feet:
-            if isinstance(f, Missing) or f.surface or f.frame.joint == 0:
-                return None
-            node = tree.joints[f.frame.joint]
+        for joint, centre, radius in points:
+            node = tree.joints[joint]
             legs = [int(j) for j in np.flatnonzero(tree.ancestors[:, node - 1])]
             if len(legs) != 3 or set(legs) & set(used):
                 return None
             used += legs
             whole += [node, *legs]
-            numbers += [*f.centre, f.radius]
+            numbers += [*centre, radius]
         return cls(tree, np.concatenate([tree.integers, whole]), np.concatenate([tree.reals, numbers]), symmetric)
 
     @property
@@ -88,11 +84,11 @@ class PointFeet:
         values, n = unpacked(eliminated)[:samples], 6 * len(self.legs)
         return values[:, :n].reshape(samples, -1, 6).transpose(0, 2, 1), values[:, n:-1].reshape(samples, 6, 6)
 
-    def fits(self, free: FreeRows) -> bool:
-        """Whether these coordinates are those that the elimination leaves."""
+    def leaves(self, coordinates: Sequence[int], rank: int) -> bool:
+        """Whether the elimination takes so many equations away and leaves those of these coordinates."""
         legs = 6 + self.legs
         left = [k for k in range(6 + len(self.tree.rows)) if k not in legs]
-        return free.rank == len(legs) and list(free.coordinates) == left
+        return rank == len(legs) and list(coordinates) == left
 
     def basis(self, eliminated: Array, samples: int) -> tuple[Array, int]:
         """(T, n − rank, n) rows N as ``FreeRows.basis`` gives them, up to the first singular sample, and its index."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.equations.unknown_forces import REGULAR
 from steelyard.kernels.compiled import compiled, copy_lanes
 from steelyard.kernels.kinematics import AP, JOINT, POSE, cross, root, visit
 from steelyard.kernels.panels import BLOCK, first_moments, put_row, row, second_moments
 from steelyard.kernels.panels import SCRATCH as BLOCKS
 from steelyard.kernels.sym6 import ROOM, SIX, inverse_root, lower, size
-from steelyard.kernels.tree import HEADER, LANES, NODE_REALS, PER_NODE, PER_ROW, ROW_REALS
+from steelyard.kernels.tree import HEADER, LANES, NODE_REALS, PER_NODE, PER_ROW, REGULAR, ROW_REALS
 
 Array = np.ndarray
 

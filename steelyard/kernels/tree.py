@@ -5,8 +5,8 @@ Nodes are depth first, so the bodies that a joint carries are one run of them. A
 vector fixed to a node, Sᵀ(wrench on all that the node carries). Joints of one degree of freedom have one row each, a
 sensor in a weld one for each component it measures; the six of a floating base are apart (``panels.py``).
 
-Covered are trees of revolute, continuous, prismatic and welded joints on a fixed base or a free-flyer; ``Tree.of``
-gives None for anything else. This module loads no numba.
+Covered are trees of revolute, continuous, prismatic and welded joints on a fixed base or a free-flyer
+(``robot/flat_tree.py`` makes them). This module loads no numba.
 """
 
 from __future__ import annotations
@@ -14,12 +14,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-
-from steelyard.equations.prepare import Segment
-from steelyard.robot.model import Robot
 
 if TYPE_CHECKING:
     from steelyard.kernels.grouping import Grouping
@@ -32,6 +29,28 @@ BASE = 12  # values of the base that open a state
 HEADER, PER_NODE, PER_ROW = 4, 5, 3  # integers
 NODE_REALS, ROW_REALS = 33, 6
 POSE_REALS = 21
+REGULAR = 0.02  # a leg is too nearly straight where contact-free rows would grow beyond 1 / this
+
+
+class Samples(Protocol):
+    """Motion of a robot, a row a sample; vectors of a floating base in base axes, SI."""
+
+    @property
+    def time(self) -> Array: ...  # noqa: D102
+    @property
+    def q(self) -> Array: ...  # noqa: D102
+    @property
+    def v(self) -> Array: ...  # noqa: D102
+    @property
+    def a(self) -> Array: ...  # noqa: D102
+    @property
+    def acc(self) -> Array | None: ...  # noqa: D102
+    @property
+    def gyro(self) -> Array | None: ...  # noqa: D102
+    @property
+    def alpha(self) -> Array | None: ...  # noqa: D102
+    @property
+    def up(self) -> Array | None: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -48,53 +67,6 @@ class Tree:
     independent: Array  # where each moving joint, and each row after those, belongs among the joints and readings
     factors: Array  # how often: a follower's row counts for its leader
     offsets: Array  # (moving joints,) rad or m, of followers
-
-    @classmethod
-    def of(cls, robot: Robot) -> Tree | None:
-        """The tree of a robot; None where it has a joint that no kernel covers."""
-        model, cuts = robot.model, {s.joint for s in robot.sensors}
-        order = _depth_first([int(p) for p in model.parents])  # of the model's joints
-        node = {joint: k for k, joint in enumerate(order)}
-        N, lead = model.njoints - 1, 6 if robot.floating else 0
-        nodes, reals = np.zeros((N, PER_NODE), np.int64), np.zeros((N, NODE_REALS))
-        rows: list[tuple[str, int, Array]] = []  # name, joint, motion in the joint's frame
-        for joint in range(1, N + 1):  # rows in the order of the model's velocities
-            still = joint in cuts or (robot.floating and joint == 1)
-            kind, axis = (WELD, np.zeros(3)) if still else _joint(model.joints[joint])
-            if kind is None:
-                return None
-            R, p = model.jointPlacements[joint].rotation, model.jointPlacements[joint].translation
-            parts = [R, R @ _skew(axis), R @ _skew(axis) @ _skew(axis), R @ axis, p]
-            reals[node[joint] - 1] = np.concatenate([x.ravel() for x in parts])
-            nodes[node[joint] - 1] = node[int(model.parents[joint])], kind, len(rows), len(rows), not still
-            if not still:
-                motion = np.concatenate([axis, np.zeros(3)] if kind == PRISMATIC else [np.zeros(3), axis])
-                rows.append((str(model.names[joint]), joint, motion))
-        moving = len(rows)
-        for joint in sorted(cuts):  # a weld may hold several sensors
-            inside = [sensor for sensor in robot.sensors if sensor.joint == joint]
-            mine = [(name, joint, g) for x in inside for name, g in zip(x.rows, x.motion.T, strict=True)]
-            nodes[node[joint] - 1, 3:] = len(rows), len(mine)
-            rows += mine
-        readings = [len(robot.joints) + robot.readings.index(name) for name, *_ in rows[moving:]]
-        S = np.eye(model.nv) if robot.coupling is None else robot.coupling
-        S = S[[model.joints[joint].idx_v for _, joint, _ in rows[:moving]], lead : lead + len(robot.joints)]
-        if np.any(np.count_nonzero(S, axis=1) != 1):  # follows its leader zero times
-            return None
-        counts = np.array([len(model.subtrees[joint]) for _, joint, _ in rows], int)
-        table = np.array([[node[joint] for _, joint, _ in rows], counts, np.cumsum(counts) - counts], np.int64).T
-        return cls(
-            np.concatenate([np.array([N, moving, len(rows), robot.floating], np.int64), nodes.ravel(), table.ravel()]),
-            np.concatenate([reals.ravel(), *[motion for *_, motion in rows]]),
-            tuple(name for name, *_ in rows),
-            {body.name: node[body.joint] for body in robot.bodies},
-            node,
-            np.array(model.gravity.linear),
-            -robot.gravity / max(float(np.linalg.norm(robot.gravity)), 1e-12),
-            np.concatenate([np.nonzero(S)[1], readings]).astype(int),
-            np.concatenate([S.sum(axis=1), np.ones(len(rows) - moving)]),
-            np.asarray(robot.mimic_offset, float),
-        )
 
     def base_alone(self) -> Tree:
         """The same without rows: a base panel and nothing else."""
@@ -151,7 +123,7 @@ class Tree:
         """Values a sample has: 12 of the base, and q, v, a of every moving joint."""
         return BASE + 3 * self.moving
 
-    def states(self, segment: Segment, batch: int = LANES) -> Array:
+    def states(self, segment: Samples, batch: int = LANES) -> Array:
         """(tiles, width·16) samples for the kernels, tiles of 16 lanes, filled up with zeros to whole batches.
 
         Values, one after another: proper acceleration, angular velocity and angular acceleration of the base, up, then
@@ -189,29 +161,3 @@ def aligned(length: int) -> Array:
     raw = np.zeros(length + 8)
     skip = -(raw.ctypes.data // 8) % 8
     return raw[skip : skip + length]
-
-
-def _depth_first(parents: list[int]) -> list[int]:
-    """Joints so that those below one follow it."""
-    children: dict[int, list[int]] = {}
-    for joint in range(1, len(parents)):
-        children.setdefault(parents[joint], []).append(joint)
-    order, stack = list[int](), [0]
-    while stack:
-        order.append(stack.pop())
-        stack += reversed(children.get(order[-1], []))
-    return order
-
-
-def _joint(joint: Any) -> tuple[int | None, Array]:
-    """Kind and axis of a joint of one degree of freedom; None for any other."""
-    for kind, prefix in ((REVOLUTE, "JointModelR"), (PRISMATIC, "JointModelP")):
-        if joint.shortname() in {prefix + x for x in ("X", "Y", "Z", "evoluteUnaligned", "rismaticUnaligned")}:
-            data = joint.createData()
-            joint.calc(data, np.zeros(1))
-            return kind, np.asarray(data.S[3:] if kind == REVOLUTE else data.S[:3], float)
-    return None, np.zeros(3)
-
-
-def _skew(x: Array) -> Array:
-    return np.array([[0, -x[2], x[1]], [x[2], 0, -x[0]], [-x[1], x[0], 0]])

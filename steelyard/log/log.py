@@ -15,10 +15,10 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from steelyard.errors import Finding, LogError
+from steelyard.spatial import WRENCH, XYZ
 
 Array = np.ndarray
 
-XYZ, WRENCH = ("x", "y", "z"), ("fx", "fy", "fz", "mx", "my", "mz")
 BASE_VECTORS = (
     "base.position", "base.velocity", "base.angular_velocity", "base.acceleration", "base.angular_acceleration",
     "imu.gyro", "imu.acc",
@@ -68,6 +68,14 @@ class Log:
     def has(self, *columns: str) -> bool:
         """Whether every one of these columns is there."""
         return all(column in self.columns for column in columns)
+
+    def needs_gain(self, joint: str) -> bool:
+        """Whether a joint has a current but neither a torque nor a known gain."""
+        return not self.has(f"tau.{joint}") and joint not in self.metadata.get("gains", {})
+
+    def with_gains(self, gains: Mapping[str, float]) -> Log:
+        """The same log with these drive gains (N·m/A) known."""
+        return replace(self, metadata={**self.metadata, "gains": {**self.metadata.get("gains", {}), **gains}})
 
     def vector(self, name: str, components: Iterable[str] = XYZ) -> Array | None:
         """(T, k) columns ``name.x``…, or None where none of them is there; a part of them is refused."""

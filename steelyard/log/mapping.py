@@ -19,10 +19,11 @@ import numpy as np
 
 from steelyard.errors import Finding, LogError
 from steelyard.log.layout import Layout
-from steelyard.log.log import BASE_VECTORS, QUATERNION, XYZ, is_column
+from steelyard.log.log import BASE_VECTORS, QUATERNION, is_column
 from steelyard.log.toml import Checker, is_number, read_toml, shown
 from steelyard.log.transmission import SINGULAR, Transmission
 from steelyard.log.units_table import factor
+from steelyard.spatial import XYZ
 
 SECTIONS = {
     "table": ("header", "names", "separator", "decimal", "skip_rows", "rows", "rate", "comment"),

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import Finding
-from steelyard.log.log import WRENCH
 from steelyard.robot.description import Description, Joint
+from steelyard.spatial import WRENCH
 
 Array = np.ndarray
 

@@ -19,10 +19,10 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.errors import DescriptionError, Finding, UsageError
-from steelyard.log.log import WRENCH
 from steelyard.robot import geometry
 from steelyard.robot.description import Description, Joint, Link, read_description
 from steelyard.robot.ft_sensor import Sensor, Weld, find_weld
+from steelyard.spatial import WRENCH
 
 if TYPE_CHECKING:
     from steelyard.kernels.tree import Tree
@@ -127,9 +127,9 @@ class Robot:
     @cached_property
     def tree(self) -> Tree | None:
         """The robot as flat arrays for compiled kernels; None where it has a joint that none covers."""
-        from steelyard.kernels.tree import Tree
+        from steelyard.robot.flat_tree import flat_tree
 
-        return Tree.of(self)
+        return flat_tree(self)
 
     @cached_property
     def prior(self) -> Array:

@@ -21,8 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from steelyard.compose.log_cholesky import Chart
-from steelyard.robot.model import Body
+from steelyard.solve.log_cholesky import Chart
 from steelyard.solve.problem import Problem, Solution
 
 Array = np.ndarray
@@ -77,9 +76,8 @@ def _one(problem: Problem, chart: Chart, start: Array, tolerance: float) -> Solu
     return Solution(found[:10], duals, bounds, "nonlinear", "solved" if used > 0 else "iteration limit")
 
 
-def backend(bodies: Sequence[Body]) -> Callable[[Problem], Solution]:
-    """A backend for the problems of these bodies."""
-    charts = [Chart.of(b) for b in bodies]
+def backend(charts: Sequence[Chart]) -> Callable[[Problem], Solution]:
+    """A backend for the problems of the bodies that these charts are of."""
 
     def solve_bodies(problem: Problem) -> Solution:
         return solve(problem, charts)

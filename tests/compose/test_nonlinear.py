@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from steelyard import Options, identify, inertia
 from steelyard.compose import prior as priors
 from steelyard.compose import pseudo_inertia
-from steelyard.compose.log_cholesky import Chart
+from steelyard.compose.pseudo_inertia import chart as chart_of
 from steelyard.identify.methods.solving import solve_bodies
 from steelyard.information import Information
 from steelyard.solve import nonlinear
 from steelyard.solve.certify import certify
+from steelyard.solve.log_cholesky import Chart
 from steelyard.solve.problem import Cone, Problem
 from steelyard.solve.solve import certified
 from tests import test_solve
@@ -43,7 +44,7 @@ def charts(p):
 
 def somewhere(rng, chart=None):
     """A chart and a point of it, both at random."""
-    chart = chart or replace(Chart.of(body(rng)), axes=rotation(rng))
+    chart = chart or replace(chart_of(body(rng)), axes=rotation(rng))
     return chart, chart.coordinates(physical(rng, 2.0, SIZE)) + 0.3 * rng.normal(size=10)
 
 
@@ -64,7 +65,7 @@ def test_every_point_of_a_chart_is_a_consistent_body_and_every_consistent_body_a
 @pytest.mark.parametrize("what", ["massless", "negative", "flat", "no body"])
 def test_what_cannot_exist_has_coordinates_of_something_that_can(what):
     rng = np.random.default_rng(0)
-    chart = Chart.of(body(rng))
+    chart = chart_of(body(rng))
     p = {
         "massless": np.zeros(10),
         "negative": -physical(rng, 2.0, SIZE),
@@ -100,7 +101,7 @@ def test_turning_a_chart_to_the_bodys_axes_changes_nothing_but_the_coordinates(s
 def test_the_barrier_is_log_det_of_the_cone_and_log_of_the_mass_above_its_floor(seed):
     rng = np.random.default_rng(seed)
     b = body(rng)
-    chart, xi = somewhere(rng, replace(Chart.of(b), axes=rotation(rng)))
+    chart, xi = somewhere(rng, replace(chart_of(b), axes=rotation(rng)))
     cone = Cone(0, pseudo_inertia.lmi(b))
 
     def phi(p):
@@ -125,7 +126,7 @@ def test_the_barrier_is_log_det_of_the_cone_and_log_of_the_mass_above_its_floor(
 def test_a_straight_line_is_straight_and_ends_at_the_edge(seed, share):
     rng = np.random.default_rng(seed)
     b = body(rng)
-    chart, xi = somewhere(rng, Chart.of(b))
+    chart, xi = somewhere(rng, chart_of(b))
     change = chart.jacobian(xi) @ rng.normal(size=10)
     far, Y = chart.straight(xi, change)
     length = share * min(far, 1.0)
@@ -197,7 +198,7 @@ def test_one_body_compiled_ends_where_the_way_of_many_bodies_does(seed, noise, r
     rng = np.random.default_rng(seed)
     b, p = alone(rng, 10.0**noise, rows, 10.0**thin)
     start = start_of(rng, where, b)
-    found, other = nonlinear.solve(p, [Chart.of(b)], start), nonlinear.along_charts(p, [Chart.of(b)], start)
+    found, other = nonlinear.solve(p, [chart_of(b)], start), nonlinear.along_charts(p, [chart_of(b)], start)
     assert found.status == other.status == "solved"
     assert certify(p, found).holds
     np.testing.assert_allclose(found.theta / p.scale, other.theta / p.scale, rtol=0, atol=1e-9)

@@ -13,10 +13,11 @@ from steelyard import inertia
 from steelyard.compose import pseudo_inertia, shapes
 from steelyard.compose.composition import Assembly, bounded
 from steelyard.compose.division import criterion
+from steelyard.compose.division_rule import Rule
 from steelyard.compose.primitives import cuboid
 from steelyard.errors import SolveError, UsageError
 from steelyard.identify.methods import choosing
-from steelyard.identify.methods.choosing import Move, Rule, State, choose
+from steelyard.identify.methods.choosing import Move, State, choose
 from steelyard.identify.methods.dividing import refine
 from steelyard.information import Information
 from steelyard.robot.model import Body

@@ -13,7 +13,8 @@ from steelyard import inertia
 from steelyard.compose import COMPOSITIONS, shapes
 from steelyard.compose.described import cells, described, thickened, thickness
 from steelyard.compose.primitives import cuboid, polyhedron, sphere
-from steelyard.compose.pseudo_inertia import SOLVER_MARGIN, mass_floor
+from steelyard.compose.pseudo_inertia import mass_floor
+from steelyard.inertia import SOLVER_MARGIN
 from steelyard.robot.model import LOAD, Body, Robot
 from tests.compose.bodies import KINDS, at, body_of, random_primitive
 from tests.motions import ROBOTS, installed, load

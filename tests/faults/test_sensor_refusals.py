@@ -9,10 +9,11 @@ from steelyard.equations.setup import Options, make_plan
 from steelyard.errors import DescriptionError, LogError, SteelyardError, UsageError
 from steelyard.experiment.simulate.arm import simulate_arm
 from steelyard.identify.identify import identify
-from steelyard.log.log import WRENCH, Log
+from steelyard.log.log import Log
 from steelyard.log.table import write_log
 from steelyard.robot.description import read_description
 from steelyard.robot.model import Robot, build
+from steelyard.spatial import WRENCH
 
 INERTIAL = """<inertial><origin xyz="0 0 {z}"/><mass value="{m}"/>
   <inertia ixx="{i}" iyy="{i}" izz="{i}" ixy="0" ixz="0" iyz="0"/></inertial>"""

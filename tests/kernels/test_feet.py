@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from steelyard.equations.rows import Columns, Dynamics, Rows
-from steelyard.equations.unknown_forces import REGULAR, FreeRows, foot
-from steelyard.kernels.feet import PointFeet
+from steelyard.equations.unknown_forces import FreeRows, foot, point_feet
 from steelyard.kernels.panels import Panels
-from steelyard.kernels.tree import LANES, Tree
+from steelyard.kernels.tree import LANES, REGULAR
+from steelyard.robot.flat_tree import flat_tree
 from tests.motions import installed, load, smooth
 
 FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
@@ -21,8 +21,8 @@ def prepared(samples=64, symmetric=True):
     standing = [{"calf": -1.4, "thigh": 0.7}.get(joint.split("_")[1], 0.0) for joint in robot.joints]
     part = smooth(robot, 0, samples=samples, around=np.array(standing), amplitude=0.15)
     feet = [foot(robot, f) for f in FEET]
-    tree = Tree.of(robot)
-    return robot, part, feet, PointFeet.of(tree, feet, symmetric)
+    tree = flat_tree(robot)
+    return robot, part, feet, point_feet(tree, feet, symmetric)
 
 
 @installed
@@ -93,7 +93,7 @@ def test_a_straight_knee_is_left_out_of_panels_and_named():
     J = Dynamics(robot, part).contact_jacobian(feet)
     B = np.linalg.svd(J)[2][:, 12:, :6]
     least = np.linalg.svd(B)[1].min(axis=1)
-    assert np.all(singular[least <= REGULAR]), "what contact.py calls singular is"
+    assert np.all(singular[least <= REGULAR]), "what FreeRows calls singular is"
     assert not singular[least > 6**0.25 * REGULAR].any(), "and little else"
 
 
@@ -110,4 +110,4 @@ def test_a_straight_knee_is_left_out_of_panels_and_named():
 )
 def test_feet_of_another_kind_are_not_eliminated_leg_by_leg(name, feet):
     robot = load(name)
-    assert PointFeet.of(Tree.of(robot), [foot(robot, f) for f in feet]) is None
+    assert point_feet(flat_tree(robot), [foot(robot, f) for f in feet]) is None

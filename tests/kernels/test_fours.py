@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.compose import pseudo_inertia
-from steelyard.compose.log_cholesky import Chart
+from steelyard.compose.pseudo_inertia import chart as chart_of
 from steelyard.kernels import chol4 as fours
 from steelyard.kernels import nonlinear
 from steelyard.solve.problem import Cone
@@ -32,7 +32,7 @@ def ten(Y):
 def test_the_factor_of_parameters_is_that_of_their_cone_and_gives_them_back(seed):
     rng = np.random.default_rng(seed)
     b = body(rng)
-    theta, U, chart = physical(rng, 2.0, b.size), np.empty((4, 4)), Chart.of(b)
+    theta, U, chart = physical(rng, 2.0, b.size), np.empty((4, 4)), chart_of(b)
     numbers = np.array([chart.mass, chart.floor, chart.size, chart.margin])
     above = fours.root(theta, numbers, U)
     np.testing.assert_array_equal(U, np.triu(U))
@@ -50,7 +50,7 @@ def test_the_factor_of_parameters_is_that_of_their_cone_and_gives_them_back(seed
 def test_what_is_outside_or_at_the_edge_has_no_factor_of_its_own():
     rng = np.random.default_rng(0)
     b = body(rng)
-    numbers = np.array([b.parameters[0], pseudo_inertia.mass_floor(b), b.size, pseudo_inertia.SOLVER_MARGIN])
+    numbers = np.array([b.parameters[0], pseudo_inertia.mass_floor(b), b.size, inertia.SOLVER_MARGIN])
     light = numbers[1] / b.parameters[0] * b.parameters
     for theta in (-b.parameters, light, np.append(1.0, np.zeros(9)), np.full(10, np.nan)):
         assert fours.root(theta, numbers, np.empty((4, 4))) == 0.0

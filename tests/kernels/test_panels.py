@@ -9,8 +9,9 @@ from steelyard.kernels import forces, warm_up
 from steelyard.kernels import kinematics as lanes
 from steelyard.kernels.dense import regressor as dense
 from steelyard.kernels.panels import Panels
-from steelyard.kernels.tree import LANES, Tree, aligned
+from steelyard.kernels.tree import LANES, aligned
 from steelyard.output.mjcf import to_mjcf
+from steelyard.robot.flat_tree import flat_tree
 from steelyard.robot.model import Robot
 from tests.motions import installed, load, parameters, segment
 
@@ -35,7 +36,7 @@ def rows(robot, tree, part):
 @pytest.mark.parametrize("name", SOME)
 def test_panels_have_the_layout_they_are_documented_with(name):
     robot = load(name)
-    tree, part = Tree.of(robot), segment(robot, np.random.default_rng(0), samples=50)
+    tree, part = flat_tree(robot), segment(robot, np.random.default_rng(0), samples=50)
     dynamics = Dynamics(robot, part)
     order = sorted((node, joint) for joint, node in tree.joints.items() if joint)
     at = np.concatenate([10 * (joint - 1) + np.arange(10) for _, joint in order])
@@ -49,7 +50,7 @@ def test_panels_have_the_layout_they_are_documented_with(name):
 @pytest.mark.parametrize("name", SOME)
 def test_grams_of_panels_add_up_to_that_of_all_rows(name):
     robot = load(name)
-    tree, part = Tree.of(robot), segment(robot, np.random.default_rng(1), samples=64)
+    tree, part = flat_tree(robot), segment(robot, np.random.default_rng(1), samples=64)
     Y, target = rows(robot, tree, part), np.random.default_rng(2).normal(size=(64, 6 + len(tree.rows)))
     panels = Panels(tree, 64)
     panels.fill(tree.states(part, 64))
@@ -69,7 +70,7 @@ def test_grams_of_panels_add_up_to_that_of_all_rows(name):
 @pytest.mark.parametrize("name", SOME)
 def test_forces_of_known_bodies_are_panels_times_parameters_and_pinocchios(name):
     robot, rng = load(name), np.random.default_rng(3)
-    tree, part, values = Tree.of(robot), segment(robot, rng, samples=40), parameters(robot, rng)
+    tree, part, values = flat_tree(robot), segment(robot, rng, samples=40), parameters(robot, rng)
     theta = np.zeros((tree.bodies, 10))
     model = robot.model.copy()
     for body in robot.bodies:
@@ -92,7 +93,7 @@ def test_forces_of_known_bodies_are_panels_times_parameters_and_pinocchios(name)
 def test_forces_of_arms_are_mujocos_inverse_dynamics(name):
     mujoco = pytest.importorskip("mujoco", reason="MuJoCo is the second engine")
     robot, rng = load(name), np.random.default_rng(4)
-    tree, part, values = Tree.of(robot), segment(robot, rng, samples=10), parameters(robot, rng)
+    tree, part, values = flat_tree(robot), segment(robot, rng, samples=10), parameters(robot, rng)
     model = mujoco.MjModel.from_xml_string(
         to_mjcf(robot.description, robot.inertials(values), base="fixed", comment="test")
     )
@@ -115,7 +116,7 @@ def test_forces_of_arms_are_mujocos_inverse_dynamics(name):
 def test_jacobians_are_how_placed_points_move(name):
     """A step along each coordinate, by poses alone."""
     robot, rng = load(name), np.random.default_rng(5)
-    tree, part = Tree.of(robot), segment(robot, rng, samples=3)
+    tree, part = flat_tree(robot), segment(robot, rng, samples=3)
     frame = robot.frames[robot.bodies[-1].name]
     here = forces.Places(tree, tree.states(part), 3)
     x, J, lead = here.pose(frame.joint, frame.placement)[1], here.jacobian(frame.joint), 6 if robot.floating else 0
@@ -150,7 +151,7 @@ def test_sine_and_cosine_are_exact_after_many_turns():
 @installed
 def test_a_sample_that_is_no_number_spoils_its_own_lane_alone():
     robot = load("a1")
-    tree, part = Tree.of(robot), segment(robot, np.random.default_rng(7), samples=16)
+    tree, part = flat_tree(robot), segment(robot, np.random.default_rng(7), samples=16)
     clean, panels = Panels(tree, 16), Panels(tree, 16)
     clean.fill(tree.states(part))
     part.q[5] = np.nan
@@ -169,7 +170,7 @@ def test_warm_up_leaves_nothing_to_compile():
     kernels = (panels.fill, forces.forces, forces.places, legs.eliminate, legs.fill_free, spreading.spread)
     before = [len(k.signatures) for k in kernels]
     robot = load("demo_arm")
-    tree, part = Tree.of(robot), segment(robot, np.random.default_rng(8), samples=5)
+    tree, part = flat_tree(robot), segment(robot, np.random.default_rng(8), samples=5)
     dense(tree, tree.states(part, 64), [b.name for b in robot.bodies], np.zeros((5, 6, 60)))
     forces.generalised(tree, tree.states(part), np.zeros((tree.bodies, 10)))
     assert [len(k.signatures) for k in kernels] == before == [1] * 6
@@ -178,6 +179,6 @@ def test_warm_up_leaves_nothing_to_compile():
 @installed
 def test_a_body_without_mass_of_its_own_has_its_place_in_the_panels():
     robot = Robot.load("ur10")
-    tree = Tree.of(robot)
+    tree = flat_tree(robot)
     assert set(tree.nodes) == {b.name for b in robot.bodies}
     assert tree.table[0].tolist() == [1, 6, 0]

@@ -14,6 +14,7 @@ from steelyard.equations.unknown_forces import foot
 from steelyard.errors import DescriptionError
 from steelyard.kernels.tree import Tree
 from steelyard.robot import index
+from steelyard.robot.flat_tree import flat_tree
 from steelyard.robot.model import Robot
 from tests.motions import installed, load, segment, smooth
 
@@ -56,7 +57,7 @@ def test_rows_of_every_robot_of_the_index_are_pinocchios(monkeypatch, name):
         robot = Robot.load(name, repair=True)
     except DescriptionError as refused:
         pytest.skip(f"does not load: {refused}")
-    assert Tree.of(robot) is not None
+    assert flat_tree(robot) is not None
     part = segment(robot, np.random.default_rng(0), samples=37)
     columns = Columns(tuple(b.name for b in robot.bodies))
     agree(both(monkeypatch, robot, [part], columns, "full" if robot.floating else "joint"))

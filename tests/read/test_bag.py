@@ -11,8 +11,9 @@ import pytest
 from steelyard.errors import LogError, UsageError
 from steelyard.log.bag import reader as bag
 from steelyard.log.bag.reader import Topic, bag_topics, read_bag
-from steelyard.log.log import QUATERNION, WRENCH
+from steelyard.log.log import QUATERNION
 from steelyard.log.table import read_log, write_log
+from steelyard.spatial import WRENCH
 from tests import bags
 from tests.bags import imu, joints, odometry, wrench
 

@@ -10,9 +10,10 @@ import pytest
 
 from steelyard.errors import DescriptionError
 from steelyard.experiment.simulate.reference_motion import with_soles
-from steelyard.log.log import XYZ, Log
+from steelyard.log.log import Log
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import find_soles
+from steelyard.spatial import XYZ
 
 
 @cache

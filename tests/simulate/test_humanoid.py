@@ -19,10 +19,11 @@ from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.sensors import LEVELS, measured
 from steelyard.experiment.simulate.truth import reweighed
 from steelyard.experiment.simulate.world import World
-from steelyard.log.log import WRENCH, Log
+from steelyard.log.log import Log
 from steelyard.log.table import read_log, write_log
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import find_soles
+from steelyard.spatial import WRENCH
 from tests.simulate.humanoids import Stance, humanoid
 
 ROBOTS = ("talos", "g1")

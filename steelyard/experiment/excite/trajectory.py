@@ -16,8 +16,9 @@ import numpy as np
 from scipy.interpolate import BSpline, make_interp_spline
 
 from steelyard.equations.prepare import Segment
-from steelyard.log.log import XYZ, Log
+from steelyard.log.log import Log
 from steelyard.robot.model import Robot
+from steelyard.spatial import XYZ
 
 if TYPE_CHECKING:
     from steelyard.kernels.forces import Places

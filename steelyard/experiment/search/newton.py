@@ -18,9 +18,9 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from steelyard import inertia
-from steelyard.compose.log_cholesky import Chart
 from steelyard.compose.prior import RELATIVE
 from steelyard.experiment.search.problem import Problem, parameters_of, physical
+from steelyard.solve.log_cholesky import Chart
 
 Array = np.ndarray
 State = dict[str, Any]

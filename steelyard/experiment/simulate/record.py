@@ -17,7 +17,7 @@ from steelyard.errors import Finding, UsageError
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.state import State
 from steelyard.experiment.simulate.world import World
-from steelyard.log.log import WRENCH, XYZ
+from steelyard.spatial import WRENCH, XYZ
 
 Array = np.ndarray
 

@@ -14,9 +14,10 @@ import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
 from steelyard.errors import Finding, UsageError
-from steelyard.log.log import XYZ, Log
+from steelyard.log.log import Log
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import Sole
+from steelyard.spatial import XYZ
 
 Array = np.ndarray
 

@@ -110,7 +110,7 @@ def notices(bodies: Sequence[Body], repaired: Sequence[str]) -> tuple[str, ...]:
 def _broken(body: Body, theta: Array, k: int, n: int) -> list[Array]:
     """(n,) rows that this body's inertia breaks: its eigenvectors of negative eigenvalues."""
     p = theta[10 * k : 10 * k + 10]
-    margin = pseudo_inertia.SOLVER_MARGIN * max(p[0], 0.0) * body.size**2
+    margin = inertia.SOLVER_MARGIN * max(p[0], 0.0) * body.size**2
     w, V = np.linalg.eigh(inertia.matrix(p[4:]))
     natural = max(float(np.abs(w).max()), float(body.parameters[0]) * body.size**2)
     rows = []

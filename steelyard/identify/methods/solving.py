@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from steelyard import inertia
-from steelyard.compose import COMPOSITIONS, points, realisable, shapes
+from steelyard.compose import COMPOSITIONS, points, pseudo_inertia, realisable, shapes
 from steelyard.compose import prior as priors
 from steelyard.compose.composition import Assembly, Composition, bounded
 from steelyard.compose.primitives import Primitive
@@ -29,7 +29,6 @@ from steelyard.solve.solve import certified, least_squares
 
 Array = np.ndarray
 
-SIGNED = ("offset", "gain")  # joint terms that may be negative
 MOST = 5000  # unknowns of all bodies
 
 
@@ -89,8 +88,7 @@ def _solve(
     if options.method == "constrained":
         data, extra, notices = constrained.asked(plan, data, known, free, theta, options)
     bodies = [robot.body(b) for b in columns.bodies if b in chosen]
-    positive = [term not in SIGNED for _, term in columns.joint_terms] + [False] * len(columns.offsets)
-    found = solve_bodies(data, bodies, belief, options, np.array(positive, bool), extra, plan.shapes, save, progress)
+    found = solve_bodies(data, bodies, belief, options, ~columns.signed, extra, plan.shapes, save, progress)
     theta[free] = found.theta
     return found._replace(theta=theta, free=free, notices=notices + found.notices)
 
@@ -189,7 +187,9 @@ def solve_bodies(
     if options.method == "constrained":
         theta, proof, repaired = constrained.solve(problem, bodies, save)
         return Answer(theta, proof, np.arange(data.n), constrained.notices(bodies, repaired))
-    backends = (nonlinear.backend(bodies),) if options.method == "nonlinear" else None
+    backends = (
+        (nonlinear.backend([pseudo_inertia.chart(b) for b in bodies]),) if options.method == "nonlinear" else None
+    )
     solution, proof = certified(problem, backends=backends, save=save)
     return Answer(np.asarray(assembly.map @ solution.theta), proof, np.arange(data.n), _outside(bodies, options))
 

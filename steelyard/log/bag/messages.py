@@ -24,7 +24,8 @@ from rosbags.typesys import Stores, get_typestore
 from steelyard.errors import Finding
 from steelyard.log.bag.clock import Series
 from steelyard.log.bag.file import Raw
-from steelyard.log.log import QUATERNION, WRENCH, XYZ
+from steelyard.log.log import QUATERNION
+from steelyard.spatial import WRENCH, XYZ
 
 Array = np.ndarray
 

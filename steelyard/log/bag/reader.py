@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard.errors import Finding, LogError, UsageError
-from steelyard.log.log import QUATERNION, XYZ, Log
+from steelyard.log.log import QUATERNION, Log
+from steelyard.spatial import XYZ
 
 if TYPE_CHECKING:
     from steelyard.log.bag.clock import Channel, Series

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from steelyard.identify.series import Array, Role, Series
-from steelyard.log.log import WRENCH
 from steelyard.output.report.section import Report
 from steelyard.output.report.words import mapping, number
+from steelyard.spatial import WRENCH
 
 
 @dataclass(frozen=True)

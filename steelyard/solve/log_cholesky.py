@@ -19,8 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from steelyard import inertia
-from steelyard.compose.pseudo_inertia import SOLVER_MARGIN, mass_floor
-from steelyard.robot.model import Body
+from steelyard.inertia import SOLVER_MARGIN
 
 Array = np.ndarray
 
@@ -36,11 +35,6 @@ class Chart:
     size: Array | float  # (…) m
     margin: float = SOLVER_MARGIN
     axes: Array = field(default_factory=lambda: np.eye(3))  # (…, 3, 3) A, orthogonal
-
-    @classmethod
-    def of(cls, body: Body) -> Chart:
-        """The chart of the cone that ``pseudo_inertia`` gives a body."""
-        return cls(float(body.parameters[0]), mass_floor(body), body.size)
 
     @classmethod
     def together(cls, charts: Sequence[Chart]) -> Chart:
