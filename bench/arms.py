@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from steelyard import Filter, Options, identify
-from steelyard.equations.setup import Method
 from steelyard.identify.estimate import Estimate
+from steelyard.identify.options import Method
 from steelyard.log.log import Log
 from steelyard.log.table import read_log
 from steelyard.robot.description import Description, read_description

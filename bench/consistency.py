@@ -20,10 +20,10 @@ import numpy as np
 
 from bench.problems import CASES, LEVELS, options, setting
 from steelyard import inertia
-from steelyard.equations.setup import Options
 from steelyard.errors import SteelyardError
 from steelyard.fleet.workers import Workers
-from steelyard.identify.methods.solving import solve
+from steelyard.identify.options import Options
+from steelyard.identify.solving import solve
 
 DIVISIONS = 5  # of method shapes
 CHUNK = 50  # problems that one process takes at a time

@@ -12,13 +12,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.compose import prior as priors
-from steelyard.equations.prepare import lowpass, prepare
-from steelyard.equations.rows import Block, Rows
-from steelyard.equations.setup import Options, Plan, make_plan
+from steelyard.equations.filters import lowpass
+from steelyard.equations.prepare import prepare
+from steelyard.equations.rows import Block
+from steelyard.equations.setup import Setup
 from steelyard.experiment.simulate.arm import Friction, fourier_motion, simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
+from steelyard.identify.options import Options
 from steelyard.inference import noise
-from steelyard.inference.uncertainty import base_parameters, long_run_covariance, structural, uncertainty
+from steelyard.inference.uncertainty import base_parameters, long_run_covariance, uncertainty
 from steelyard.information import Information
 from steelyard.log.timing import log_rate
 from steelyard.robot.description import read_description
@@ -42,7 +44,7 @@ class Coverage:
 class Arm:
     """The demonstration arm on one exact motion: filtered rows, and what noise is added to them."""
 
-    plan: Plan
+    setup: Setup
     prior: priors.Prior
     blocks: tuple[Block, ...]  # without noise
     theta: np.ndarray  # the truth behind them
@@ -61,23 +63,23 @@ class Arm:
         _, q, v, a = fourier_motion(robot, np.random.default_rng(11), seconds, log_rate(log))
         exact = {f"{n}.{j}": x[:, k] for n, x in (("q", q), ("v", v), ("a", a)) for k, j in enumerate(robot.joints)}
         log = replace(log, columns={**log.columns, **exact})
-        plan = make_plan(read_description("demo_arm"), [log], Options(friction=friction))
+        setup = Setup.of(read_description("demo_arm"), [log], Options(friction=friction))
         filter = Options().filter.for_logs([log])
-        (segment,), _ = prepare(plan.robot, log, filter, torques=True)
-        blocks = tuple(Rows(plan.robot, [segment], plan.columns, plan.equations, (), filter))
-        terms = [getattr(joints, term)[robot.joints.index(j)] for j, term in plan.columns.joint_terms]
-        theta = np.concatenate([*(truth[b] for b in plan.columns.bodies), terms])
+        (segment,), _ = prepare(setup.robot, log, filter, torques=True)
+        blocks = tuple(Setup(setup.robot, setup.equations, setup.columns, filter=filter).rows([segment]))
+        terms = [getattr(joints, term)[robot.joints.index(j)] for j, term in setup.columns.joint_terms]
+        theta = np.concatenate([*(truth[b] for b in setup.columns.bodies), terms])
         sigma = 0.02 * np.sqrt(np.mean(segment.tau**2, axis=0))
         step = round((blocks[0].time[1] - blocks[0].time[0]) * segment.rate)
         taps = lowpass(segment.rate, filter.cutoff)
-        return cls(plan, priors.make(plan.robot, plan.columns), blocks, theta, sigma, taps, step, len(segment.tau))
+        return cls(setup, priors.make(setup.robot, setup.columns), blocks, theta, sigma, taps, step, len(segment.tau))
 
     def draw(self, rng: np.random.Generator, another: bool = False) -> tuple[np.ndarray, list[Block]]:
         """The truth (``another``: of another arm with the same friction), and the rows with noise."""
         theta = self.theta.copy()
         if another:
-            truth = perturbed(self.plan.robot, rng)
-            theta[: 10 * len(truth)] = np.concatenate([truth[b] for b in self.plan.columns.bodies])
+            truth = perturbed(self.setup.robot, rng)
+            theta[: 10 * len(truth)] = np.concatenate([truth[b] for b in self.setup.columns.bodies])
         white = self.sigma * rng.normal(size=(self.samples, len(self.sigma)))
         filtered = np.apply_along_axis(np.convolve, 0, white, self.taps, "valid")[:: self.step]
         at, noisy = 0, []
@@ -89,14 +91,14 @@ class Arm:
 
     def weighed(self, blocks: list[Block]) -> tuple[noise.Noise, Information]:
         """The noise model, estimated anew from its residuals, and the information of the rows."""
-        return noise.estimate(blocks, self.plan.columns.names, self.prior.information)
+        return noise.estimate(blocks, self.setup.columns.names, self.prior.information)
 
 
 def coverage(seeds: int = 500, seconds: float = 20.0, friction: str = "all") -> Coverage:
     """Run the study; the truth and the motion are the same in every seed, the noise is not."""
     arm = Arm.prepare(seconds, friction)
-    plan, prior = arm.plan, arm.prior
-    space_of_structure = structural(plan.robot, plan.columns, plan.equations, prior.scale)
+    setup, prior = arm.setup, arm.prior
+    space_of_structure = Setup(setup.robot, setup.equations, setup.columns).structure(prior.scale)
     hits, naive_hits = [], []
     for seed in range(seeds):
         theta, noisy = arm.draw(np.random.default_rng(1000 + seed))
@@ -104,8 +106,8 @@ def coverage(seeds: int = 500, seconds: float = 20.0, friction: str = "all") -> 
         estimate = least_squares(info, prior.mean, space_of_structure.seen)
         space = replace(space_of_structure, **vars(type(space_of_structure).of(info.R, prior.scale)))
         unc = uncertainty(space, info, long_run_covariance(noisy, model, estimate, space), prior.K)
-        found = base_parameters(space, unc, estimate, plan.columns.names)
-        exactly = base_parameters(space, unc, theta, plan.columns.names)
+        found = base_parameters(space, unc, estimate, setup.columns.names)
+        exactly = base_parameters(space, unc, theta, setup.columns.names)
         error = np.array([f.value - e.value for f, e in zip(found, exactly, strict=True)])
         hits.append(np.abs(error) < 1.96 * np.array([f.std for f in found]))
         kappa = np.sqrt(np.mean(model.factor))

@@ -18,12 +18,13 @@ import pinocchio as pin
 
 from steelyard import inertia
 from steelyard.compose import prior as priors
+from steelyard.equations.dynamics import Dynamics
 from steelyard.equations.prepare import prepare
-from steelyard.equations.rows import Dynamics, Rows
-from steelyard.equations.setup import Options, make_plan
+from steelyard.equations.setup import Setup
 from steelyard.experiment.simulate.sensors import measured
 from steelyard.experiment.simulate.truth import reweighed
 from steelyard.identify.identify import identify
+from steelyard.identify.options import Options
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import find_soles
@@ -75,14 +76,14 @@ def _parts(robot: Robot, logs: Sequence[Log]) -> dict[str, float]:
 
 def _naive(robot: Robot, logs: Sequence[Log]) -> tuple[Array, Array]:
     """Triangle and right-hand side of all rows, and their least squares."""
-    plan = make_plan(robot.description, logs, OPTIONS)
-    filter = OPTIONS.filter.for_logs(logs, plan.equations)
+    setup = Setup.of(robot.description, logs, OPTIONS)
+    filter = OPTIONS.filter.for_logs(logs, setup.equations)
     parts = []
     for log in logs:
-        for segment in prepare(plan.robot, log, filter, torques=False)[0]:
-            rows = Rows(plan.robot, [segment], plan.columns, "base", (), filter)
-            dynamics = Dynamics(plan.robot, segment)
-            Y, target = dynamics.regressor(plan.columns.bodies)[:, :6], dynamics.applied()[:, :6]
+        for segment in prepare(setup.robot, log, filter, torques=False)[0]:
+            rows = Setup(setup.robot, "base", setup.columns, filter=filter).rows([segment])
+            dynamics = Dynamics(setup.robot, segment)
+            Y, target = dynamics.regressor(setup.columns.bodies)[:, :6], dynamics.applied()[:, :6]
             taps, step = rows.taps(segment), rows.stride(segment.rate)
             both = np.concatenate([Y, target[:, :, None]], axis=2).reshape(len(Y), -1)
             smooth = np.apply_along_axis(np.convolve, 0, both, taps, "valid")[::step]

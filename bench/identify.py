@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from steelyard.equations.prepare import prepare
-from steelyard.equations.rows import Rows
-from steelyard.equations.setup import Options, make_plan
+from steelyard.equations.setup import Setup
 from steelyard.experiment.simulate.arm import Friction, simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify.identify import identify as run
+from steelyard.identify.options import Options
 from steelyard.robot.model import Robot
 
 
@@ -45,8 +45,8 @@ def identify(repeats: int = 7) -> dict[str, Any]:
 
 
 def _naive(robot: Robot, log: Any, options: Options) -> np.ndarray:
-    plan = make_plan(robot.description, [log], options)
-    segments, _ = prepare(plan.robot, log, options.filter.for_logs([log]), torques=True)
-    blocks = list(Rows(plan.robot, segments, plan.columns, plan.equations))
-    Y = np.concatenate([b.Y.reshape(-1, plan.columns.n) for b in blocks])
+    setup = Setup.of(robot.description, [log], options)
+    segments, _ = prepare(setup.robot, log, options.filter.for_logs([log]), torques=True)
+    blocks = list(Setup(setup.robot, setup.equations, setup.columns).rows(segments))
+    Y = np.concatenate([b.Y.reshape(-1, setup.columns.n) for b in blocks])
     return np.asarray(np.linalg.lstsq(Y, np.concatenate([b.target.ravel() for b in blocks]), rcond=None)[0])

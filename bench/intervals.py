@@ -13,8 +13,9 @@ import numpy as np
 from steelyard import inertia
 from steelyard.compose import pseudo_inertia
 from steelyard.compose.prior import body_root
+from steelyard.equations.subspace import Subspace
 from steelyard.inference.profile_likelihood import Profile
-from steelyard.inference.uncertainty import Subspace, uncertainty
+from steelyard.inference.uncertainty import uncertainty
 from steelyard.information import Information
 from steelyard.robot import geometry
 from steelyard.robot.model import Body

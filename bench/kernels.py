@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from bench.peers import installed
-from steelyard.equations.prepare import Segment
-from steelyard.equations.rows import Dynamics
+from steelyard.equations.dynamics import Dynamics
+from steelyard.equations.segment import Segment
 from steelyard.errors import DescriptionError
 from steelyard.kernels import forces, legs, panels, warm_up
 from steelyard.kernels import kinematics as lanes

@@ -31,8 +31,8 @@ from steelyard.compose import pseudo_inertia
 from steelyard.compose.primitives import cuboid
 from steelyard.compose.pseudo_inertia import chart as chart_of
 from steelyard.compose.shape_file import ShapeFile
-from steelyard.equations.setup import Options
 from steelyard.equations.unknown_forces import Foot, jacobian
+from steelyard.identify.options import Options
 from steelyard.information import Information
 from steelyard.kernels import nnls as kernel
 from steelyard.kernels import nonlinear as log_cholesky

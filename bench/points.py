@@ -18,12 +18,13 @@ from bench.figure import Line, Panel, chart
 from steelyard.compose import prior as priors
 from steelyard.compose.points import place
 from steelyard.compose.points_cover import cover
-from steelyard.equations.rows import Columns
-from steelyard.equations.setup import Options, Plan
+from steelyard.equations.columns import Columns
+from steelyard.equations.setup import Setup
+from steelyard.equations.subspace import Subspace
 from steelyard.experiment.simulate.truth import perturbed
-from steelyard.identify.methods.solving import MOST, solve
+from steelyard.identify.options import Options
 from steelyard.identify.prediction import base_error
-from steelyard.inference.uncertainty import Subspace, structural
+from steelyard.identify.solving import MOST, solve
 from steelyard.information import Information
 from steelyard.robot.model import Robot
 
@@ -36,7 +37,7 @@ class Case:
     """A robot, a truth, noisy information about it, and a motion to judge by."""
 
     robot: Robot
-    plan: Plan
+    setup: Setup
     truth: np.ndarray  # (n,)
     information: Information
     yardstick: Subspace
@@ -50,16 +51,18 @@ class Case:
         prior = priors.make(robot, columns)
         rng = np.random.default_rng(seed)
         truth = np.concatenate(list(perturbed(robot, rng).values()))
-        seen, other = (structural(robot, columns, equations, prior.scale, seed=k) for k in (2 * seed + 1, 2 * seed + 2))
+        seen, other = (
+            Setup(robot, equations, columns).structure(prior.scale, seed=k) for k in (2 * seed + 1, 2 * seed + 2)
+        )
         R = seen.R / (NOISE * np.sqrt(np.mean((seen.R @ truth) ** 2)))
         info = Information.of(R, R @ truth + rng.normal(size=len(R)), columns.names)
-        return cls(robot, Plan(robot, equations, (), columns, ()), truth, info, other, prior)
+        return cls(robot, Setup(robot, equations, columns), truth, info, other, prior)
 
     def run(self, options: Options, prior: priors.Prior | None = None) -> dict[str, float]:
         """Solve once: time, objective, base-parameter error, bodies that can exist."""
         belief = prior or self.prior
         start = time.perf_counter()
-        theta = solve(self.plan, self.information, belief, options).theta
+        theta = solve(self.setup, self.information, belief, options).theta
         seconds = time.perf_counter() - start
         return {
             "seconds": seconds,

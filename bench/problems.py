@@ -12,10 +12,11 @@ from functools import lru_cache
 import numpy as np
 
 from steelyard.compose import prior as priors
-from steelyard.equations.prepare import Segment
-from steelyard.equations.rows import Columns, Rows
-from steelyard.equations.setup import Options, Plan
+from steelyard.equations.columns import Columns
+from steelyard.equations.segment import Segment
+from steelyard.equations.setup import Setup
 from steelyard.experiment.simulate.truth import perturbed
+from steelyard.identify.options import Options
 from steelyard.information import Information
 from steelyard.robot.model import Robot
 
@@ -34,16 +35,16 @@ LEVELS = (0.003, 0.01, 0.03, 0.1, 0.3)  # noise of a row, of its rms
 
 @dataclass(frozen=True)
 class Setting:
-    plan: Plan
+    setup: Setup
     prior: priors.Prior
     links: tuple[str, ...]  # free bodies; none: all
     unit: Information  # of the motion, with noise as large as each row's rms
 
     def draw(self, rng: np.random.Generator, level: float) -> tuple[Array, Information]:
         """A true robot that differs from its description where it is free, and what the motion says of it."""
-        true, free = perturbed(self.plan.robot, rng), self.links or self.plan.columns.bodies
-        names = self.plan.columns.bodies
-        theta = np.concatenate([true[b] if b in free else self.plan.robot.body(b).parameters for b in names])
+        true, free = perturbed(self.setup.robot, rng), self.links or self.setup.columns.bodies
+        names = self.setup.columns.bodies
+        theta = np.concatenate([true[b] if b in free else self.setup.robot.body(b).parameters for b in names])
         z = self.unit.R @ theta / level + rng.normal(size=self.unit.n)
         triangle = np.vstack([np.column_stack([self.unit.R / level, z]), np.zeros(self.unit.n + 1)])
         return theta, replace(self.unit, triangle=triangle)
@@ -69,10 +70,10 @@ def setting(robot_name: str, links: tuple[str, ...] = (), seed: int = 0) -> Sett
         gyro=of_base(1.0), alpha=of_base(3.0), acc=None if acc is None else acc + np.array([0, 0, 9.81]),
         up=None if up is None else up / np.linalg.norm(up, axis=1, keepdims=True), wrench={},
     )  # fmt: skip
-    Y = np.concatenate([block.Y for block in Rows(robot, [segment], columns, equations)])
+    Y = np.concatenate([block.Y for block in Setup(robot, equations, columns).rows([segment])])
     rms = np.sqrt(np.mean((Y @ robot.prior) ** 2, axis=0))
     unit = Information.of((Y / rms[:, None]).reshape(-1, columns.n), np.zeros(Y.shape[0] * Y.shape[1]), columns.names)
-    return Setting(Plan(robot, equations, (), columns, ()), priors.make(robot, columns), links, unit)
+    return Setting(Setup(robot, equations, columns), priors.make(robot, columns), links, unit)
 
 
 def options(method: str, links: tuple[str, ...]) -> Options:

@@ -23,14 +23,14 @@ import numpy as np
 import pinocchio as pin
 
 from steelyard.equations.rows import Rows
-from steelyard.equations.setup import Options
 from steelyard.equations.stream.channels import Gathering
-from steelyard.equations.stream.file import _Run
 from steelyard.experiment.simulate.arm import Friction, simulate_arm
 from steelyard.experiment.simulate.quadruped import simulate_quadruped
 from steelyard.fleet.gather import Task, merge, summarise, task_of
 from steelyard.fleet.locations import fetched
+from steelyard.fleet.log_stream import _Run
 from steelyard.fleet.workers import Workers
+from steelyard.identify.options import Options
 from steelyard.log.log import Log
 from steelyard.log.pieces import read_pieces
 from steelyard.log.table import write_log
@@ -155,7 +155,7 @@ def _case(
         plain = least(lambda: _without_memory(path, task))
         merged = least(lambda: merge([part] * 8)) / 8
         return {
-            "robot": robot, "rate": rate, "equations": task.plan.equations, "parameters": task.plan.columns.n,
+            "robot": robot, "rate": rate, "equations": task.setup.equations, "parameters": task.setup.columns.n,
             "columns": 1 + len(log.columns), "seconds": seconds,
             "log_MB": Path(path).stat().st_size / 1e6 / hours,
             "sums_MB": len(part.sums.to_bytes()) / 1e6,
@@ -180,12 +180,14 @@ def _hash(path: str) -> None:
 
 def _without_memory(path: str, task: Task) -> None:
     """Triangles alone."""
-    plan = task.plan
-    rows = Rows(plan.robot, [], plan.columns, plan.equations, plan.feet, task.filter, task.free, samples=10**9)
+    setup = task.setup
+    rows = Rows(setup.robot, [], setup.columns, setup.equations, setup.unknown, task.filter, task.free, samples=10**9)
     with Gathering.of(rows) or Gathering.whole(rows) as gathering:
         run = None
         for piece in read_pieces(path):
-            run = run or _Run(plan, task.filter, gathering, bool(plan.feet) and not piece.log.has("base.quaternion.w"))
+            run = run or _Run(
+                setup, task.filter, gathering, bool(setup.unknown) and not piece.log.has("base.quaternion.w")
+            )
             run.take(piece.log)
         assert run is not None
         run.end()

@@ -24,8 +24,11 @@ from scipy.linalg.blas import dgemm, dsyrk
 
 from bench.figure import Line, Panel, chart
 from bench.windows import a1_information, cuboids, nonnegative
-from steelyard.equations.prepare import Segment
-from steelyard.equations.rows import Columns, Dynamics, Rows
+from steelyard.equations.columns import Columns
+from steelyard.equations.dynamics import Dynamics
+from steelyard.equations.rows import Rows
+from steelyard.equations.segment import Segment
+from steelyard.equations.setup import Setup
 from steelyard.equations.stream import stream
 from steelyard.equations.stream.structure import Structure
 from steelyard.equations.stream.worker import Way, Worker
@@ -141,7 +144,7 @@ def _motion(robot: Robot, samples: int, seed: int = 0) -> Segment:
 
 def _rows(robot: Robot, segment: Segment) -> Rows:
     columns = Columns(tuple(b.name for b in robot.bodies))
-    return Rows(robot, [segment], columns, "full" if robot.floating else "joint")
+    return Setup(robot, "full" if robot.floating else "joint", columns).rows([segment])
 
 
 def _structure(rows: Rows, grouped: bool) -> Structure:

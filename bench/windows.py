@@ -14,8 +14,11 @@ from scipy.linalg import block_diag
 from steelyard import inertia
 from steelyard.compose import prior as priors
 from steelyard.compose import pseudo_inertia
-from steelyard.equations.prepare import Filter, Segment, lowpass, prepare
-from steelyard.equations.rows import Columns, Rows
+from steelyard.equations.columns import Columns
+from steelyard.equations.filters import Filter, lowpass
+from steelyard.equations.prepare import prepare
+from steelyard.equations.segment import Segment
+from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import foot
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.information import Information
@@ -46,7 +49,7 @@ def a1_information(count: int, seed: int = 0) -> tuple[Box, list[Information]]:
     log = floating_log(robot, truth, A1_FEET, seed=seed, seconds=3.0, noise=NOISE)
     (segment,), _ = prepare(robot, log, Filter().for_logs([log]), torques=True)
     columns = Columns(tuple(b.name for b in robot.bodies))
-    rows = list(Rows(robot, [segment], columns, "contact-free", [foot(robot, f) for f in A1_FEET]))
+    rows = list(Setup(robot, "contact-free", columns, tuple([foot(robot, f) for f in A1_FEET])).rows([segment]))
     Y, target = np.concatenate([b.Y for b in rows]), np.concatenate([b.target for b in rows])
     taps = lowpass(segment.rate, 10.0)
     Y, target = (np.apply_along_axis(np.convolve, 0, x, taps, "valid") for x in (Y, target))
@@ -114,7 +117,7 @@ def _talos(seed: int) -> tuple[Robot, Information, priors.Prior]:
     truth = perturbed(robot, rng)
     columns = Columns(tuple(b.name for b in robot.bodies))
     segment = _motion(robot, rng, samples=600)
-    rows = list(Rows(robot, [segment], columns, "base"))
+    rows = list(Setup(robot, "base", columns).rows([segment]))
     Y = np.concatenate([b.Y for b in rows])
     exact = Y @ np.concatenate([truth[b] for b in columns.bodies])
     sigma = 0.02 * np.sqrt(np.mean(exact**2, axis=0))

@@ -5,8 +5,7 @@ import numpy as np
 from steelyard import Information, Options, Robot
 from steelyard.compose import prior
 from steelyard.equations.prepare import prepare
-from steelyard.equations.rows import Rows
-from steelyard.equations.setup import make_plan
+from steelyard.equations.setup import Setup
 from steelyard.experiment.simulate.arm import simulate_arm
 from steelyard.inference.noise import Noise, information
 from steelyard.log.timing import log_rate
@@ -16,23 +15,23 @@ robot = Robot.load("demo_arm")
 log = simulate_arm(robot, {body.name: body.parameters for body in robot.bodies}, seed=1)
 parts = [log.cut(k * len(log) // 4, (k + 1) * len(log) // 4) for k in range(4)]
 
-plan = make_plan(read_description("demo_arm"), [log], Options())
+setup = Setup.of(read_description("demo_arm"), [log], Options())
 filter = Options().filter.at(log_rate(log))
 weights = Noise.unit(np.ones(len(robot.joints)))  # 1 N·m on every joint
-names = plan.columns.names
+names = setup.columns.names
 
 
 def rows(piece):
     """Filtered equations Y θ = τ of a piece of the log."""
-    segments, _ = prepare(plan.robot, piece, filter, torques=True)
-    return list(Rows(plan.robot, segments, plan.columns, plan.equations, (), filter))
+    segments, _ = prepare(setup.robot, piece, filter, torques=True)
+    return list(Setup(setup.robot, setup.equations, setup.columns, filter=filter).rows(segments))
 
 
 each = [information(rows(part), weights, names) for part in parts]  # could be four machines
 summed = sum((each[k] for k in (2, 0, 3, 1)), Information.none(len(names), names))
 at_once = information([block for part in parts for block in rows(part)], weights, names)
 
-belief = prior.make(plan.robot, plan.columns).information
+belief = prior.make(setup.robot, setup.columns).information
 a, b = (summed + belief).solve(), (at_once + belief).solve()
 print(f"{summed.rows} rows about {summed.n} parameters, kept in {summed.triangle.nbytes / 1024:.0f} kB")
 print(f"largest difference between the two answers: {np.max(np.abs(a - b)):.0e} (SI)")

@@ -17,23 +17,43 @@ import steelyard.identify  # noqa: F401 - the room first: a function of its name
 from steelyard.api import identify
 
 if TYPE_CHECKING:
-    from steelyard.equations.prepare import Filter
-    from steelyard.equations.setup import Options
+    from steelyard.equations.filters import Filter
     from steelyard.errors import Finding, LogError, SteelyardError, UsageError
     from steelyard.identify.estimate import Estimate
     from steelyard.identify.identify import Identification
+    from steelyard.identify.job import Job
+    from steelyard.identify.methods.constrained import Constrained
+    from steelyard.identify.methods.least_squares import LeastSquares
+    from steelyard.identify.methods.linear import Linear
+    from steelyard.identify.methods.lmi import Lmi
+    from steelyard.identify.methods.mata import Mata
+    from steelyard.identify.methods.nonlinear import Nonlinear
+    from steelyard.identify.methods.points import Points
+    from steelyard.identify.methods.shapes import Shapes
+    from steelyard.identify.options import Options, RangeOptions
     from steelyard.identify.payload import weigh_load
+    from steelyard.identify.unknown_load import UnknownLoad
     from steelyard.information import Information
     from steelyard.log.log import Log
     from steelyard.online import LoadEstimator, OnlineIdentifier
     from steelyard.robot.model import Robot
 
 _MODULES = {
-    "equations.prepare": ("Filter",),
-    "equations.setup": ("Options",),
+    "equations.filters": ("Filter",),
     "errors": ("Finding", "LogError", "SteelyardError", "UsageError"),
     "identify.estimate": ("Estimate",),
     "identify.identify": ("Identification",),
+    "identify.job": ("Job",),
+    "identify.unknown_load": ("UnknownLoad",),
+    "identify.methods.constrained": ("Constrained",),
+    "identify.methods.least_squares": ("LeastSquares",),
+    "identify.methods.linear": ("Linear",),
+    "identify.methods.lmi": ("Lmi",),
+    "identify.methods.mata": ("Mata",),
+    "identify.methods.nonlinear": ("Nonlinear",),
+    "identify.methods.points": ("Points",),
+    "identify.methods.shapes": ("Shapes",),
+    "identify.options": ("Options", "RangeOptions"),
     "identify.payload": ("weigh_load",),
     "information": ("Information",),
     "log.log": ("Log",),
@@ -43,18 +63,29 @@ _MODULES = {
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
+    "Constrained",
     "Estimate",
     "Filter",
     "Finding",
     "Identification",
     "Information",
+    "Job",
+    "LeastSquares",
+    "Linear",
+    "Lmi",
     "LoadEstimator",
     "Log",
     "LogError",
+    "Mata",
+    "Nonlinear",
     "OnlineIdentifier",
     "Options",
+    "Points",
+    "RangeOptions",
     "Robot",
+    "Shapes",
     "SteelyardError",
+    "UnknownLoad",
     "UsageError",
     "identify",
     "weigh_load",

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from steelyard.equations.setup import Options
-    from steelyard.identify.fit import Progress
     from steelyard.identify.identify import Identification
-    from steelyard.information import Information
+    from steelyard.identify.job import Job
+    from steelyard.identify.options import Options
     from steelyard.log.log import Log
     from steelyard.log.mapping import ColumnMap
     from steelyard.robot.description import Description
@@ -25,9 +22,7 @@ def identify(
     *,
     validate: Sequence[str | Path | Log] = (),
     mapping: str | Path | ColumnMap | None = None,
-    truth: Mapping[str, np.ndarray] | None = None,
-    earlier: Information | None = None,
-    progress: Progress = lambda _: None,
+    job: Job | None = None,
 ) -> Identification:
     """Identify the inertial parameters of a robot from logs of its motion.
 
@@ -36,16 +31,12 @@ def identify(
         logs: Files or ``Log`` objects to learn from.
         options: How to identify; the defaults suit most logs.
         validate: Logs that are held out of the fit and predicted.
-        mapping: How foreign files are read; those to validate with included.
-        truth: Body → true (10,) parameters in SI units, where they are known, to be shown beside the estimate.
-        earlier: Information about parameters of the same names, from other logs.
-        progress: Called with the name of every stage as it begins.
+        mapping: How foreign files are read, those to validate with included.
+        job: What else one run is asked for: guaranteed ranges, a known truth, earlier information, progress.
 
     Returns:
         The estimate, and what it was made from.
     """
     from steelyard.identify.identify import identify as run
 
-    return run(
-        source, logs, options, validate=validate, mapping=mapping, truth=truth, earlier=earlier, progress=progress
-    )
+    return run(source, logs, options, validate=validate, mapping=mapping, job=job)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from steelyard import inertia
-from steelyard.equations.prepare import Segment
+from steelyard.equations.segment import Segment
 from steelyard.robot import index
 from steelyard.robot.model import Robot
 

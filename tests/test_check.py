@@ -7,7 +7,8 @@ import pinocchio as pin
 import pytest
 
 from steelyard.check import units_base
-from steelyard.check.match import match, unit_findings
+from steelyard.check.units import unit_findings
+from steelyard.equations.match import match
 from steelyard.errors import LogError
 from steelyard.log.log import Log
 from steelyard.robot import index

@@ -6,7 +6,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from steelyard.equations.rows import Columns, Dynamics, Rows
+from steelyard.equations.columns import Columns
+from steelyard.equations.dynamics import Dynamics
+from steelyard.equations.rows import Rows
+from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import FreeRows, foot
 from steelyard.errors import UsageError
 from tests.motions import installed, load, parameters, smooth
@@ -90,8 +93,8 @@ def test_contact_free_rows_keep_the_gram_of_the_orthogonal_projector(case):
     feet = [foot(robot, spec) for spec in specs]
     part = motion(robot).part(slice(0, None, 80))
     columns = Columns(tuple(b.name for b in robot.bodies))
-    (free,) = Rows(robot, [part], columns, "contact-free", feet)
-    (full,) = Rows(robot, [part], columns, "full")
+    (free,) = Setup(robot, "contact-free", columns, tuple(feet)).rows([part])
+    (full,) = Setup(robot, "full", columns).rows([part])
     J = Dynamics(robot, part).contact_jacobian(feet)
     for t in range(len(part.time)):
         P = np.eye(J.shape[2]) - np.linalg.pinv(J[t]) @ J[t]
@@ -165,7 +168,7 @@ def test_each_row_is_named_after_a_coordinate_of_its_own_and_the_same_in_every_l
     robot = load(name)
     feet = [foot(robot, spec) for spec in specs]
     columns = Columns((robot.bodies[0].name,))
-    rows = Rows(robot, [motion(robot)], columns, "contact-free", feet)
+    rows = Setup(robot, "contact-free", columns, tuple(feet)).rows([motion(robot)])
     assert len(set(rows.names)) == len(rows.names) == 6 + len(robot.joints) - sum(f.forces for f in feet)
     assert set(rows.names) <= {*(f"base.{c}" for c in ("fx", "fy", "fz", "mx", "my", "mz")), *robot.joints}
     again = Rows(robot, [motion(robot, amplitude=0.02)], columns, "contact-free", feet, free=rows.free)
@@ -181,7 +184,7 @@ def test_a_standing_robots_rows_do_not_see_how_its_weight_is_shared():
     values = parameters(robot, rng)
     columns = Columns(tuple(b.name for b in robot.bodies))
     theta = np.concatenate([values[b] for b in columns.bodies])
-    (full,) = Rows(robot, [part], columns, "full")
+    (full,) = Setup(robot, "full", columns).rows([part])
     needed = full.Y @ theta  # τ + Jᵀf
     tau = np.empty_like(part.tau)
     for t in range(len(part.time)):
@@ -193,7 +196,7 @@ def test_a_standing_robots_rows_do_not_see_how_its_weight_is_shared():
         rest = needed[t] - unit @ f
         assert np.abs(rest[:6]).max() < 1e-8
         tau[t] = rest[6:]
-    (free,) = Rows(robot, [replace(part, tau=tau)], columns, "contact-free", feet)
+    (free,) = Setup(robot, "contact-free", columns, tuple(feet)).rows([replace(part, tau=tau)])
     np.testing.assert_allclose(free.Y @ theta, free.target, rtol=0, atol=1e-9 * np.abs(tau).max())
 
 
@@ -252,4 +255,4 @@ def test_feet_that_explain_everything_are_refused():
     robot = load("a1")
     feet = [foot(robot, f"{f}:surface") for f in A1_FEET]
     with pytest.raises(UsageError, match="leave no equation free of contact forces"):
-        Rows(robot, [motion(robot)], Columns(("base",)), "contact-free", feet)
+        Setup(robot, "contact-free", Columns(("base",)), tuple(feet)).rows([motion(robot)])

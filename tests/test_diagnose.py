@@ -14,10 +14,10 @@ from steelyard.check.delay import SURE, find_delay
 from steelyard.check.signals import Timing
 from steelyard.check.torque_balance import balance, slowed, spread
 from steelyard.equations.prepare import prepare
-from steelyard.equations.rows import Rows
-from steelyard.equations.setup import Options, make_plan
+from steelyard.equations.setup import Setup
 from steelyard.experiment.simulate.arm import NOISE, Friction, fourier_motion, simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
+from steelyard.identify.options import Options
 from steelyard.log.log import Log
 from steelyard.log.table import read_log, write_log
 from steelyard.robot.model import Frame
@@ -56,10 +56,10 @@ def check(steelyard, tmp_path):
 
 def slow_balance(description, log, options=None):
     options = options or Options()
-    plan = make_plan(description, [log], options)
+    setup = Setup.of(description, [log], options)
     filter = slowed(options.filter.for_logs([log]), log)
-    segments, _ = prepare(plan.robot, log, filter, torques=True)
-    return balance(plan.robot, segments, plan.equations, plan.feet, filter)
+    segments, _ = prepare(setup.robot, log, filter, torques=True)
+    return balance(setup.robot, segments, setup.equations, setup.unknown, filter)
 
 
 @pytest.mark.parametrize(
@@ -179,17 +179,17 @@ def test_a_short_log_has_no_delay_and_a_very_short_one_no_balance(arm):
 def test_every_joints_share_sums_to_the_measured_side(walking, options):
     robot, log = walking
     both = slow_balance(robot.description, log, options)
-    plan, filter = make_plan(robot.description, [log], options), slowed(options.filter.for_logs([log]), log)
-    segments, _ = prepare(plan.robot, log, filter, torques=True)
-    rows = list(Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter))
+    setup, filter = Setup.of(robot.description, [log], options), slowed(options.filter.for_logs([log]), log)
+    segments, _ = prepare(setup.robot, log, filter, torques=True)
+    rows = list(Setup(setup.robot, setup.equations, setup.columns, tuple(setup.unknown), filter).rows(segments))
     np.testing.assert_allclose(both.measured.sum(axis=2), np.concatenate([b.target for b in rows]), atol=1e-9)
     np.testing.assert_allclose(both.time, np.concatenate([b.time for b in rows]))
 
 
 def test_a_long_log_is_looked_at_in_pieces_from_start_to_end(arm):
     log = read_log(arm.train)
-    plan, filter = make_plan(arm.robot.description, [log], Options()), Options().filter.for_logs([log])
-    (segment,), _ = prepare(plan.robot, log, filter, torques=True)
+    setup, filter = Setup.of(arm.robot.description, [log], Options()), Options().filter.for_logs([log])
+    (segment,), _ = prepare(setup.robot, log, filter, torques=True)
     pieces = spread([segment] * 4, most=2000)
     assert sum(len(p.time) for p in pieces) <= 2000
     assert (pieces[0].time[0], pieces[-1].time[-1]) == (segment.time[0], segment.time[-1])

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from steelyard.equations.setup import Options
-from steelyard.identify.division_history import BODIES, PICTURES, cells, recorded, recorded_body
+from steelyard.identify.division.history import BODIES, PICTURES, cells, recorded, recorded_body
 from steelyard.identify.identify import identify
+from steelyard.identify.options import Options
 from steelyard.output.report.solids import meshes
 
 

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard import Filter, Options, identify
+from steelyard.equations.columns import Columns
 from steelyard.equations.holdout import HoldOut, Training
-from steelyard.equations.rows import Columns, Rows
+from steelyard.equations.setup import Setup
 from steelyard.errors import UsageError
 from steelyard.identify.prediction import predict
 from steelyard.log.table import read_log
@@ -46,7 +47,9 @@ def test_a_window_is_clear_when_it_touches_no_held_out_block(seconds, share, see
 def rows_of(robot, samples=2400):
     part = smooth(robot, 0, samples=samples)
     part = replace(part, tau=np.random.default_rng(0).normal(size=part.q.shape))
-    return Rows(robot, [part], Columns(tuple(b.name for b in robot.bodies)), "joint", (), Filter(10.0, 20.0, 200.0))
+    return Setup(robot, "joint", Columns(tuple(b.name for b in robot.bodies)), filter=Filter(10.0, 20.0, 200.0)).rows(
+        [part]
+    )
 
 
 @pytest.mark.parametrize("memory", [48e6, 1.0])

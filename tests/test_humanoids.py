@@ -15,9 +15,9 @@ from papers.humanoids.followed import follow
 from papers.jovic.run import main as jovic
 from steelyard import identify, inertia
 from steelyard.compose import prior as priors
-from steelyard.equations.setup import Options
+from steelyard.equations.setup import Setup
 from steelyard.experiment.excite import criteria
-from steelyard.inference.uncertainty import structural
+from steelyard.identify.options import Options
 from tests.motions import installed
 from tests.swinging import swinging, write_motions
 
@@ -45,7 +45,7 @@ def test_a_motion_that_is_followed_obeys_the_equations_of_the_true_robot():
     truth = {b.name: b.parameters * 1.1 for b in robot.bodies}
     log = follow(robot, swinging(robot, 3, "double", seconds=2.0), truth)
     found = study.weigh(robot, [log], Options(equations="full"))
-    theta = study.as_vector(found.plan, truth)
+    theta = study.as_vector(found.setup, truth)
     for block in found.blocks:
         assert np.abs(block.target - block.Y @ theta).max() < 0.2  # N, N·m: differentiated once or twice
 
@@ -111,12 +111,12 @@ def test_motions_of_a_study_are_the_most_telling_ones_then_one_of_each_kind_that
     assert [len(x) for x in (motions.learned, motions.held, motions.judged)] == [2, 2, 4]
     assert tuple(source.kind(m) for m in motions.held) == source.HELD
     assert len({m.metadata["motion"]["seed"] for m in motions.learned + motions.judged}) == 6
-    plan = study.plan_of(robot)
-    possible = structural(robot, plan.columns, "base", priors.make(robot, plan.columns).scale)
+    setup = study.plan_of(robot)
+    possible = Setup(robot, "base", setup.columns).structure(priors.make(robot, setup.columns).scale)
     chosen, others = (
         criteria.gain(
             criteria.natural_prior(possible.rank),
-            criteria.base_root(study.Yardstick.of(robot, two, plan).R, possible),
+            criteria.base_root(study.Yardstick.of(robot, two, setup).R, possible),
         )
         for two in (motions.learned, motions.judged[:2])
     )
@@ -135,12 +135,12 @@ def test_the_whole_robots_centre_of_mass_is_that_of_its_bodies():
 
 def test_a_mass_at_the_bases_origin_is_what_the_rest_is_without(weighed):
     _, motions, found, truth = weighed
-    yardstick = study.Yardstick.of(found.plan.robot, motions.judged[:1], found.plan)
+    yardstick = study.Yardstick.of(found.setup.robot, motions.judged[:1], found.setup)
     heavier = np.zeros_like(truth)
     heavier[0] = 1.0
     size, rest = yardstick.sizes(heavier)
     assert rest < 1e-9 * size
-    errors = study.errors(found.plan, yardstick, truth, truth)
+    errors = study.errors(found.setup, yardstick, truth, truth)
     assert errors["held"] == errors["base"] == errors["mass_kg"] == 0.0
 
 
@@ -152,7 +152,7 @@ def test_bodies_that_cannot_exist_are_counted(weighed):
     wrong[11:14] = 0.0
     wrong[[15, 17, 18]] = 0.0
     assert inertia.unpack(wrong[10:20])[0] > 0
-    assert study.impossible(found.plan, wrong) == {"inconsistent": 2, "not_definite": 1}
+    assert study.impossible(found.setup, wrong) == {"inconsistent": 2, "not_definite": 1}
 
 
 def test_the_time_of_a_humanoid_is_told_with_its_parts():

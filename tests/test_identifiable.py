@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.compose import prior as priors
-from steelyard.equations.rows import Columns, Rows
-from steelyard.inference.uncertainty import Subspace, structural
+from steelyard.equations.columns import Columns
+from steelyard.equations.setup import Setup
+from steelyard.equations.subspace import Subspace
 from steelyard.information import Information
 from steelyard.robot import index
 from steelyard.robot.model import Robot
@@ -62,7 +63,7 @@ def spaces_of(name):
 
 def spaces(robot):
     scale = priors.make(robot, columns(robot)).std
-    return [structural(robot, columns(robot), kind, scale) for kind in ("base", "full")]
+    return [Setup(robot, kind, columns(robot)).structure(scale) for kind in ("base", "full")]
 
 
 def same_space(one, other):
@@ -96,7 +97,7 @@ def every_floating_robot():
 def equal_spaces(robot):
     """In units that treat all bodies alike: masses of some descriptions differ by a factor of 1e6."""
     alike = np.tile([1.0] + 3 * [0.3] + 6 * [0.09], len(robot.bodies))
-    return [structural(robot, columns(robot), kind, alike) for kind in ("base", "full")]
+    return [Setup(robot, kind, columns(robot)).structure(alike) for kind in ("base", "full")]
 
 
 @pytest.mark.parametrize("name", every_floating_robot())
@@ -121,7 +122,7 @@ def test_a_joint_that_never_moves_hides_what_it_alone_could_show():
     part = segment(robot, rng, samples=60)
     for still in (part.q, part.v, part.a):
         still[:, 1] = 0.0
-    (block,) = Rows(robot, [part], columns(robot), "base")
+    (block,) = Setup(robot, "base", columns(robot)).rows([part])
     R = Information.of(block.Y.reshape(-1, 30), block.target.ravel()).R
     assert Subspace.of(R, priors.make(robot, columns(robot)).std).rank == 17
 
@@ -130,7 +131,7 @@ def data(robot, rng, samples=80, kind="full"):
     """Information of noise-free, excited rows, and the θ that made them."""
     theta = np.concatenate([parameters(robot, rng)[b.name] for b in robot.bodies])
     part = segment(robot, rng, samples)
-    (block,) = Rows(robot, [part], columns(robot), kind)
+    (block,) = Setup(robot, kind, columns(robot)).rows([part])
     Y = block.Y.reshape(-1, len(theta))
     return Y, Information.of(Y, Y @ theta), theta
 
@@ -156,7 +157,7 @@ def test_least_squares_recovers_base_parameters_and_leaves_the_rest_at_the_prior
     _, info, theta = data(robot, np.random.default_rng(2))
     scale = priors.make(robot, columns(robot)).std
     kind = "full" if robot.floating else "joint"
-    space = structural(robot, columns(robot), kind, scale) if source == "structure" else Subspace.of(info.R, scale)
+    space = Setup(robot, kind, columns(robot)).structure(scale) if source == "structure" else Subspace.of(info.R, scale)
     reference = robot.prior
     found = least_squares(info, reference, space.seen)
     _, Z = space.composition

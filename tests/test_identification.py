@@ -10,8 +10,7 @@ import pytest
 from steelyard import Filter, Options, identify, inertia
 from steelyard.equations.holdout import Training
 from steelyard.equations.prepare import prepare
-from steelyard.equations.rows import Rows
-from steelyard.equations.setup import make_plan
+from steelyard.equations.setup import Setup
 from steelyard.errors import LogError, UsageError
 from steelyard.experiment.simulate.arm import simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
@@ -256,11 +255,11 @@ def test_base_rows_are_weighed_by_how_their_noise_goes_together(a1):
     rng = np.random.default_rng(0)
     noise = {c: 3.0 * rng.normal(size=len(log)) for c in log.columns if c.endswith("_foot.fx")}
     noisy = replace(log, columns={c: x + noise.get(c, 0.0) for c, x in log.columns.items()})
-    plan = make_plan(robot.description, [noisy], Options(equations="base", links=("base",)))
+    setup = Setup.of(robot.description, [noisy], Options(equations="base", links=("base",)))
     filter = Options().filter.for_logs([noisy], "base")
-    segments, _ = prepare(plan.robot, noisy, filter, torques=False)
-    rows = Rows(plan.robot, segments, plan.columns, "base", (), filter)
-    found = fit(plan, Training([(rows, None)]), Options(equations="base", links=("base",)))
+    segments, _ = prepare(setup.robot, noisy, filter, torques=False)
+    rows = Setup(setup.robot, "base", setup.columns, filter=filter).rows(segments)
+    found = fit(setup, Training([(rows, None)]), Options(equations="base", links=("base",)))
     e = np.concatenate([block.target - block.Y @ found.theta for block in rows])
     fx, my = 0, 4
     assert abs(np.corrcoef(e.T)[fx, my]) > 0.7

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.compose import prior as priors
+from steelyard.equations.columns import COULOMB_SPEED, FRICTION, Columns
 from steelyard.equations.coupled_motors import LAWS, Motor, coupled, motor_terms
-from steelyard.equations.rows import COULOMB_SPEED, FRICTION, Columns, Dynamics, Rows
-from steelyard.equations.setup import Options, make_plan
+from steelyard.equations.dynamics import Dynamics
+from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import foot
 from steelyard.errors import LogError
-from steelyard.inference.uncertainty import structural
+from steelyard.identify.options import Options
 from steelyard.log.log import Log
 from steelyard.log.table import read_log
 from steelyard.output.mjcf import to_mjcf
@@ -32,7 +33,7 @@ def columns(robot, *motors, laws=LAWS, joints=()):
 
 def stacked(robot, part, chosen, kind="full"):
     """(T, rows, terms) of the columns after the bodies'."""
-    return np.concatenate([b.Y for b in Rows(robot, [part], chosen, kind)])[:, :, 10 * len(chosen.bodies) :]
+    return np.concatenate([b.Y for b in Setup(robot, kind, chosen).rows([part])])[:, :, 10 * len(chosen.bodies) :]
 
 
 def log_with(joints, matrix):
@@ -113,9 +114,9 @@ def test_rows_without_contact_forces_are_the_projection_of_full_rows_motors_incl
     motor = Motor("FR_calf_joint", {"FR_thigh_joint": 1.0, "FR_calf_joint": 1.0})
     part, chosen = segment(robot, rng), columns(robot, motor)
     feet = [foot(robot, f) for f in ("FR_foot", "FL_foot", "RR_foot", "RL_foot")]
-    full = np.concatenate([b.Y for b in Rows(robot, [part], chosen, "full")])
+    full = np.concatenate([b.Y for b in Setup(robot, "full", chosen).rows([part])])
     assert not full[:, :6, -3:].any(), "a motor inside the robot does not push the base"
-    rows = Rows(robot, [part], chosen, "contact-free", feet)
+    rows = Setup(robot, "contact-free", chosen, tuple(feet)).rows([part])
     N, _ = rows.free.basis(Dynamics(robot, part).contact_jacobian(feet))
     np.testing.assert_allclose(np.concatenate([b.Y for b in rows]), N @ full, atol=1e-9)
     assert np.abs(N @ full[:, :, -3:]).max() > 1e-3
@@ -139,7 +140,7 @@ def test_a_motor_that_does_not_turn_with_its_own_joint_is_seen_at_the_one_it_tur
 
 
 def rank(robot, chosen):
-    return structural(robot, chosen, "joint", priors.make(robot, chosen).scale).rank
+    return Setup(robot, "joint", chosen).structure(priors.make(robot, chosen).scale).rank
 
 
 def test_a_wrist_coupled_one_way_shows_all_of_its_motors_friction_and_inertia():
@@ -162,7 +163,7 @@ def test_a_differential_wrist_hides_one_viscous_and_one_inertial_combination():
 def test_friction_decides_which_columns_a_motor_gets_and_its_scale_is_the_joints(arm, friction):
     robot = arm.robot
     log = replace(read_log(arm.train), metadata=log_with(WRISTS[1:], [[45, 0], [32, 32]]).metadata)
-    chosen = make_plan(robot.description, [log], Options(friction=friction)).columns
+    chosen = Setup.of(robot.description, [log], Options(friction=friction)).columns
     terms = [term for joint, term in chosen.joint_terms if joint == "wrist_3_joint"]
     laws = FRICTION[friction]
     assert terms == [*laws, *(f"motor.{law}" for law in laws if law != "offset")]
@@ -180,14 +181,14 @@ def test_logs_of_one_command_share_one_transmission(arm):
         for name, metadata in (("a", {"transmission": mine}), ("b", {"transmission": other}), ("c", {}))
     )
     with pytest.raises(LogError) as error:
-        make_plan(arm.robot.description, [first, first, second, plain], Options())
+        Setup.of(arm.robot.description, [first, first, second, plain], Options())
     what = "has another transmission than a"
     fix = "Read all logs with the same mapping"
     assert [tuple(f) for f in error.value.findings] == [
         ("b, transmission", what, fix), ("c, transmission", what, fix),
     ]  # fmt: skip
     double = {"joints": list(WRISTS[1:]), "matrix": [[90, 0], [64, 64]]}
-    make_plan(arm.robot.description, [first, replace(first, metadata={"transmission": double})], Options())
+    Setup.of(arm.robot.description, [first, replace(first, metadata={"transmission": double})], Options())
 
 
 @pytest.mark.parametrize(("given", "what"), [

@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 
 from steelyard import Options, identify
-from steelyard.equations.prepare import Filter, lowpass
-from steelyard.equations.rows import Block, Columns, Rows
+from steelyard.equations.columns import Columns
+from steelyard.equations.filters import Filter, lowpass
+from steelyard.equations.rows import Block, Rows
+from steelyard.equations.setup import Setup
+from steelyard.equations.subspace import Subspace
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify import fit
 from steelyard.inference import noise
-from steelyard.inference.uncertainty import Subspace, long_run_covariance, uncertainty
+from steelyard.inference.uncertainty import long_run_covariance, uncertainty
 from steelyard.information import Information
 from steelyard.robot.model import Robot
 from tests.floating import floating_log
@@ -142,7 +145,9 @@ def test_weighing_streamed_rows_never_holds_them_all(full):
 
 def rows_of(robot, samples=3000):
     part = smooth(robot, 0, samples=samples)
-    return Rows(robot, [part], Columns(tuple(b.name for b in robot.bodies)), "joint", (), Filter(10.0, 20.0, 200.0))
+    return Setup(robot, "joint", Columns(tuple(b.name for b in robot.bodies)), filter=Filter(10.0, 20.0, 200.0)).rows(
+        [part]
+    )
 
 
 def test_rows_are_kept_only_where_they_fit(arm, monkeypatch):

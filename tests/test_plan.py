@@ -10,7 +10,7 @@ import pytest
 
 from steelyard import Filter, Options, identify
 from steelyard.cli.demo import reference_motion
-from steelyard.equations.setup import make_plan
+from steelyard.equations.setup import Setup
 from steelyard.errors import LogError, UsageError
 from steelyard.experiment.simulate.arm import simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
@@ -142,16 +142,16 @@ def test_a_second_log_without_the_wrenches_of_the_first_is_refused_by_name(stand
     first = log if torques else without(log, "tau.")
     second = without(first, "wrench.RR_foot", source="barefoot")
     with pytest.raises(LogError, match=r"barefoot: has no wrench at RR_foot, though"):
-        make_plan(robot.description, [first, second], Options())
-    assert make_plan(robot.description, [first, first], Options()).equations == ("full" if torques else "base")
+        Setup.of(robot.description, [first, second], Options())
+    assert Setup.of(robot.description, [first, first], Options()).equations == ("full" if torques else "base")
 
 
 @installed
 def test_gravity_is_refused_on_a_floating_base(standing):
     robot, log = standing
     with pytest.raises(UsageError, match="--gravity: is for a fixed base"):
-        make_plan(robot.description, [log], Options(gravity=(0.0, 0.0, -9.81)))
-    fixed = make_plan(read_description("demo_arm"), [_still("demo_arm")], Options(gravity=(1.0, 0.0, -9.7)))
+        Setup.of(robot.description, [log], Options(gravity=(0.0, 0.0, -9.81)))
+    fixed = Setup.of(read_description("demo_arm"), [_still("demo_arm")], Options(gravity=(1.0, 0.0, -9.7)))
     np.testing.assert_array_equal(fixed.robot.gravity, [1.0, 0.0, -9.7])
 
 
@@ -171,7 +171,7 @@ def test_torques_that_are_zero_throughout_are_refused(arm):
     with pytest.raises(LogError, match="silent, tau: is zero throughout"):
         identify("demo_arm", [log], validate=[replace(log, columns=silent, source="silent")])
     one = {k: np.zeros_like(v) if k == "tau.wrist_3_joint" else v for k, v in log.columns.items()}
-    make_plan(arm.robot.description, [replace(log, columns=one)], Options())  # a single free joint may be
+    Setup.of(arm.robot.description, [replace(log, columns=one)], Options())  # a single free joint may be
 
 
 @pytest.mark.parametrize(("column", "frame", "near"), [

@@ -8,12 +8,11 @@ import pytest
 
 from steelyard import Log, Options, identify
 from steelyard.compose.prior import make
+from steelyard.equations.filters import Filter
 from steelyard.equations.missing import unmeasured
-from steelyard.equations.prepare import Filter, prepare
-from steelyard.equations.rows import Rows
-from steelyard.equations.setup import make_plan
+from steelyard.equations.prepare import prepare
+from steelyard.equations.setup import Setup
 from steelyard.errors import LogError, UsageError
-from steelyard.inference.uncertainty import structural
 from steelyard.log.force_plate import Plate
 from steelyard.spatial import WRENCH
 from tests.motions import installed, load, parameters, smooth
@@ -57,7 +56,7 @@ def test_what_plates_feel_enters_the_base_equations_exactly():
     robot, rng = load("talos"), np.random.default_rng(0)
     part = smooth(robot, 0, 8, 20.0, 0.1, standing(robot))
     theta = np.concatenate(list(parameters(robot, rng).values()))
-    (free,) = Rows(robot, [part], columns(robot), "base")
+    (free,) = Setup(robot, "base", columns(robot)).rows([part])
     poses, felt = np.empty((2, 8, 4, 4)), 50 * rng.normal(size=(2, 8, 6))
     for t in range(8):
         seen = [pin.SE3.Random() for _ in range(2)]
@@ -65,7 +64,7 @@ def test_what_plates_feel_enters_the_base_equations_exactly():
         rest = (free.Y @ theta)[t] - seen[1].act(pin.Force(felt[1, t])).vector
         felt[0, t] = seen[0].actInv(pin.Force(rest)).vector
     plates = {name: Plate(poses[k], felt[k]) for k, name in enumerate(PLACES)}
-    (rows,) = Rows(robot, [replace(part, plates=plates)], columns(robot), "base")
+    (rows,) = Setup(robot, "base", columns(robot)).rows([replace(part, plates=plates)])
     np.testing.assert_allclose(rows.Y @ theta, rows.target, rtol=0, atol=1e-9 * np.abs(rows.target).max())
     some = replace(part, plates=plates).part(slice(2, 5))
     np.testing.assert_array_equal(some.plates["left"].wrench, felt[0, 2:5])
@@ -87,14 +86,16 @@ def test_what_a_plate_does_not_feel_is_projected_out_in_its_own_axes(lost):
     blank[:, unknown.components] = 0
     targets = []
     for wrench in (felt, blank):
-        (rows,) = Rows(robot, [replace(part, plates={name: Plate(pose, wrench)})], columns(robot), "base", [unknown])
+        (rows,) = Setup(robot, "base", columns(robot), (unknown,)).rows(
+            [replace(part, plates={name: Plate(pose, wrench)})]
+        )
         targets.append(rows.target)
     assert rows.Y.shape[1] == 6 - len(unknown.components)
     np.testing.assert_allclose(targets[0], targets[1], rtol=0, atol=1e-9)
     assert np.abs(targets[0]).max() > 10
     these = columns(robot)
-    space = structural(robot, these, "base", make(robot, these).scale, [unknown])
-    everything = structural(robot, these, "base", make(robot, these).scale)
+    space = Setup(robot, "base", these, (unknown,)).structure(make(robot, these).scale)
+    everything = Setup(robot, "base", these).structure(make(robot, these).scale)
     assert (space.rank < everything.rank) == (gone == "mx my mz")
 
 
@@ -197,7 +198,7 @@ def test_a_robot_that_stands_on_two_plates_in_mujoco_is_weighed(tmp_path):
 
 def refused(log, error=LogError, **options):
     with pytest.raises(error) as raised:
-        make_plan(load("talos").description, [log], Options(**options))
+        Setup.of(load("talos").description, [log], Options(**options))
     return [str(f) for f in raised.value.findings]
 
 
@@ -215,7 +216,7 @@ def test_plates_need_a_place_and_a_base_that_has_one():
     ]
     other = replace(log, columns={n: v for n, v in log.columns.items() if "plate.right" not in n}, source="other")
     with pytest.raises(LogError, match="other: has no plate at right, though plates has"):
-        make_plan(robot.description, [log, other], Options())
+        Setup.of(robot.description, [log, other], Options())
 
 
 @installed
@@ -224,10 +225,10 @@ def test_plates_serve_base_equations_alone_and_the_others_say_so():
     log = on_plates(robot, full)
     torques = {n: v for n, v in full.columns.items() if n.startswith("tau.")}
     log = replace(log, columns={**log.columns, **torques})
-    assert make_plan(robot.description, [log], Options()).equations == "base"
-    plan = make_plan(robot.description, [log], Options(feet=FEET["talos"]))
-    assert plan.equations == "contact-free"
-    assert "plates: plates are used in base equations alone, not in contact-free rows" in plan.notices
+    assert Setup.of(robot.description, [log], Options()).equations == "base"
+    setup = Setup.of(robot.description, [log], Options(feet=FEET["talos"]))
+    assert setup.equations == "contact-free"
+    assert "plates: plates are used in base equations alone, not in contact-free rows" in setup.notices
     filter = Filter().for_logs([log])
     assert not prepare(robot, log, filter, torques=True)[0][0].plates
     assert list(prepare(robot, log, filter, torques=False)[0][0].plates) == ["left", "right"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from steelyard import Options, identify, inertia
 from steelyard.cli.demo import reference_motion
 from steelyard.compose import prior as priors
-from steelyard.equations.rows import Columns
+from steelyard.equations.columns import Columns
 from steelyard.identify.prediction import base_error
 from steelyard.information import Information
 from steelyard.robot import geometry

@@ -10,8 +10,9 @@ import pytest
 from bench.intervals import study
 from steelyard import Options, identify, inertia
 from steelyard.compose import pseudo_inertia
+from steelyard.equations.subspace import Subspace
 from steelyard.inference.profile_likelihood import Profile, at_edge
-from steelyard.inference.uncertainty import Subspace, uncertainty
+from steelyard.inference.uncertainty import uncertainty
 from steelyard.information import Information
 from steelyard.robot.model import Body
 from steelyard.solve import clarabel_ as conic

@@ -7,8 +7,11 @@ import pinocchio as pin
 import pytest
 
 from steelyard.equations import rows as regressor
-from steelyard.equations.prepare import Filter, lowpass
-from steelyard.equations.rows import COULOMB_SPEED, FRICTION, Columns, Dynamics, Rows
+from steelyard.equations.columns import COULOMB_SPEED, FRICTION, Columns
+from steelyard.equations.dynamics import Dynamics
+from steelyard.equations.filters import Filter, lowpass
+from steelyard.equations.rows import Rows
+from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import foot
 from steelyard.output.mjcf import to_mjcf
 from tests.motions import FLOATING, ROBOTS, installed, load, parameters, rotation, segment, smooth
@@ -74,7 +77,7 @@ def test_rows_times_random_physical_parameters_are_pinocchios_inverse_dynamics(n
     """Proper acceleration, no gravity, no pose and no velocity against a base anywhere in a world with gravity."""
     robot, rng = load(name), np.random.default_rng(0)
     values, part = parameters(robot, rng), segment(robot, rng)
-    Y, _ = stacked(Rows(robot, [part], columns(robot), "full"))
+    Y, _ = stacked(Setup(robot, "full", columns(robot)).rows([part]))
     equal(Y @ vector(robot, values), pinocchio_forces(robot, values, part, rng), 1e-11)
 
 
@@ -109,7 +112,7 @@ def test_rows_times_random_physical_parameters_are_mujocos_inverse_dynamics(name
         force = [data.qfrc_inverse[model.joint(joint).dofadr[0]] for joint in names]
         base = [*(R.T @ data.qfrc_inverse[:3]), *data.qfrc_inverse[3:6]] if robot.floating else []
         expected.append(S.T @ np.array(base + force))
-    Y, _ = stacked(Rows(robot, [part], columns(robot), "full"))
+    Y, _ = stacked(Setup(robot, "full", columns(robot)).rows([part]))
     equal(Y @ vector(robot, values), np.array(expected), 1e-9)
 
 
@@ -118,11 +121,11 @@ def test_rows_times_random_physical_parameters_are_mujocos_inverse_dynamics(name
 def test_each_kind_of_equations_takes_its_rows_of_the_full_ones(name):
     robot = load(name)
     part = segment(robot, np.random.default_rng(2))
-    everything = Rows(robot, [part], columns(robot), "full")
+    everything = Setup(robot, "full", columns(robot)).rows([part])
     Y, target = stacked(everything)
     lead = 6 if robot.floating else 0
     for kind, take in (("joint", slice(lead, None)), ("base", slice(lead))):
-        rows = Rows(robot, [part], columns(robot), kind)
+        rows = Setup(robot, kind, columns(robot)).rows([part])
         assert rows.names == everything.names[take]
         np.testing.assert_array_equal(stacked(rows)[0], Y[:, take])
         np.testing.assert_array_equal(stacked(rows)[1], target[:, take])
@@ -138,7 +141,7 @@ def test_wrenches_of_the_world_enter_as_external_forces(name):
     links = [robot.bodies[0].links[-1], robot.bodies[3].links[-1], robot.bodies[-1].name]
     wrench = {link: rng.normal(size=(len(part.time), 6)) * 50 for link in links}
     part = replace(part, wrench=wrench, tau=np.zeros_like(part.tau))
-    Y, target = stacked(Rows(robot, [part], columns(robot), "full"))
+    Y, target = stacked(Setup(robot, "full", columns(robot)).rows([part]))
     equal(Y @ vector(robot, values) - target, pinocchio_forces(robot, values, part, rng, wrench), 1e-11)
 
 
@@ -148,7 +151,7 @@ def test_wrenches_of_the_world_reach_the_independent_joints_of_a_coupled_hand():
     values, part = parameters(robot, rng), segment(robot, rng)
     wrench = {"panda_rightfinger": rng.normal(size=(len(part.time), 6)) * 50}
     part = replace(part, wrench=wrench, tau=np.zeros_like(part.tau))
-    Y, target = stacked(Rows(robot, [part], columns(robot), "joint"))
+    Y, target = stacked(Setup(robot, "joint", columns(robot)).rows([part]))
     equal(Y @ vector(robot, values) - target, pinocchio_forces(robot, values, part, rng, wrench), 1e-11)
 
 
@@ -156,7 +159,7 @@ def test_wrenches_of_the_world_reach_the_independent_joints_of_a_coupled_hand():
 def test_measured_torques_are_the_targets():
     robot = load("ur10")
     part = segment(robot, np.random.default_rng(5))
-    np.testing.assert_array_equal(stacked(Rows(robot, [part], columns(robot), "joint"))[1], part.tau)
+    np.testing.assert_array_equal(stacked(Setup(robot, "joint", columns(robot)).rows([part]))[1], part.tau)
 
 
 @installed
@@ -167,7 +170,7 @@ def test_friction_columns_act_on_their_own_joint_alone(name):
     lead = 6 if robot.floating else 0
     terms = [(joint, term) for joint in robot.joints for term in FRICTION["all"]]
     chosen = columns(robot, *terms)
-    Y, _ = stacked(Rows(robot, [part], chosen, "full"))
+    Y, _ = stacked(Setup(robot, "full", chosen).rows([part]))
     v = part.v
     expected = {"viscous": v, "coulomb": v / (np.abs(v) + COULOMB_SPEED), "armature": part.a, "offset": np.ones_like(v)}
     assert chosen.names[10 * len(robot.bodies) :] == tuple(".".join(t) for t in terms)
@@ -184,7 +187,7 @@ def test_coulomb_friction_opposes_motion_and_is_nearly_whole_at_working_speed():
     part = segment(robot, np.random.default_rng(7), samples=4)
     v = np.zeros((4, len(robot.joints)))
     v[:, 0] = -1.0, 0.0, 1.0, COULOMB_SPEED
-    Y, _ = stacked(Rows(robot, [replace(part, v=v)], columns(robot, (joint, "coulomb")), "joint"))
+    Y, _ = stacked(Setup(robot, "joint", columns(robot, (joint, "coulomb"))).rows([replace(part, v=v)]))
     np.testing.assert_allclose(Y[:, 0, -1], [-1, 0, 1, 0.5], rtol=0.005)
 
 
@@ -198,7 +201,7 @@ def test_an_unknown_drive_gain_is_a_column_and_torque_is_gain_times_current():
     measured = tau.copy()
     measured[:, 2] = 0.0  # this joint only has a current
     part = replace(part, tau=measured, current={joint: tau[:, 2] / gain})
-    Y, target = stacked(Rows(robot, [part], columns(robot, (joint, "gain")), "joint"))
+    Y, target = stacked(Setup(robot, "joint", columns(robot, (joint, "gain"))).rows([part]))
     np.testing.assert_allclose(
         Y @ np.append(vector(robot, values), gain), target, rtol=0, atol=1e-10 * np.abs(tau).max()
     )
@@ -209,7 +212,7 @@ def test_coupled_joints_do_the_same_work_as_all_joints_of_the_chain():
     """Power of the independent torques equals power of all torques: vᵀτ = (Sv)ᵀτ_model."""
     robot, rng = load("panda"), np.random.default_rng(9)
     part, values = segment(robot, rng), parameters(robot, rng)
-    Y, _ = stacked(Rows(robot, [part], columns(robot), "joint"))
+    Y, _ = stacked(Setup(robot, "joint", columns(robot)).rows([part]))
     model, S = robot.model.copy(), robot.coupling
     for body in robot.bodies:
         model.inertias[body.joint] = pin.Inertia.FromDynamicParameters(values[body.name])
@@ -230,7 +233,7 @@ def test_both_sides_pass_the_same_filter(name, kind):
     forces = pinocchio_forces(robot, values, part, rng)
     lead = 6 if robot.floating else 0
     part = replace(part, tau=forces[:, lead:], wrench={robot.bodies[0].name: forces[:, :6]} if lead else {})
-    rows = Rows(robot, [part], columns(robot), kind, feet, Filter(5.0, 20.0, 100.0))
+    rows = Setup(robot, kind, columns(robot), tuple(feet), Filter(5.0, 20.0, 100.0)).rows([part])
     Y, target = stacked(rows)
     scale = np.abs(target).max()
     assert np.abs(target).max() > 1
@@ -252,7 +255,7 @@ def test_rows_do_not_depend_on_how_many_are_in_memory_at_once(name, kind, filter
     # A1's knees pass through straight, where the basis is handed from sample to sample.
     parts = [smooth(robot, seed, samples=200, rate=100.0, around=0.8) for seed in (0, 1)]
     feet = [foot(robot, f) for f in robot.frames if f.endswith("_foot")] if kind == "contact-free" else []
-    rows = Rows(robot, parts, columns(robot), kind, feet, filter)
+    rows = Setup(robot, kind, columns(robot), tuple(feet), filter).rows(parts)
     Y, target = stacked(rows)
     few = len(list(rows))
     monkeypatch.setattr(regressor, "CHUNK_BYTES", 1e6)
@@ -268,7 +271,7 @@ def test_rows_stay_within_their_memory(monkeypatch):
     robot = load("a1")
     part = smooth(robot, 2, samples=2000, rate=100.0)
     monkeypatch.setattr(regressor, "CHUNK_BYTES", 4e6)
-    largest = max(b.Y.nbytes for b in Rows(robot, [part], columns(robot), "full"))
+    largest = max(b.Y.nbytes for b in Setup(robot, "full", columns(robot)).rows([part]))
     assert 1e5 < largest < 4e6
 
 
@@ -276,10 +279,10 @@ def test_rows_stay_within_their_memory(monkeypatch):
 def test_only_the_bodies_asked_for_have_columns():
     robot, rng = load("a1"), np.random.default_rng(11)
     part = segment(robot, rng)
-    Y, _ = stacked(Rows(robot, [part], columns(robot), "full"))
+    Y, _ = stacked(Setup(robot, "full", columns(robot)).rows([part]))
     some = Columns((robot.bodies[4].name, robot.bodies[0].name))
     np.testing.assert_array_equal(
-        stacked(Rows(robot, [part], some, "full"))[0], np.dstack([Y[:, :, 40:50], Y[:, :, :10]])
+        stacked(Setup(robot, "full", some).rows([part]))[0], np.dstack([Y[:, :, 40:50], Y[:, :, :10]])
     )
 
 
@@ -288,7 +291,7 @@ def test_only_the_bodies_asked_for_have_columns():
 def test_base_rows_need_no_torque(name):
     robot = load(name)
     part = replace(segment(robot, np.random.default_rng(12)), tau=None)
-    Y, target = stacked(Rows(robot, [part], columns(robot), "base"))
+    Y, target = stacked(Setup(robot, "base", columns(robot)).rows([part]))
     assert Y.shape[1] == 6
     assert not target.any()
     assert Dynamics(robot, part).applied().shape == (len(part.time), 6 + len(robot.joints))

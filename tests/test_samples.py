@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.interpolate import make_interp_spline
 
-from steelyard.equations.prepare import GRAVITY, Filter, lowpass, prepare
+from steelyard.equations.filters import Filter, lowpass
+from steelyard.equations.prepare import GRAVITY, prepare
 from steelyard.errors import LogError
 from steelyard.log.log import Log
 from steelyard.log.timing import merged, motion_band

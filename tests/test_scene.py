@@ -6,9 +6,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from steelyard.equations.setup import Options
 from steelyard.errors import SteelyardError
 from steelyard.identify.identify import identify
+from steelyard.identify.options import Options
 from steelyard.log.table import read_log
 from steelyard.output.report.solids import meshes
 from steelyard.output.results import write_results

@@ -11,13 +11,13 @@ import pytest
 
 from steelyard import Options, identify, inertia
 from steelyard.compose.prior import make
-from steelyard.equations.prepare import Segment
-from steelyard.equations.rows import Columns, Rows
+from steelyard.equations.columns import Columns
+from steelyard.equations.segment import Segment
+from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import Foot, foot
 from steelyard.experiment.simulate.arm import simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify.prediction import base_error
-from steelyard.inference.uncertainty import structural
 from steelyard.log.log import Log
 from steelyard.log.table import write_log
 from steelyard.robot import index
@@ -49,7 +49,7 @@ def uncut(name):
 
 def stacked(robot, part, equations, offsets=()):
     columns = Columns(tuple(b.name for b in robot.bodies), (), offsets)
-    rows = Rows(robot, [part], columns, equations)
+    rows = Setup(robot, equations, columns).rows([part])
     (block,) = rows
     return rows.names, block
 
@@ -380,7 +380,9 @@ def missed(walker, result, feet):
     robot, truth, offsets, _ = walker
     exact = np.concatenate([*(truth[b] for b in result.columns.bodies), *(offsets[s] for s in A1_FEET)])
     scale = make(robot, result.columns).scale
-    return base_error(structural(robot, result.columns, result.estimate.equations, scale, feet), result.theta, exact)
+    return base_error(
+        Setup(robot, result.estimate.equations, result.columns, tuple(feet)).structure(scale), result.theta, exact
+    )
 
 
 @installed

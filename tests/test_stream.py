@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from bench.stream import PROMISED, bench_stream, figure, kept
 from steelyard import Filter, Log, LogError, Options, UsageError, identify
 from steelyard.equations import rows as regressor
+from steelyard.equations.columns import FRICTION, Columns
 from steelyard.equations.coupled_motors import Motor
 from steelyard.equations.holdout import HoldOut, Training
 from steelyard.equations.prepare import prepare
-from steelyard.equations.rows import FRICTION, Columns, Rows
-from steelyard.equations.setup import make_plan
+from steelyard.equations.setup import Setup
 from steelyard.equations.stream import stream, stream_log
 from steelyard.equations.stream.structure import Structure
 from steelyard.equations.stream.worker import Worker
@@ -83,7 +83,7 @@ def test_streamed_information_is_that_of_dense_rows_for_any_weights(name, equati
     if not robot.floating and equations != "joint":
         equations = "joint"
     columns = every_column(robot, equations)
-    rows = Rows(robot, [noisy(robot), noisy(robot, seed=4, samples=300)], columns, equations, (), filter)
+    rows = Setup(robot, equations, columns, filter=filter).rows([noisy(robot), noisy(robot, seed=4, samples=300)])
     weights = np.random.default_rng(0).uniform(0.3, 3.0, len(rows.names))
     expected = dense(rows, columns.names, weights)
     for way in ("triangle", "gram"):
@@ -99,7 +99,7 @@ def test_rows_and_offsets_of_sensors_are_streamed(name):
     part = replace(part, sensor={s.name: rng.normal(size=(len(part.time), len(s.components))) for s in robot.sensors})
     for equations in ("joint", "base", "full"):
         columns = every_column(robot, equations)
-        rows = Rows(robot, [part], columns, equations)
+        rows = Setup(robot, equations, columns).rows([part])
         weights = rng.uniform(0.3, 3.0, len(rows.names))
         same(stream(rows).information(weights), dense(rows, columns.names, weights))
 
@@ -116,7 +116,7 @@ def test_wrenches_motors_and_currents_are_streamed(a1_robot):
     motor = Motor("drive", ratios)
     terms = (("drive", "motor.viscous"), ("drive", "motor.coulomb"), (a1_robot.joints[2], "gain"))
     columns = Columns(tuple(b.name for b in a1_robot.bodies), terms, (), (motor,))
-    rows = Rows(a1_robot, [part], columns, "full")
+    rows = Setup(a1_robot, "full", columns).rows([part])
     weights = rng.uniform(0.3, 3.0, len(rows.names))
     same(stream(rows).information(weights), dense(rows, columns.names, weights))
 
@@ -126,7 +126,7 @@ def test_a_load_counts_in_the_logs_that_carried_it(arm):
     robot = arm.robot.carrying(carrier)
     columns = Columns(tuple(b.name for b in robot.bodies))
     segments = [noisy(robot), replace(noisy(robot, seed=5), loaded=True)]
-    rows = Rows(robot, segments, columns, "joint")
+    rows = Setup(robot, "joint", columns).rows(segments)
     weights = np.linspace(1, 2, len(rows.names))
     same(stream(rows).information(weights), dense(rows, columns.names, weights))
 
@@ -134,7 +134,7 @@ def test_a_load_counts_in_the_logs_that_carried_it(arm):
 def test_what_is_held_out_is_not_streamed(arm):
     part = noisy(arm.robot, samples=3000)
     columns = Columns(tuple(b.name for b in arm.robot.bodies))
-    rows = Rows(arm.robot, [part], columns, "joint", (), Filter(cutoff=20.0, rate=200.0))
+    rows = Setup(arm.robot, "joint", columns, filter=Filter(cutoff=20.0, rate=200.0)).rows([part])
     hold = HoldOut("log", float(part.time[0]), 2.0)
     ones = np.ones(len(rows.names))
     left = stream(rows, kept=[lambda time: hold.clear(time, rows.reach)]).information()
@@ -144,14 +144,14 @@ def test_what_is_held_out_is_not_streamed(arm):
 
 def test_several_logs_are_one_stream(arm):
     columns = Columns(tuple(b.name for b in arm.robot.bodies))
-    logs = [Rows(arm.robot, [noisy(arm.robot, seed=seed)], columns, "joint") for seed in (1, 2, 3)]
+    logs = [Setup(arm.robot, "joint", columns).rows([noisy(arm.robot, seed=seed)]) for seed in (1, 2, 3)]
     apart = [stream(rows) for rows in logs]
     same(stream(*logs).information(), (apart[0] + apart[1] + apart[2]).information())
 
 
 def test_squared_residuals_of_every_equation_are_known_for_every_parameter(arm):
     columns = every_column(arm.robot, "joint")
-    rows = Rows(arm.robot, [noisy(arm.robot)], columns, "joint")
+    rows = Setup(arm.robot, "joint", columns).rows([noisy(arm.robot)])
     theta = np.random.default_rng(0).normal(size=columns.n)
     expected = sum(np.sum((b.target - b.Y @ theta) ** 2, axis=0) for b in rows)
     for way in ("triangle", "gram"):
@@ -169,31 +169,33 @@ def test_any_cutting_any_batches_and_any_threads_give_the_same(cuts, threads, ba
     robot = load("demo_arm")
     part = noisy(robot, samples=500)
     columns = every_column(robot, "joint")
-    whole = stream(Rows(robot, [part], columns, "joint")).information()
+    whole = stream(Setup(robot, "joint", columns).rows([part])).information()
     edges = [0, *sorted(cuts), 500]
     parts = [part.part(slice(a, b)) for a, b in pairwise(edges)]
-    same(stream(Rows(robot, parts, columns, "joint"), threads=threads).information(), whole)
-    filtered = Rows(robot, [part], columns, "joint", (), Filter(cutoff=15.0, rate=200.0))
+    same(stream(Setup(robot, "joint", columns).rows(parts), threads=threads).information(), whole)
+    filtered = Setup(robot, "joint", columns, filter=Filter(cutoff=15.0, rate=200.0)).rows([part])
     same(stream(filtered, threads=threads).information(), stream(filtered).information())
     worker = Worker(
         Structure(robot, flat_tree(robot), columns, "joint"), "triangle", batch=batch, rows=max(rows, batch)
     )
     worker.run(part, np.arange(500), np.ones(1))
-    for ours, theirs in zip(worker.finish(), stream(Rows(robot, [part], columns, "joint")).found[False], strict=True):
+    for ours, theirs in zip(
+        worker.finish(), stream(Setup(robot, "joint", columns).rows([part])).found[False], strict=True
+    ):
         np.testing.assert_allclose(ours.T @ ours, theirs.T @ theirs, rtol=1e-9, atol=1e-9)
 
 
 def test_segments_that_need_no_filter_may_follow_those_that_do(arm):
     columns = Columns(tuple(b.name for b in arm.robot.bodies))
     segments = [noisy(arm.robot, seed=1), noisy(arm.robot, seed=2, samples=200, rate=15.0)] * 2
-    rows = Rows(arm.robot, segments, columns, "joint", (), Filter(cutoff=10.0, rate=200.0))
+    rows = Setup(arm.robot, "joint", columns, filter=Filter(cutoff=10.0, rate=200.0)).rows(segments)
     same(stream(rows).information(), dense(rows, columns.names, np.ones(len(rows.names))))
 
 
 def test_streams_add_up(arm):
     columns = Columns(tuple(b.name for b in arm.robot.bodies))
-    a, b = (Rows(arm.robot, [noisy(arm.robot, seed=k)], columns, "joint") for k in (1, 2))
-    both = Rows(arm.robot, [*a.segments, *b.segments], columns, "joint")
+    a, b = (Setup(arm.robot, "joint", columns).rows([noisy(arm.robot, seed=k)]) for k in (1, 2))
+    both = Setup(arm.robot, "joint", columns).rows([*a.segments, *b.segments])
     for way in ("triangle", "gram"):
         same((stream(a, way=way) + stream(b, way=way)).information(), stream(both, way=way).information())
 
@@ -204,7 +206,9 @@ def test_seven_columns_a_revolute_joint_four_a_prismatic_and_ten_a_base_are_enou
     robot = load(name)
     tree = flat_tree(robot)
     grouping = Grouping.of(tree)
-    rows = Rows(robot, [segment(robot, np.random.default_rng(0), samples=40)], every_column(robot, "base"), "full")
+    rows = Setup(robot, "full", every_column(robot, "base")).rows(
+        [segment(robot, np.random.default_rng(0), samples=40)]
+    )
     Y = np.concatenate([b.Y for b in rows])
     at = [10 * (tree.nodes[b.name] - 1) + k for b in robot.bodies for k in range(10)]
     wide = np.zeros((*Y.shape[:2], 10 * tree.bodies))
@@ -238,7 +242,7 @@ def test_what_no_motion_shows_is_zero_to_rounding_in_triangles_and_to_its_root_i
     part = noisy(arm.robot)
     still = replace(part, q=0 * part.q + 0.3, v=0 * part.v, a=0 * part.a)
     columns = Columns(tuple(b.name for b in arm.robot.bodies))
-    rows = Rows(arm.robot, [still], columns, "joint")
+    rows = Setup(arm.robot, "joint", columns).rows([still])
     rank = np.linalg.matrix_rank(np.concatenate([b.Y for b in rows]).reshape(-1, columns.n))
     unseen = {}
     for way in ("triangle", "gram"):
@@ -251,7 +255,7 @@ def test_what_no_motion_shows_is_zero_to_rounding_in_triangles_and_to_its_root_i
 @installed
 def test_rows_without_contact_forces_have_no_blocks(a1_robot):
     columns = Columns(tuple(b.name for b in a1_robot.bodies))
-    rows = Rows(a1_robot, [noisy(a1_robot)], columns, "contact-free", [foot(a1_robot, f) for f in FEET])
+    rows = Setup(a1_robot, "contact-free", columns, tuple([foot(a1_robot, f) for f in FEET])).rows([noisy(a1_robot)])
     assert stream(rows) is None
 
 
@@ -259,7 +263,7 @@ def test_rows_without_contact_forces_have_no_blocks(a1_robot):
 @pytest.mark.parametrize("widest", [0, 20, None])
 def test_gram_matrices_are_the_same_by_tiles_and_by_dsyrk(monkeypatch, a1_robot, widest):
     columns = every_column(a1_robot, "full")
-    rows = Rows(a1_robot, [noisy(a1_robot)], columns, "full")
+    rows = Setup(a1_robot, "full", columns).rows([noisy(a1_robot)])
     weights = np.ones(len(rows.names))
     monkeypatch.setattr(gram, "widest", lambda: widest)
     same(stream(rows, way="gram").information(weights), dense(rows, columns.names, weights))
@@ -300,13 +304,13 @@ def test_a_file_read_in_pieces_says_what_the_whole_says(tmp_path, arm, suffix):
     for kind, variant in variants(log):
         path = tmp_path / f"{kind}{suffix}"
         write_log(path, variant)
-        plan = make_plan(arm.robot.description, [variant], options)
-        segments, _ = prepare(plan.robot, read_log(path), options.filter, torques=True)
-        rows = Rows(plan.robot, segments, plan.columns, plan.equations, (), options.filter)
+        setup = Setup.of(arm.robot.description, [variant], options)
+        segments, _ = prepare(setup.robot, read_log(path), options.filter, torques=True)
+        rows = Setup(setup.robot, setup.equations, setup.columns, filter=options.filter).rows(segments)
         weights = np.linspace(0.5, 2.0, len(rows.names))
         seen = []
         found = stream_log(arm.robot.description, [path], options, piece_bytes=60_000, progress=seen.append)
-        same(found.channels.information(weights), dense(rows, plan.columns.names, weights), 1e-11)
+        same(found.channels.information(weights), dense(rows, setup.columns.names, weights), 1e-11)
         assert seen == sorted(seen)
         assert seen[-1] == 1.0
         assert len(seen) == 1 if suffix == ".npz" else len(seen) > 5
@@ -319,12 +323,12 @@ def test_a_floating_robot_is_streamed_from_its_file(tmp_path, a1_robot, equation
     log = floating_log(a1_robot, truth, FEET, seconds=6.0, wrenches=True)
     write_log(tmp_path / "a1.parquet", log)
     options = Options(equations=equations, filter=Filter().for_logs([log]))
-    plan = make_plan(a1_robot.description, [log], options)
-    segments, _ = prepare(plan.robot, log, options.filter, torques=equations != "base")
-    rows = Rows(plan.robot, segments, plan.columns, equations, (), options.filter)
+    setup = Setup.of(a1_robot.description, [log], options)
+    segments, _ = prepare(setup.robot, log, options.filter, torques=equations != "base")
+    rows = Setup(setup.robot, equations, setup.columns, filter=options.filter).rows(segments)
     weights = np.linspace(0.5, 2.0, len(rows.names))
     found = stream_log("a1", [tmp_path / "a1.parquet"], options, piece_bytes=300_000, threads=2)
-    same(found.channels.information(weights), dense(rows, plan.columns.names, weights), 1e-11)
+    same(found.channels.information(weights), dense(rows, setup.columns.names, weights), 1e-11)
 
 
 @installed
@@ -337,14 +341,14 @@ def test_a_legged_robot_without_force_sensors_is_streamed_from_its_file(tmp_path
         log = replace(log, columns=columns)
     write_log(tmp_path / "a1.parquet", log)
     options = Options(feet=FEET, links=("base",), filter=Filter().for_logs([log]))
-    plan = make_plan(a1_robot.description, [log], options)
-    segments, _ = prepare(plan.robot, log, options.filter, torques=True)
-    rows = Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, options.filter)
-    assert plan.equations == "contact-free"
+    setup = Setup.of(a1_robot.description, [log], options)
+    segments, _ = prepare(setup.robot, log, options.filter, torques=True)
+    rows = Setup(setup.robot, setup.equations, setup.columns, tuple(setup.unknown), options.filter).rows(segments)
+    assert setup.equations == "contact-free"
     weights = np.linspace(0.5, 2.0, len(rows.names))
     found = stream_log("a1", [tmp_path / "a1.parquet"], options, piece_bytes=200_000, threads=2)
     assert found.channels.names == rows.names
-    same(found.channels.information(weights), dense(rows, plan.columns.names, weights), tolerance)
+    same(found.channels.information(weights), dense(rows, setup.columns.names, weights), tolerance)
 
 
 def test_several_files_add_up_and_equations_are_weighed_by_their_own_noise(tmp_path, arm):
@@ -439,7 +443,7 @@ def test_what_cannot_be_streamed_is_refused_with_a_way_out(tmp_path, arm):
 def test_no_samples_are_no_information():
     robot = load("demo_arm")
     columns = Columns(tuple(b.name for b in robot.bodies))
-    found = stream(Rows(robot, [], columns, "joint")).information()
+    found = stream(Setup(robot, "joint", columns).rows([])).information()
     assert np.array_equal(found.triangle, Information.none(columns.n).triangle)
 
 

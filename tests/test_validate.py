@@ -10,7 +10,7 @@ import pytest
 from steelyard import Options, identify
 from steelyard.equations.prepare import prepare
 from steelyard.equations.rows import Rows
-from steelyard.equations.setup import make_plan
+from steelyard.equations.setup import Setup
 from steelyard.identify.prediction import pooled, score
 from tests.floating import floating_log
 from tests.motions import installed, load
@@ -34,11 +34,11 @@ def walks():
 
 def rows_of(kind, *logs):
     description = load("a1").description
-    plan = make_plan(description, logs, KINDS[kind])
-    assert plan.equations == kind
+    setup = Setup.of(description, logs, KINDS[kind])
+    assert setup.equations == kind
     filter = KINDS[kind].filter.for_logs(logs)
-    segments = [s for log in logs for s in prepare(plan.robot, log, filter, torques=kind != "base")[0]]
-    return Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter)
+    segments = [s for log in logs for s in prepare(setup.robot, log, filter, torques=kind != "base")[0]]
+    return Setup(setup.robot, setup.equations, setup.columns, tuple(setup.unknown), filter).rows(segments)
 
 
 @installed

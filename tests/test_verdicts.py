@@ -9,12 +9,13 @@ import pytest
 
 from steelyard import Options, identify, inertia
 from steelyard.compose import prior as priors
-from steelyard.equations.rows import Columns, Rows
-from steelyard.equations.setup import Plan
+from steelyard.equations.columns import Columns
+from steelyard.equations.setup import Setup
+from steelyard.equations.subspace import Subspace
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify import identify as identification
-from steelyard.identify.methods.solving import solve
-from steelyard.inference.uncertainty import BodyVerdict, Subspace, Uncertainty, uncertainty
+from steelyard.identify.solving import solve
+from steelyard.inference.uncertainty import BodyVerdict, Uncertainty, uncertainty
 from steelyard.information import Information
 from steelyard.output.results import write_results
 from steelyard.robot import geometry
@@ -162,12 +163,12 @@ def test_an_entropic_prior_pulls_with_the_weight_that_it_states():
     """½‖Rθ − z‖² + Σ γ (tr J₀⁻¹J − log det J₀⁻¹J − 4), γ = 1/(2·0.5²), is stationary; so with no other γ."""
     robot = Robot.load("demo_arm")
     columns = Columns(tuple(b.name for b in robot.bodies))
-    (block,) = Rows(robot, [segment(robot, np.random.default_rng(3), 60)], columns, "joint")
+    (block,) = Setup(robot, "joint", columns).rows([segment(robot, np.random.default_rng(3), 60)])
     truth = np.concatenate(list(perturbed(robot, np.random.default_rng(4)).values()))
     Y = block.Y.reshape(-1, columns.n)
     info = Information.of(Y, Y @ truth, columns.names)
     prior = priors.make(robot, columns)
-    theta, proof, *_ = solve(Plan(robot, "joint", (), columns, ()), info, prior, Options(regularisation="entropic"))
+    theta, proof, *_ = solve(Setup(robot, "joint", columns), info, prior, Options(regularisation="entropic"))
     assert proof.holds
     pull = np.zeros(columns.n)
     for body in robot.bodies:
@@ -183,12 +184,12 @@ def test_an_entropic_prior_pulls_with_the_weight_that_it_states():
 def test_least_squares_in_the_directions_of_the_data_moves_nothing_that_the_prior_knows_better():
     robot = Robot.load("demo_arm")
     columns = Columns(tuple(b.name for b in robot.bodies))
-    (block,) = Rows(robot, [segment(robot, np.random.default_rng(3), 60)], columns, "joint")
+    (block,) = Setup(robot, "joint", columns).rows([segment(robot, np.random.default_rng(3), 60)])
     Y = block.Y.reshape(-1, columns.n) / 3
     info = Information.of(Y, Y @ (1.3 * robot.prior), columns.names)
     prior = priors.make(robot, columns)
-    plan = Plan(robot, "joint", (), columns, ())
-    theta, proof, *_ = solve(plan, info, prior, Options(method="least-squares", null_space="data"))
+    setup = Setup(robot, "joint", columns)
+    theta, proof, *_ = solve(setup, info, prior, Options(method="least-squares", null_space="data"))
     assert proof.holds
     space = Subspace.of(info.R, prior.scale)
     moved = space.V.T @ ((theta - robot.prior) / prior.scale)

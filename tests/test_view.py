@@ -8,9 +8,9 @@ import urllib.request
 import numpy as np
 import pytest
 
-from steelyard.equations.setup import Options
 from steelyard.errors import SteelyardError
 from steelyard.identify.identify import identify
+from steelyard.identify.options import Options
 from steelyard.output.results import write_results
 from steelyard.output.scene import read_scene
 from steelyard.output.view import mover, serve

@@ -10,12 +10,12 @@ import pytest
 
 from steelyard import identify
 from steelyard.compose.prior import make
+from steelyard.equations.columns import Columns
 from steelyard.equations.missing import Missing, unmeasured
-from steelyard.equations.rows import Columns, Rows
-from steelyard.equations.setup import Options, make_plan
+from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import foot
 from steelyard.errors import LogError, UsageError
-from steelyard.inference.uncertainty import structural
+from steelyard.identify.options import Options
 from steelyard.log.log import Log
 from steelyard.spatial import WRENCH
 from tests.floating import floating_log
@@ -48,7 +48,7 @@ def frames(robot, part, t, names):
 
 def carried(robot, part, theta, names, rng):
     """The motion with random wrenches at the feet, and torques that make it exact."""
-    (full,) = Rows(robot, [part], columns(robot), "full")
+    (full,) = Setup(robot, "full", columns(robot)).rows([part])
     needed = full.Y @ theta
     wrench = {f: 50 * rng.normal(size=(len(part.time), 6)) for f in names}
     for t in range(len(part.time)):
@@ -56,7 +56,7 @@ def carried(robot, part, theta, names, rng):
         rest = needed[t, :6] - sum(at.act(pin.Force(wrench[f][t])).vector for f, at in zip(names, places, strict=True))
         wrench[names[0]][t] += places[0].actInv(pin.Force(rest)).vector
     part = replace(part, wrench=wrench)
-    (balance,) = Rows(robot, [replace(part, tau=np.zeros_like(part.tau))], columns(robot), "full")
+    (balance,) = Setup(robot, "full", columns(robot)).rows([replace(part, tau=np.zeros_like(part.tau))])
     tau = balance.Y @ theta - balance.target
     assert np.abs(tau[:, :6]).max() < 1e-8
     return replace(part, tau=tau[:, 6:])
@@ -92,7 +92,7 @@ def test_rows_that_survive_hold_no_unknown_and_all_others_survive(case, kind):
     unknown = without(robot, lost)
     assert all(not m.level for m in unknown)
     feet = [foot(robot, FEET[name][-1])] if kind == "contact-free" else []
-    (rows,) = Rows(robot, [blanked(part, unknown)], columns(robot), kind, [*feet, *unknown])
+    (rows,) = Setup(robot, kind, columns(robot), (*feet, *unknown)).rows([blanked(part, unknown)])
     scale = np.abs(rows.Y @ theta).max()
     np.testing.assert_allclose(rows.Y @ theta, rows.target, rtol=0, atol=1e-9 * scale)
     if counts.get(kind):
@@ -100,7 +100,7 @@ def test_rows_that_survive_hold_no_unknown_and_all_others_survive(case, kind):
     # The Gram matrix is that of the orthogonal projector: no equation that is free of unknowns was lost.
     n = 6 + len(robot.joints)
     take = {"base": slice(0, 6), "joint": slice(6, n)}.get(kind, slice(0, n))
-    (full,) = Rows(robot, [part], columns(robot), "full")
+    (full,) = Setup(robot, "full", columns(robot)).rows([part])
     zero = replace(part, tau=np.zeros_like(part.tau), wrench={})
     for t in (0, 7):
         unit = []
@@ -108,7 +108,7 @@ def test_rows_that_survive_hold_no_unknown_and_all_others_survive(case, kind):
             for i in m.components:
                 wrench = np.zeros((len(part.time), 6))
                 wrench[:, i] = 1
-                (pushed,) = Rows(robot, [replace(zero, wrench={m.frame.name: wrench})], columns(robot), "full")
+                (pushed,) = Setup(robot, "full", columns(robot)).rows([replace(zero, wrench={m.frame.name: wrench})])
                 unit.append(pushed.target[t, take])
         if kind == "contact-free":
             unit += list(contact_free_part(robot, part, t, feet))
@@ -119,7 +119,7 @@ def test_rows_that_survive_hold_no_unknown_and_all_others_survive(case, kind):
 
 
 def contact_free_part(robot, part, t, feet):
-    from steelyard.equations.rows import Dynamics
+    from steelyard.equations.dynamics import Dynamics
 
     return Dynamics(robot, part).contact_jacobian(feet)[t]
 
@@ -128,9 +128,9 @@ def contact_free_part(robot, part, t, feet):
 def test_force_feet_leave_the_three_force_equations_as_they_are():
     robot = load("a1")
     part = smooth(robot, 0, 12, 20.0, 0.1, standing(robot))
-    rows = Rows(robot, [part], columns(robot), "base", without(robot, dict.fromkeys(A1_FEET, "mx my mz")))
+    rows = Setup(robot, "base", columns(robot), tuple(without(robot, dict.fromkeys(A1_FEET, "mx my mz")))).rows([part])
     assert rows.names == ("base.fx", "base.fy", "base.fz")
-    (some,), (all_six,) = rows, Rows(robot, [part], columns(robot), "base")
+    (some,), (all_six,) = rows, Setup(robot, "base", columns(robot)).rows([part])
     np.testing.assert_allclose(some.Y, all_six.Y[:, :3], rtol=0, atol=1e-12 * np.abs(all_six.Y).max())
 
 
@@ -145,9 +145,9 @@ def test_feet_with_fz_alone_leave_the_vertical_balance_and_nothing_else(name):
     for values in wrench.values():
         values[:, 2] = rng.uniform(50, 100, len(part.time))
     part = replace(part, wrench=wrench)
-    rows = Rows(robot, [part], columns(robot), "base", unknown)
+    rows = Setup(robot, "base", columns(robot), tuple(unknown)).rows([part])
     assert rows.names == ("base.fz",)
-    (vertical,), (six,) = rows, Rows(robot, [part], columns(robot), "base")
+    (vertical,), (six,) = rows, Setup(robot, "base", columns(robot)).rows([part])
     np.testing.assert_allclose(
         vertical.Y[:, 0], np.einsum("ti,tin->tn", part.up, six.Y[:, :3]), rtol=0, atol=1e-11 * np.abs(six.Y).max()
     )
@@ -178,7 +178,7 @@ def test_what_the_sensors_cannot_see_is_no_part_of_what_motion_could_show():
     scale = make(robot, these).scale
     level = without(robot, dict.fromkeys(FEET["talos"], "fx fy mx my mz"))
     force = without(robot, dict.fromkeys(FEET["talos"], "mx my mz"))
-    moments = [structural(robot, these, "base", scale, unknown) for unknown in (level, force)]
+    moments = [Setup(robot, "base", these, tuple(unknown)).structure(scale) for unknown in (level, force)]
     turning = sum(robot.description.joints[j].kind != "prismatic" for j in robot.joints)
     assert turning == len(robot.joints)
     assert [space.rank for space in moments] == [4 + 2 * turning] * 2
@@ -190,14 +190,14 @@ def test_what_the_sensors_cannot_see_is_no_part_of_what_motion_could_show():
         assert min(inertias) > 0.999
     strict = without(robot, dict.fromkeys(FEET["talos"], "fx fy mx my mz"), base=False)
     assert not any(m.level for m in strict), "beside torques no ground has to be level"
-    everything, torques = (structural(robot, these, "full", scale, unknown) for unknown in ((), strict))
+    everything, torques = (Setup(robot, "full", these, tuple(unknown)).structure(scale) for unknown in ((), strict))
     assert torques.rank < everything.rank
     feet = {robot.body(f).name for f in FEET["talos"]}
     for body in these.bodies:
         trace = unit[[these.body(body).start + i for i in (4, 6, 9)]].sum(axis=0)
         hidden = torques.outside(trace) - everything.outside(trace)
         assert (hidden > 0.1) == (body in feet), "with torques only the soles' own inertia stays behind their moments"
-    assert structural(robot, these, "contact-free", scale, strict).rank == torques.rank
+    assert Setup(robot, "contact-free", these, tuple(strict)).structure(scale).rank == torques.rank
 
 
 @installed
@@ -208,7 +208,7 @@ def test_wrenches_that_leave_no_equation_are_refused_with_what_to_log():
     which = r"wrench.FR_foot without fz mx my mz, .*wrench.FL_foot without fy: "
     what = r"leave no equation free of contact forces \(6 of 6 taken\)\. Log more components, or a column of zeros"
     with pytest.raises(UsageError, match=which + what):
-        Rows(robot, [part], columns(robot), "base", unknown)
+        Setup(robot, "base", columns(robot), tuple(unknown)).rows([part])
 
 
 def test_directions_are_unit_forces_about_the_base_origin():
@@ -235,11 +235,11 @@ def test_a_plan_says_what_is_missing_and_needs_the_gains_then():
     table |= {f"wrench.{f}.{c}": 30 + 0 * t for f in A1_FEET for c in ("fx", "fy", "fz")}
     table |= {f"imu.{kind}.{c}": 9.81 * (c == "z") + 0 * t for kind in ("gyro", "acc") for c in "xyz"}
     log = Log.from_columns({"time": t, **table})
-    plan = make_plan(robot.description, [log], Options())
-    assert [m.column for m in plan.feet] == [f"wrench.{f}" for f in A1_FEET]
-    assert plan.equations == "full"
+    setup = Setup.of(robot.description, [log], Options())
+    assert [m.column for m in setup.unknown] == [f"wrench.{f}" for f in A1_FEET]
+    assert setup.equations == "full"
     which = " and ".join(f"wrench.{f}" for f in A1_FEET)
-    assert f"{which} without mx, my, mz: unknown forces, and equations that need them are left out" in plan.notices
+    assert f"{which} without mx, my, mz: unknown forces, and equations that need them are left out" in setup.notices
 
 
 def level_log(robot, truth, feet, legs, still, seed=0, lean=0.0, **options):
@@ -302,35 +302,35 @@ def test_forces_that_do_not_carry_the_robot_are_refused(components, scale, messa
     robot, log = talos_log()
     log = only(log, *components, scale=scale)
     if message is None:
-        plan = make_plan(robot.description, [log], Options())
-        assert plan.equations == "base"
+        setup = Setup.of(robot.description, [log], Options())
+        assert setup.equations == "base"
         what = (
             "wrench: carries 54.1 kg, all taken together, of a robot of 90.3 kg: is everything logged that touches it?"
         )
-        assert any(what in n for n in plan.notices) == (scale == 0.6)
+        assert any(what in n for n in setup.notices) == (scale == 0.6)
         return
     with pytest.raises(LogError, match=message):
-        make_plan(robot.description, [log], Options())
+        Setup.of(robot.description, [log], Options())
 
 
 @installed
 def test_whether_forces_carry_the_robot_is_not_asked_where_nobody_can_know():
     robot, log = talos_log()
     sideways = only(log, "fx", "fy", scale=-1.0)  # what is measured is horizontal
-    make_plan(robot.description, [sideways], Options())
+    Setup.of(robot.description, [sideways], Options())
     lost = only(log, "fz", scale=-1.0)
     lost = replace(lost, columns={n: v for n, v in lost.columns.items() if "quaternion" not in n and ".acc." not in n})
-    make_plan(robot.description, [lost], Options())  # nothing tells what is up
+    Setup.of(robot.description, [lost], Options())  # nothing tells what is up
     torn = replace(only(log, "fz", scale=-1.0))
     torn.columns.update({f"imu.acc.{c}": -torn.columns[f"imu.acc.{c}"] for c in "xyz"})
-    make_plan(robot.description, [torn], Options())  # orientation and accelerometer disagree: not the forces' fault
+    Setup.of(robot.description, [torn], Options())  # orientation and accelerometer disagree: not the forces' fault
 
 
 @installed
 def test_a_foot_that_does_not_stand_level_is_told_or_refused():
     def tilts(lean, *components):
         robot, log = talos_log(lean=lean)
-        return [n for n in make_plan(robot.description, [only(log, *components)], Options()).notices if "tilts" in n]
+        return [n for n in Setup.of(robot.description, [only(log, *components)], Options()).notices if "tilts" in n]
 
     assert tilts(0.0, "fz") == []
     assert tilts(0.15, "fz") == [], "9°"

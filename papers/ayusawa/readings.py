@@ -15,10 +15,10 @@ from scipy.linalg import block_diag
 from bench.points import Case
 from steelyard import inertia
 from steelyard.compose import prior as priors
-from steelyard.equations.setup import Options
-from steelyard.identify.methods.solving import solve
+from steelyard.equations.subspace import Subspace
+from steelyard.identify.options import Options
 from steelyard.identify.prediction import base_error
-from steelyard.inference.uncertainty import Subspace
+from steelyard.identify.solving import solve
 from steelyard.robot.model import Body
 
 PROPOSED = Options(method="points", points="auto", prior_space="null", prior_width="box")

@@ -22,14 +22,17 @@ import pinocchio as pin
 
 from steelyard import inertia
 from steelyard.compose import prior as priors
+from steelyard.equations.columns import Columns
+from steelyard.equations.filters import Filter
 from steelyard.equations.holdout import Training
-from steelyard.equations.prepare import Filter, prepare
-from steelyard.equations.rows import Columns, Rows
-from steelyard.equations.setup import Options, Plan, make_plan
+from steelyard.equations.prepare import prepare
+from steelyard.equations.rows import Rows
+from steelyard.equations.setup import Setup
 from steelyard.identify import bounds
 from steelyard.identify.fit import Fit, fit
 from steelyard.identify.methods.constrained import REPAIRED
-from steelyard.identify.methods.solving import solve
+from steelyard.identify.options import Options
+from steelyard.identify.solving import solve
 from steelyard.inference.uncertainty import base_parameters
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
@@ -60,13 +63,13 @@ class Yardstick:
     R: Array  # (n, n) their triangle, in N and N·m
 
     @classmethod
-    def of(cls, robot: Robot, motions: Sequence[Log], plan: Plan) -> Yardstick:
-        R = np.zeros((0, plan.columns.n))
+    def of(cls, robot: Robot, motions: Sequence[Log], setup: Setup) -> Yardstick:
+        R = np.zeros((0, setup.columns.n))
         for motion in motions:
             segments, _ = prepare(robot, motion, Filter(AS_IT_IS, AS_IT_IS, rate=200.0), torques=False)
             parts = [s.part(slice(None, None, THIN)) for s in segments]
-            Y = np.concatenate([b.Y for b in Rows(robot, parts, plan.columns, "base")])
-            R = np.linalg.qr(np.vstack([R, Y.reshape(-1, plan.columns.n)]), mode="r")
+            Y = np.concatenate([b.Y for b in Setup(robot, "base", setup.columns).rows(parts)])
+            R = np.linalg.qr(np.vstack([R, Y.reshape(-1, setup.columns.n)]), mode="r")
         return cls(R)
 
     def sizes(self, theta: Array) -> tuple[float, float]:
@@ -79,7 +82,7 @@ class Yardstick:
 class Weighed:
     """Logs of one true robot, on their way to parameters."""
 
-    plan: Plan
+    setup: Setup
     rows: Sequence[Rows]  # of each log
     found: Fit  # by the pseudo-inertia
 
@@ -89,52 +92,56 @@ class Weighed:
         return [block for rows in self.rows for block in rows]
 
 
-def plan_of(robot: Robot) -> Plan:
+def plan_of(robot: Robot) -> Setup:
     """Base rows of all bodies, whatever is logged."""
-    return Plan(robot, "base", (), Columns(tuple(b.name for b in robot.bodies)), ())
+    return Setup(robot, "base", Columns(tuple(b.name for b in robot.bodies)))
 
 
 def weigh(robot: Robot, logs: Sequence[Log], options: Options | None = None) -> Weighed:
     """Rows, their noise, and the information in them."""
     options = options or Options(equations="base")
-    plan = make_plan(robot.description, logs, options)
-    filter = options.filter.for_logs(logs, plan.equations)
-    torques = plan.equations != "base"
-    segments = [prepare(plan.robot, log, filter, torques=torques)[0] for log in logs]
+    setup = Setup.of(robot.description, logs, options)
+    filter = options.filter.for_logs(logs, setup.equations)
+    torques = setup.equations != "base"
+    segments = [prepare(setup.robot, log, filter, torques=torques)[0] for log in logs]
     samples = sum(len(s.time) for each in segments for s in each)
-    rows = [Rows(plan.robot, s, plan.columns, plan.equations, plan.feet, filter, samples=samples) for s in segments]
-    return Weighed(plan, rows, fit(plan, Training([(r, None) for r in rows]), options))
+    rows = [
+        Rows(setup.robot, s, setup.columns, setup.equations, setup.unknown, filter, samples=samples) for s in segments
+    ]
+    return Weighed(setup, rows, fit(setup, Training([(r, None) for r in rows]), options))
 
 
 def rows_of(weighed: Weighed, logs: Sequence[Log]) -> list[Rows]:
     """Rows of other logs, filtered as those that were learned from."""
-    plan, first = weighed.plan, weighed.rows[0]
+    setup, first = weighed.setup, weighed.rows[0]
     assert first.filter is not None
-    torques = plan.equations != "base"
-    segments = [prepare(plan.robot, log, first.filter, torques=torques)[0] for log in logs]
-    return [Rows(plan.robot, s, plan.columns, plan.equations, plan.feet, first.filter) for s in segments]
+    torques = setup.equations != "base"
+    segments = [prepare(setup.robot, log, first.filter, torques=torques)[0] for log in logs]
+    return [
+        Setup(setup.robot, setup.equations, setup.columns, tuple(setup.unknown), first.filter).rows(s) for s in segments
+    ]
 
 
 def by(way: str, weighed: Weighed) -> tuple[Array, tuple[str, ...]]:
     """θ by one of the ways, and what the method has to say."""
     if way == DESCRIPTION:
-        return weighed.plan.robot.prior, ()
-    options, plan = replace(WAYS[way], equations=weighed.plan.equations), weighed.plan
+        return weighed.setup.robot.prior, ()
+    options, setup = replace(WAYS[way], equations=weighed.setup.equations), weighed.setup
     prior = priors.make(
-        plan.robot, plan.columns, options.prior, options.regularisation, width=options.prior_width,
+        setup.robot, setup.columns, options.prior, options.regularisation, width=options.prior_width,
         weight=options.prior_weight,
     )  # fmt: skip
-    answer = solve(plan, weighed.found.information, prior, options)
+    answer = solve(setup, weighed.found.information, prior, options)
     return answer.theta, answer.notices
 
 
-def errors(plan: Plan, yardstick: Yardstick, theta: Array, truth: Array) -> dict[str, float]:
+def errors(setup: Setup, yardstick: Yardstick, theta: Array, truth: Array) -> dict[str, float]:
     """How far θ is from the truth, in every way that means something."""
     (off, off_rest), (cad, cad_rest), (size, size_rest) = (
-        yardstick.sizes(x) for x in (theta - truth, plan.robot.prior - truth, truth)
+        yardstick.sizes(x) for x in (theta - truth, setup.robot.prior - truth, truth)
     )
-    mass, com = centre(plan.robot, theta)
-    true_mass, true_com = centre(plan.robot, truth)
+    mass, com = centre(setup.robot, theta)
+    true_mass, true_com = centre(setup.robot, truth)
     return {
         "base": off / size,
         "base_rest": off_rest / size_rest,
@@ -142,13 +149,13 @@ def errors(plan: Plan, yardstick: Yardstick, theta: Array, truth: Array) -> dict
         "held_rest": off_rest / cad_rest,
         "mass_kg": abs(mass - true_mass),
         "com_mm": 1e3 * float(np.linalg.norm(com - true_com)),
-        **impossible(plan, theta),
+        **impossible(setup, theta),
     }
 
 
-def impossible(plan: Plan, theta: Array) -> dict[str, int]:
+def impossible(setup: Setup, theta: Array) -> dict[str, int]:
     """Bodies that cannot exist, and those of which not even the inertia is positive definite."""
-    bodies = [(theta[plan.columns.body(b.name)], b.size) for b in plan.robot.bodies]
+    bodies = [(theta[setup.columns.body(b.name)], b.size) for b in setup.robot.bodies]
     definite = [p[0] > 0 and np.linalg.eigvalsh(inertia.unpack(p)[2])[0] > 0 for p, _ in bodies]
     return {
         "inconsistent": sum(not inertia.is_consistent(p, size) for p, size in bodies),
@@ -167,9 +174,9 @@ def centre(robot: Robot, theta: Array) -> tuple[float, Array]:
     return float(mass), moment / mass
 
 
-def as_vector(plan: Plan, truth: Mapping[str, Array]) -> Array:
+def as_vector(setup: Setup, truth: Mapping[str, Array]) -> Array:
     """True parameters in the order of the columns."""
-    return np.concatenate([truth[name] for name in plan.columns.bodies])
+    return np.concatenate([truth[name] for name in setup.columns.bodies])
 
 
 def covered(weighed: Weighed, truth: Array) -> dict[str, list[bool]]:
@@ -178,16 +185,16 @@ def covered(weighed: Weighed, truth: Array) -> dict[str, list[bool]]:
     ``data``: of least squares, ± 1.96 standard deviations by the data alone. ``posterior``: of the pseudo-inertia,
     ± 1.96 posterior ones. ``total``: of the total mass, the same.
     """
-    plan, found = weighed.plan, weighed.found
-    masses = np.zeros(plan.columns.n)
+    setup, found = weighed.setup, weighed.found
+    masses = np.zeros(setup.columns.n)
     masses[::10] = 1.0
     plain, _ = by("B, least squares", weighed)
-    base = base_parameters(found.space, found.uncertainty, found.theta, plan.columns.names, [masses])
-    at = {name: k for k, name in enumerate(plan.columns.names)}
+    base = base_parameters(found.space, found.uncertainty, found.theta, setup.columns.names, [masses])
+    at = {name: k for k, name in enumerate(setup.columns.names)}
     held: dict[str, list[bool]] = {"data": [], "posterior": []}
     for p in base:
         if p.identified:
-            z = np.zeros(plan.columns.n)
+            z = np.zeros(setup.columns.n)
             z[[at[name] for name in p.terms]] = list(p.terms.values())
             held["data"].append(bool(abs(z @ (plain - truth)) < 1.96 * p.std))
             held["posterior"].append(bool(abs(z @ (found.theta - truth)) < 1.96 * found.uncertainty.std(z)))
@@ -197,11 +204,11 @@ def covered(weighed: Weighed, truth: Array) -> dict[str, list[bool]]:
 
 def ranged(weighed: Weighed, truth: Array) -> list[bool]:
     """Whether guaranteed ranges of masses (``--ranges masses``) hold the truth: of every body, and of the whole."""
-    plan = weighed.plan
-    options = Options(equations=plan.equations, ranges="masses")
-    found = bounds.ranges(plan, options, weighed.found, lambda _: None)
+    setup = weighed.setup
+    options = Options(equations=setup.equations, ranges="masses")
+    found = bounds.ranges(setup, options, weighed.found, lambda _: None)
     assert found is not None
-    ends = [(found.bodies[b].mass, truth[plan.columns.body(b).start]) for b in plan.columns.bodies]
+    ends = [(found.bodies[b].mass, truth[setup.columns.body(b).start]) for b in setup.columns.bodies]
     every = [*ends, (found.total, truth[::10].sum())]
     return [bool((low is None or low <= m) and (high is None or m <= high)) for (low, high), m in every]
 
@@ -214,6 +221,6 @@ def compare(
     for way in (DESCRIPTION, *ways):
         start = time.perf_counter()
         theta, said = by(way, weighed)
-        found[way] = {**errors(weighed.plan, yardstick, theta, truth), "seconds": time.perf_counter() - start}
+        found[way] = {**errors(weighed.setup, yardstick, theta, truth), "seconds": time.perf_counter() - start}
         found[way]["repaired"] = sum(len(s.split(REPAIRED)[1].split(", ")) for s in said if REPAIRED in s)
     return found

@@ -22,11 +22,11 @@ from papers.humanoids.truths import Motions
 from papers.jovic.bars import bars
 from steelyard import inertia
 from steelyard.equations.rows import BASE_ROWS
-from steelyard.equations.setup import Options
+from steelyard.equations.setup import Setup
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.truth import reweighed
+from steelyard.identify.options import Options
 from steelyard.identify.prediction import predict
-from steelyard.inference.uncertainty import structural
 from steelyard.log.log import Log
 from steelyard.robot import geometry
 from steelyard.robot.model import LOAD, Body, Robot
@@ -70,10 +70,10 @@ def reproduce(name: str, library: Library, motions: Motions) -> tuple[dict[str, 
     robot, truth = library.robot, modified(library.robot, MODIFIED[name])
     logs = library.logs(motions.learned, truth, "modified")
     found = study.weigh(robot, logs)
-    robot = found.plan.robot
+    robot = found.setup.robot
     theta, said = study.by(WAY, found)
     print(f"## {name}: Table I, condition numbers of sub-regressors\n", flush=True)
-    chosen, conditions = conditioned(found.plan.robot, motions.learned)
+    chosen, conditions = conditioned(found.setup.robot, motions.learned)
     print(f"{len(chosen)} of {len(motions.learned)} motions, the best {BEST} of every segment\n")
     print(_columns("segment", list(conditions), {"condition": list(conditions.values())}, ".0f") + "\n", flush=True)
     cross = library.logs(motions.held, truth, "modified", seed=9)
@@ -89,7 +89,7 @@ def reproduce(name: str, library: Library, motions: Motions) -> tuple[dict[str, 
     print(f"## {name}: Figure 5\n\n{shown}\n\n{'; '.join(said)}\n", flush=True)
     result: dict[str, Any] = {
         "chosen": len(chosen), "conditions": conditions, "scores": scores, "masses": masses, "expected": expected,
-        "impossible": study.impossible(found.plan, theta), "notices": said,
+        "impossible": study.impossible(found.setup, theta), "notices": said,
     }  # fmt: skip
     result["known"] = known_mass(library, motions, truth, MODIFIED[name][1])
     k = result["known"]
@@ -126,16 +126,16 @@ def conditioned(robot: Robot, motions: Sequence[Log]) -> tuple[list[int], dict[s
 
     Of a body whose ten columns are dependent in any motion it is that of what can be seen of them.
     """
-    plan = study.plan_of(robot)
-    at = {b: plan.columns.body(b) for b in plan.columns.bodies}
-    seen = structural(robot, plan.columns, "base", np.ones(plan.columns.n)).R
+    setup = study.plan_of(robot)
+    at = {b: setup.columns.body(b) for b in setup.columns.bodies}
+    seen = Setup(robot, "base", setup.columns).structure(np.ones(setup.columns.n)).R
     rank = {b: int(np.linalg.matrix_rank(seen[:, k])) for b, k in at.items()}
 
     def conditions(R: Array) -> dict[str, float]:
         values = {b: np.linalg.svd(R[:, k], compute_uv=False) for b, k in at.items()}
         return {b: float(s[0] / max(s[rank[b] - 1], 1e-300)) for b, s in values.items()}
 
-    roots = [study.Yardstick.of(robot, [motion], plan).R for motion in motions]
+    roots = [study.Yardstick.of(robot, [motion], setup).R for motion in motions]
     each = [conditions(R) for R in roots]
     chosen = sorted({k for b in at for k in np.argsort([e[b] for e in each])[:BEST].tolist()})
     return chosen, conditions(np.linalg.qr(np.vstack([roots[k] for k in chosen]), mode="r"))
@@ -145,7 +145,7 @@ def scored(found: study.Weighed, log: Log, theta: Array) -> dict[str, dict[str, 
     """identified, described → rmse, correlation → row, against what was measured, not filtered."""
     (rows,) = study.rows_of(found, [log])
     scores = {who: predict(rows, x, log).score("validation")[0] for who, x in
-              (("identified", theta), ("described", found.plan.robot.prior))}  # fmt: skip
+              (("identified", theta), ("described", found.setup.robot.prior))}  # fmt: skip
     return {who: {"rmse": dict(s.rmse), "correlation": dict(s.correlation)} for who, s in scores.items()}
 
 
@@ -157,8 +157,8 @@ def known_mass(library: Library, motions: Motions, truth: Mapping[str, Array], h
     logs = library.logs(motions.learned[:-count], truth, "modified", seed=3)
     logs += [replace(log, loaded=True) for log in library.logs(motions.learned[-count:], heavier, "loaded", seed=4)]
     found = study.weigh(library.robot, logs, Options(equations="base", load=hand))
-    at = found.plan.columns.body(LOAD)
-    unit = np.eye(found.plan.columns.n)[at.start]
+    at = found.setup.columns.body(LOAD)
+    unit = np.eye(found.setup.columns.n)[at.start]
     mass, com, _ = inertia.unpack(found.found.theta[at])
     _, true, _ = inertia.unpack(load.parameters)
     return {
@@ -192,7 +192,7 @@ def _without(log: Log, joint: str) -> Log:
 def figure4(found: study.Weighed, log: Log, theta: Array, name: str) -> str:
     """Ground reaction forces and moments of a motion that was not learned from."""
     (rows,) = study.rows_of(found, [log])
-    identified, described = (predict(rows, x, log) for x in (theta, found.plan.robot.prior))
+    identified, described = (predict(rows, x, log) for x in (theta, found.setup.robot.prior))
     step = max(1, len(identified.grid) // 300)
     time = identified.grid[::step].tolist()
     panels = []

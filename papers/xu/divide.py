@@ -19,7 +19,7 @@ from steelyard.compose import shapes
 from steelyard.compose.composition import bounded
 from steelyard.compose.division_rule import Rule
 from steelyard.compose.primitives import cuboid
-from steelyard.identify.methods.dividing import Refined, Step, refine
+from steelyard.identify.division.dividing import Refined, Step, refine
 from steelyard.information import Information
 from steelyard.robot.model import Body
 

@@ -28,8 +28,10 @@ from steelyard import inertia
 from steelyard.compose import prior as priors
 from steelyard.compose import pseudo_inertia, shapes
 from steelyard.compose.mata import composition as mata_composition
-from steelyard.equations.prepare import Filter, lowpass, prepare
-from steelyard.equations.rows import Columns, Rows
+from steelyard.equations.columns import Columns
+from steelyard.equations.filters import Filter, lowpass
+from steelyard.equations.prepare import prepare
+from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import foot
 from steelyard.information import Information
 from steelyard.kernels import nnls
@@ -64,7 +66,7 @@ def cut(of: Trot, log: Log, theta: Array | None = None) -> Windows:
     robot, body = of.robot, of.robot.bodies[0]
     (segment,), _ = prepare(robot, log, Filter(cutoff=CUTOFF).for_logs([log]), torques=True)
     columns = Columns(tuple(b.name for b in robot.bodies))
-    blocks = list(Rows(robot, [segment], columns, "contact-free", [foot(robot, f) for f in of.feet]))
+    blocks = list(Setup(robot, "contact-free", columns, tuple([foot(robot, f) for f in of.feet])).rows([segment]))
     Y, target = np.concatenate([b.Y for b in blocks]), np.concatenate([b.target for b in blocks])
     taps = lowpass(segment.rate, CUTOFF)
     Y, target = (np.apply_along_axis(np.convolve, 0, x, taps, "valid") for x in (Y, target))

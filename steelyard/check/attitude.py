@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.equations.prepare import imu_mount
+from steelyard.equations.base_motion import imu_mount
 from steelyard.errors import Finding
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot

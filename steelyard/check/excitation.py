@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from steelyard.equations.prepare import Segment
 from steelyard.equations.rows import Rows
-from steelyard.equations.setup import Plan
-from steelyard.inference.uncertainty import CERTAIN, Subspace
+from steelyard.equations.segment import Segment
+from steelyard.equations.setup import Setup
+from steelyard.equations.subspace import Subspace
+from steelyard.inference.uncertainty import CERTAIN
 from steelyard.robot.model import GRAVITY
 
 Array = np.ndarray
@@ -81,7 +82,9 @@ class Excitation:
         }
 
 
-def excitation(plan: Plan, rows: Rows, noise: Array, space: Subspace, possible: Subspace, seed: int = 0) -> Excitation:
+def excitation(
+    setup: Setup, rows: Rows, noise: Array, space: Subspace, possible: Subspace, seed: int = 0
+) -> Excitation:
     """``noise`` (C,) of the rows; ``space``: what these rows, so weighed, see; ``possible``: what any could."""
     D = space.scale
     seen = np.minimum(space.values, MOST_CERTAIN)
@@ -89,13 +92,13 @@ def excitation(plan: Plan, rows: Rows, noise: Array, space: Subspace, possible: 
     pivots, Z = possible.composition
     order = np.argsort(pivots)
     Z = (Z * D / np.linalg.norm(Z * D, axis=1, keepdims=True))[order]
-    names = [plan.columns.names[p] for p in pivots[order]]
+    names = [setup.columns.names[p] for p in pivots[order]]
     unsure = np.flatnonzero(_std(known, Z) >= CERTAIN)
     weak: list[tuple[str, Motion | None]] = []
     advice: list[Motion] = []
     if unsure.size:
         Z = Z[unsure]
-        tried = list(_tried(plan, rows, noise, D, np.random.default_rng(seed)))
+        tried = list(_tried(setup, rows, noise, D, np.random.default_rng(seed)))
         gains = np.array([_gain(known, Y, Z) for _, Y in tried]).reshape(len(tried), len(Z))
         for k, name in enumerate(names[i] for i in unsure):
             best = int(np.argmax(gains[:, k])) if tried else -1
@@ -129,20 +132,22 @@ def _best(tried: Sequence[tuple[Motion, Array]], known: Array, Z: Array) -> Iter
         yield motion
 
 
-def _tried(plan: Plan, rows: Rows, noise: Array, D: Array, rng: np.random.Generator) -> Iterator[tuple[Motion, Array]]:
+def _tried(
+    setup: Setup, rows: Rows, noise: Array, D: Array, rng: np.random.Generator
+) -> Iterator[tuple[Motion, Array]]:
     """Motions that go beyond the logged one, and their rows (m, n): of unit noise, in scaled coordinates."""
     longest = max(rows.segments, key=lambda s: len(s.time))
     some = longest.part(slice(None, None, max(1, len(longest.time) // TRIED)))
-    for motion, segment in (*_of_joints(plan, rows, some, rng), *_of_base(plan, rows, some, rng)):
-        made = Rows(plan.robot, [segment], plan.columns, plan.equations, plan.feet, None, rows.free)
+    for motion, segment in (*_of_joints(setup, rows, some, rng), *_of_base(setup, rows, some, rng)):
+        made = setup.unfiltered().rows([segment], free=rows.free)
         Y = np.concatenate([b.Y for b in made]) / noise[:, None] * (D * np.sqrt(WORTH / len(some.time)))
         yield motion, Y.reshape(-1, len(D))
 
 
-def _of_joints(plan: Plan, rows: Rows, some: Segment, rng: np.random.Generator) -> Iterator[tuple[Motion, Segment]]:
+def _of_joints(setup: Setup, rows: Rows, some: Segment, rng: np.random.Generator) -> Iterator[tuple[Motion, Segment]]:
     T = len(some.time)
-    for j, name in enumerate(plan.robot.joints):
-        joint = plan.robot.description.joints[name]
+    for j, name in enumerate(setup.robot.joints):
+        joint = setup.robot.description.joints[name]
         unit, way, speed = ("m", TRAVEL, SLIDE) if joint.kind == "prismatic" else ("rad", WAY, SPEED)
         low, high = max(joint.lower, -way), min(joint.upper, way)
         if not low < high:
@@ -162,8 +167,8 @@ def _of_joints(plan: Plan, rows: Rows, some: Segment, rng: np.random.Generator) 
             yield Motion(name, help), replace(some, v=v, a=a)
 
 
-def _of_base(plan: Plan, rows: Rows, some: Segment, rng: np.random.Generator) -> Iterator[tuple[Motion, Segment]]:
-    if not plan.robot.floating:
+def _of_base(setup: Setup, rows: Rows, some: Segment, rng: np.random.Generator) -> Iterator[tuple[Motion, Segment]]:
+    if not setup.robot.floating:
         return
     assert some.gyro is not None and some.alpha is not None and some.acc is not None and some.up is not None
     T = len(some.time)

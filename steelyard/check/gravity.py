@@ -14,7 +14,7 @@ import numpy as np
 from steelyard.check.friction import rubbing
 from steelyard.check.partial_regression import partial
 from steelyard.check.torque_balance import Balance, left
-from steelyard.equations.rows import Dynamics
+from steelyard.equations.dynamics import Dynamics
 from steelyard.errors import Finding
 from steelyard.log.log import Log
 

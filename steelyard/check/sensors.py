@@ -8,13 +8,14 @@ description may be wrong about that weight by any factor, but not in sign.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from steelyard.check.partial_regression import partial
-from steelyard.equations.prepare import Filter, Segment
-from steelyard.equations.rows import Columns, Rows
-from steelyard.equations.setup import Plan
+from steelyard.equations.columns import Columns
+from steelyard.equations.segment import Segment
+from steelyard.equations.setup import Setup
 from steelyard.errors import Finding
 from steelyard.log.log import Log
 
@@ -22,19 +23,19 @@ EXPLAINED = 0.6  # the prediction must explain this share of what offsets leave,
 WHAT = "is the opposite of what the part below exerts on the part above: its sign is reversed"
 
 
-def sign_findings(plan: Plan, log: Log, segments: Sequence[Segment], filter: Filter) -> list[Finding]:
+def sign_findings(setup: Setup, log: Log, segments: Sequence[Segment]) -> list[Finding]:
     """Sensors whose force is the opposite of what it has to be."""
-    robot, model = plan.robot, plan.robot.model
+    robot, model = setup.robot, setup.robot.model
     below = {int(i) for s in robot.sensors for i in model.subtrees[s.joint]}
-    if not robot.sensors or any(f.frame is None or f.frame.joint not in below for f in plan.feet):
+    if not robot.sensors or any(f.frame is None or f.frame.joint not in below for f in setup.unknown):
         return []
-    columns = Columns(plan.columns.bodies, (), plan.columns.offsets)
-    rows = Rows(robot, segments, columns, "base", plan.feet, filter)
+    columns = Columns(setup.columns.bodies, (), setup.columns.offsets)
+    rows = replace(setup, equations="base", columns=columns).rows(segments)
     blocks = list(rows)
     Y, measured = (np.concatenate(x) for x in zip(*((b.Y, b.target) for b in blocks), strict=True))
     bodies = 10 * len(columns.bodies)
     predicted = Y[:, :, :bodies] @ robot.prior
-    if plan.feet:  # their readings take the place of contact forces in the same equations: one sign for all
+    if setup.unknown:  # their readings take the place of contact forces in the same equations: one sign for all
         channels = {"sensor": list(range(len(rows.names)))}
     else:
         forces = {s.name: [row for row in s.rows if row.rsplit(".", 1)[1].startswith("f")] for s in robot.sensors}

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from steelyard.equations.base_motion import imu_mount
 from steelyard.equations.missing import Missing
-from steelyard.equations.prepare import imu_mount
 from steelyard.errors import Finding
 from steelyard.log.force_plate import plate_pose
 from steelyard.log.log import Log

@@ -14,9 +14,12 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
-from steelyard.equations.coupled_motors import Motor, motor_terms
-from steelyard.equations.prepare import Filter, Segment
-from steelyard.equations.rows import FRICTION, Columns, Dynamics, Equations, Rows
+from steelyard.equations.columns import FRICTION, Columns
+from steelyard.equations.coupled_motors import motor_terms
+from steelyard.equations.dynamics import Dynamics
+from steelyard.equations.filters import Filter
+from steelyard.equations.segment import Segment
+from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import Foot, foot
 from steelyard.errors import UsageError
 from steelyard.log.log import Log
@@ -145,29 +148,25 @@ class Balance:
         return np.concatenate(found)
 
 
-def balance(
-    robot: Robot,
-    segments: Sequence[Segment],
-    equations: Equations,
-    feet: Sequence[Foot],
-    filter: Filter,
-    motors: tuple[Motor, ...] = (),
-) -> Balance | None:
+def balance(setup: Setup, segments: Sequence[Segment]) -> Balance | None:
     """Balance of a log's rows; None where no row holds a torque alone with what can be known.
 
     Measured wrenches are not relied on: ``full`` rows of a robot that touches the world are looked at with the
     wrenches' places projected out.
     """
-    assert filter.cutoff is not None
+    robot, equations, filter = setup.robot, setup.equations, setup.filter
+    assert filter is not None and filter.cutoff is not None
+    feet = [f for f in setup.unknown if isinstance(f, Foot)]
     if not robot.joints or equations == "base" or (robot.floating and any(s.current for s in segments)):
         return None
     if equations == "full" and segments[0].wrench:
         equations, feet = "contact-free", [*feet, *(foot(robot, name) for name in segments[0].wrench)]
-    laws = FRICTION["all"]
+    laws, motors = FRICTION["all"], setup.columns.motors
     terms = [(j, law) for j in robot.joints for law in laws] + motor_terms(motors, laws)
     columns = Columns(tuple(b.name for b in robot.bodies), tuple(terms), motors=motors)
     try:
-        rows = Rows(robot, segments, columns, equations, feet, filter)
+        made = replace(setup, equations=equations, columns=columns, unknown=tuple(feet))
+        rows = made.rows(segments)
     except UsageError:  # the feet leave no equation
         return None
     lead, J = 6 if robot.floating else 0, len(robot.joints)
@@ -175,7 +174,7 @@ def balance(
     most = min(MOST_SAMPLES[robot.base], int(MOST_BYTES / (8 * used * (lead + J))) if lead else MOST_SAMPLES["fixed"])
     pieces, blocks = [], []
     for s in spread(segments, most):
-        one = Rows(robot, [s], columns, equations, feet, filter, rows.free)
+        one = made.rows([s], free=rows.free)
         taps = one.taps(s)
         if len(taps) >= len(s.time):
             continue

@@ -18,7 +18,7 @@ from steelyard.check.gravity import gravity_findings
 from steelyard.check.partial_regression import partial
 from steelyard.check.torque_balance import Balance, left, long_run
 from steelyard.compose import prior as priors
-from steelyard.equations.rows import Columns
+from steelyard.equations.columns import Columns
 from steelyard.errors import Finding
 from steelyard.log.log import Log
 

@@ -12,8 +12,6 @@ import typer
 
 from steelyard.cli.arguments import (
     AlgorithmKind,
-    BaseKind,
-    FrictionKind,
     JsonOption,
     LevelKind,
     MotionKind,
@@ -23,10 +21,10 @@ from steelyard.cli.arguments import (
     RobotArgument,
     SchedulerOption,
     WorkersOption,
-    listed,
-    locks,
 )
+from steelyard.cli.options import listed, numbered
 from steelyard.cli.terminal import print_bodies, print_end, print_table, shown_bar, shown_progress
+from steelyard.equations.options import Friction
 
 if TYPE_CHECKING:
     from steelyard.experiment.excite.humanoid import Asked as Standing
@@ -122,7 +120,7 @@ def simulate(
     from steelyard.log.table import write_log
     from steelyard.robot.model import Robot
 
-    model = Robot.load(robot, lock=locks(lock))
+    model = Robot.load(robot, lock=numbered("--lock", lock))
     with shown_progress() as progress:
         progress("simulating")
         if play is not None and model.floating:
@@ -169,7 +167,7 @@ def excite(
     srdf: Annotated[
         Path | None, typer.Option(metavar="F", help="Says which links may touch; found if not given.")
     ] = None,
-    friction: Annotated[FrictionKind, typer.Option(help="Joint terms that are to be told, too.")] = "none",
+    friction: Annotated[Friction, typer.Option(help="Joint terms that are to be told, too.")] = "none",
     criterion: Annotated[
         Literal["determinant", "condition"], typer.Option(help="Smallest uncertainty, or best condition number.")
     ] = "determinant",
@@ -187,7 +185,7 @@ def excite(
     feet: Annotated[list[str] | None, typer.Option(metavar="L,R", help="Humanoid: links of its soles.")] = None,
     seed: Annotated[int, typer.Option(help="Of the random motions.")] = 0,
     lock: Annotated[list[str] | None, typer.Option(metavar="J=q", help="Joints held at a value; repeats.")] = None,
-    base: Annotated[BaseKind, typer.Option(help="Whether the base is fixed.")] = "auto",
+    base: Annotated[Literal["auto", "fixed", "floating"], typer.Option(help="Whether the base is fixed.")] = "auto",
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
     as_json: JsonOption = False,
@@ -201,7 +199,7 @@ def excite(
     from steelyard.fleet.workers import Workers
     from steelyard.robot.model import Robot
 
-    model = Robot.load(robot, base=base, lock=locks(lock))
+    model = Robot.load(robot, base=base, lock=numbered("--lock", lock))
     if model.floating:
         standing = Standing(candidates or 120, motions, choice, rounds, improve, seed, tuple(listed(feet)),
                             None if srdf is None else str(srdf))  # fmt: skip
@@ -401,7 +399,7 @@ def search(
     with shown_progress() as progress, Workers.asked(workers, scheduler) as crew:
         result = searched(
             robot, logs, algorithm=algorithm, horizons=horizon or (0.03,), windows=windows, model=model,
-            links=listed(links), total=total_mass, engine=engine, feet=listed(feet), lock=locks(lock),
+            links=listed(links), total=total_mass, engine=engine, feet=listed(feet), lock=numbered("--lock", lock),
             repair=repair_prior, validate=validate or (), evaluations=evaluations, seed=seed, out=out, resume=resume,
             progress=progress, workers=crew,
         )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -35,55 +35,11 @@ SchedulerOption = Annotated[
 ]
 
 
-BaseKind = Literal["auto", "fixed", "floating"]
-EquationKind = Literal["auto", "joint", "base", "full", "contact-free"]
-MethodKind = Literal["lmi", "points", "shapes", "nonlinear", "constrained", "mata", "linear", "least-squares"]
-PriorKind = Literal["cad", "box", "none"]
-RegularisationKind = Literal["quadratic", "entropic", "pullback"]
-NullSpaceKind = Literal["structure", "data"]
-PriorSpaceKind = Literal["all", "null"]
-PriorWidthKind = Literal["inertia", "box"]
-WithinKind = Literal["box", "hull"]
-FrictionKind = Literal["none", "viscous", "coulomb", "armature", "all"]
-RangeKind = Literal["none", "masses", "com", "all"]
 MotionKind = Literal["stand", "sines", "multisine", "trot", "fourier"]
 LevelKind = Literal["none", "low", "mid", "high"]
 NoiseKind = Literal["none", "low", "mid", "high", "humanoid"]
 PerturbKind = Literal["base", "all", "none"]
 AlgorithmKind = Literal["cobyla", "genetic", "combined", "gauss-newton"]
-
-RangesOption = Annotated[
-    RangeKind, typer.Option(help="Least and greatest values whatever the prior: of masses, of com too, or of all.")
-]
-InsideOption = Annotated[
-    bool, typer.Option("--ranges-inside", help="Ranges: the mass of each body lies in the box of its shapes.")
-]
-TogetherOption = Annotated[
-    bool, typer.Option("--ranges-together", help="Ranges: all hold at once with 95 %, rather than each on its own.")
-]
-
-
-def listed(values: list[str] | None) -> tuple[str, ...]:
-    """An option that repeats or has commas."""
-    return tuple(part.strip() for value in values or [] for part in value.split(",") if part.strip())
-
-
-def locks(values: list[str] | None) -> dict[str, float]:
-    """J=Q as joint and value."""
-    from steelyard.errors import Finding, UsageError
-
-    locks: dict[str, float] = {}
-    for value in listed(values):
-        joint, sign, number = value.partition("=")
-        try:
-            locks[joint] = float(number)
-        except ValueError:
-            raise UsageError(
-                Finding(f"--lock {value}", "is not JOINT=VALUE", "Write e.g. --lock finger_joint=0.04")
-            ) from None
-        if not sign:
-            raise UsageError(Finding(f"--lock {value}", "is not JOINT=VALUE", "Write e.g. --lock finger_joint=0.04"))
-    return locks
 
 
 def topics_of(values: list[str] | None) -> dict[str, str]:
@@ -99,25 +55,15 @@ def topics_of(values: list[str] | None) -> dict[str, str]:
     return topics
 
 
-def bags(paths: Sequence[Path], topics: dict[str, str]) -> list[Path | Log]:
-    """Bags read from the chosen topics; whatever needs no choice stays a path."""
+def bags(paths: Sequence[Path], topics: dict[str, str], mapping: Path | None = None) -> list[Path | Log]:
+    """Bags read from the chosen topics, and what a mapping tells how to read; whatever needs neither stays a path."""
+    from steelyard.log.mapping import read_mapping
     from steelyard.log.table import is_bag, read_log
 
+    if mapping is not None:
+        how = read_mapping(mapping)
+        return [read_log(path, how, topics=topics) for path in paths]
     return [read_log(path, topics=topics) if topics and is_bag(path) else path for path in paths]
-
-
-def count(value: str) -> Any:
-    """A whole number where it is one; ``Options`` says what else is allowed."""
-    return int(value) if value.lstrip("-").isdecimal() else value
-
-
-def positive(name: str, value: Any) -> float | None:
-    """A number above zero, or none."""
-    from steelyard.errors import Finding, UsageError
-
-    if value is not None and not value > 0:
-        raise UsageError(Finding(name, f"is {value}", "Give a positive frequency in Hz"))
-    return value if value is None else float(value)
 
 
 def written(earlier: Path | None) -> list[Path]:

@@ -12,17 +12,20 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.compose.prior import make
-from steelyard.equations.rows import Columns
-from steelyard.equations.setup import Options
+from steelyard.equations.columns import Columns
+from steelyard.equations.setup import Setup
+from steelyard.equations.subspace import Subspace
 from steelyard.experiment.simulate.arm import Friction, simulate_arm
 from steelyard.experiment.simulate.feet import find_feet
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.quadruped import simulate_quadruped
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify.identify import Identification, identify
+from steelyard.identify.job import Job
+from steelyard.identify.options import Options
 from steelyard.identify.payload import weigh_load
 from steelyard.identify.prediction import base_error
-from steelyard.inference.uncertainty import Subspace, structural
+from steelyard.identify.unknown_load import UnknownLoad
 from steelyard.log.table import write_log
 from steelyard.output.results import write_results
 from steelyard.robot.model import Robot
@@ -61,12 +64,19 @@ def run_quadruped(
     command = f"steelyard demo --robot {name} -o {folder}"
     trunk, feet = robot.bodies[0].name, find_feet(robot)
     options = Options(feet=feet, links=(trunk,))
-    empty = identify(model, [paths["empty"]], options, command=command, progress=progress)
+    job = Job(command=command, progress=progress)
+    empty = identify(model, [paths["empty"]], options, job=job)
     write_results(empty, folder / "empty")
+    on_top = UnknownLoad(LOAD.link, top=HEIGHT)
     result = weigh_load(
-        model, [paths["loaded"]], LOAD.link, Options(feet=feet, load=LOAD.link, top=HEIGHT),
-        earlier=folder / "empty", validate=[paths["test"]], command=command, progress=progress,
-    )  # fmt: skip
+        model,
+        [paths["loaded"]],
+        on_top,
+        Options(feet=feet),
+        earlier=folder / "empty",
+        validate=[paths["test"]],
+        job=job,
+    )
     return LeggedDemo(empty, result)
 
 
@@ -91,9 +101,8 @@ def run_arm(name: str, folder: Path, seed: int = 7, progress: Callable[[str], No
     for k, path in enumerate(paths):
         write_log(path, simulate_arm(robot, truth, seed=100 * seed + k, friction=friction, source=str(path)))
     command = f"steelyard demo --robot {name} -o {folder}"
-    result = identify(
-        model, [paths[0]], Options(friction="all"), validate=[paths[1]], command=command, progress=progress
-    )
+    job = Job(command=command, progress=progress)
+    result = identify(model, [paths[0]], Options(friction="all"), validate=[paths[1]], job=job)
     reference = reference_motion(robot, result.columns)
     exact = np.concatenate([truth[b] for b in result.columns.bodies])
     bodies = len(exact)
@@ -108,4 +117,4 @@ def run_arm(name: str, folder: Path, seed: int = 7, progress: Callable[[str], No
 def reference_motion(robot: Robot, columns: Columns) -> Subspace:
     """Information of one fixed, rich motion about the bodies alone: the yardstick of base-parameter error."""
     bodies = Columns(columns.bodies)
-    return structural(robot, bodies, "joint", make(robot, bodies).scale, seed=1)
+    return Setup(robot, "joint", bodies).structure(make(robot, bodies).scale, seed=1)

@@ -6,40 +6,21 @@ import json
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from steelyard.cli.arguments import (
-    BaseKind,
-    EquationKind,
-    JsonOption,
-    MappingOption,
-    RobotArgument,
-    TopicOption,
-    listed,
-    locks,
-    topics_of,
-)
+from steelyard.cli.arguments import JsonOption, MappingOption, RobotArgument, TopicOption, topics_of
+from steelyard.cli.options import takes
 from steelyard.cli.terminal import print_table, shown_progress
-
-if TYPE_CHECKING:
-    pass
+from steelyard.equations.options import EquationOptions
 
 
+@takes(EquationOptions, panel="What is looked at", only=("base", "equations", "feet", "lock", "filter", "gravity"))
 def check(
     robot: RobotArgument,
     log: Annotated[Path, typer.Argument(metavar="LOG")],
-    base: Annotated[BaseKind, typer.Option(help="Whether the base moves.")] = "auto",
-    equations: Annotated[EquationKind, typer.Option(help="Which rows would be used.")] = "auto",
-    feet: Annotated[list[str] | None, typer.Option(metavar="F,…", help="Frames that may touch.")] = None,
-    lock: Annotated[list[str] | None, typer.Option(metavar="J=Q", help="Hold a joint at a value (rad or m).")] = None,
-    delay: Annotated[
-        float, typer.Option(metavar="S", help="Seconds by which torques come after the motion, to be taken back.")
-    ] = 0.0,
-    gravity: Annotated[
-        tuple[float, float, float] | None, typer.Option(metavar="X Y Z", help="m/s², of a tilted fixed base.")
-    ] = None,
+    options: EquationOptions,
     mapping: MappingOption = None,
     write_mapping: Annotated[
         Path | None, typer.Option(metavar="F", help="Draft a mapping from what the log looks like, and stop there.")
@@ -50,8 +31,6 @@ def check(
 ) -> None:
     """Say what is wrong with a log and what its motion excites, in seconds; identifies nothing."""
     from steelyard.check.survey import survey
-    from steelyard.equations.prepare import Filter
-    from steelyard.equations.setup import Options
 
     if topics:
         _list_topics(log, as_json)
@@ -59,14 +38,6 @@ def check(
     if write_mapping is not None:
         _draft(robot, log, write_mapping, as_json, mapping)
         return
-    options = Options(
-        base=base,
-        equations=equations,
-        feet=listed(feet),
-        lock=locks(lock),
-        filter=Filter(delay=delay),
-        gravity=gravity,
-    )
     with shown_progress() as progress:
         found = survey(robot, log, progress, mapping, topics_of(topic), options)
     if as_json:

@@ -11,14 +11,16 @@ from collections.abc import Callable
 import typer
 
 from steelyard.cli.act import calibrate_app, demo, excite, reproduce, search, simulate
+from steelyard.cli.gather import gather
+from steelyard.cli.identify import identify
+from steelyard.cli.load import load
 from steelyard.cli.look import check, compare, report, robots, view
-from steelyard.cli.weigh import gather, identify, load
 
 app = typer.Typer(
     name="steelyard",
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode=None,
+    rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     help="Weigh a robot while it moves: mass, centre of mass and inertia of every link from a log of its motion.",
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from numpy import ndarray as Array
@@ -201,3 +202,20 @@ def shown_progress() -> Iterator[Callable[[str], None]]:
     except KeyboardInterrupt:
         console.print("Stopped; no result was written.")
         raise SystemExit(130) from None
+
+
+def command_line() -> str:
+    """What was typed, for provenance."""
+    return shlex.join(["steelyard", *sys.argv[1:]])
+
+
+def tell(result: Identification, files: list[Path], as_json: bool) -> NoReturn:
+    """The result, for people or machines; and the exit code."""
+    import typer
+
+    if as_json:
+        print(result.estimate.to_json(), end="")
+    else:
+        print_bodies(result)
+        print_end(result, files)
+    raise typer.Exit(result.estimate.exit_code)

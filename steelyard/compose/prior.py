@@ -19,8 +19,8 @@ from typing import Literal
 import numpy as np
 
 from steelyard import inertia
+from steelyard.equations.columns import Columns
 from steelyard.equations.coupled_motors import PREFIX
-from steelyard.equations.rows import Columns
 from steelyard.information import Information
 from steelyard.robot import geometry
 from steelyard.robot.model import GRAVITY, Body, Robot

@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from steelyard.equations.dynamics import Dynamics
 from steelyard.equations.missing import Missing
-from steelyard.equations.prepare import Segment
-from steelyard.equations.rows import Dynamics
+from steelyard.equations.segment import Segment
 from steelyard.equations.unknown_forces import Foot, FreeRows, point_feet
 from steelyard.kernels import dense
 from steelyard.kernels.forces import Places, generalised

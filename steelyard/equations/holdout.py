@@ -86,9 +86,9 @@ class Training:
             raise UsageError(findings)
 
     @property
-    def projected(self) -> bool:
-        """Whether unknown forces are projected out of the rows, so that their noise is shared."""
-        return any(rows.free is not None for rows, _ in self.parts)
+    def correlated(self) -> bool:
+        """Whether noise is shared between equations."""
+        return any(rows.correlated for rows, _ in self.parts)
 
     def channels(self) -> Channels | None:
         """The same rows streamed; None where they are not compiled anyway."""

@@ -19,80 +19,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from steelyard import inertia
-from steelyard.equations.coupled_motors import PREFIX, Motor
+from steelyard.equations.columns import law
+from steelyard.equations.coupled_motors import PREFIX
+from steelyard.equations.dynamics import Dynamics
+from steelyard.equations.filters import lowpass
 from steelyard.equations.missing import Missing
-from steelyard.equations.prepare import Filter, Segment, lowpass
-from steelyard.equations.unknown_forces import Foot, FreeRows, jacobian
+from steelyard.equations.segment import Segment
+from steelyard.equations.unknown_forces import Foot, FreeRows
 from steelyard.errors import Finding, UsageError
-from steelyard.kernels.tree import Tree
-from steelyard.robot.model import Robot
+
+if TYPE_CHECKING:
+    from steelyard.equations.setup import Setup
 
 Array = np.ndarray
-Equations = Literal["joint", "base", "full", "contact-free"]
 
 BASE_ROWS = ("base.fx", "base.fy", "base.fz", "base.mx", "base.my", "base.mz")
-FRICTION = {
-    "none": (),
-    "viscous": ("viscous",),
-    "coulomb": ("viscous", "coulomb"),
-    "armature": ("viscous", "coulomb", "armature"),
-    "all": ("viscous", "coulomb", "armature", "offset"),
-}
-COULOMB_SPEED = 0.004  # rad/s or m/s: dry friction is v / (|v| + this), half of it there
 COMPILED_FROM = 150_000  # samples times degrees of freedom
 CHUNK_BYTES = 48e6  # of rows in memory at a time
-
-
-@dataclass(frozen=True)
-class Columns:
-    """What each entry of θ is: ten parameters a body, then what belongs to joints, then sensors' offsets."""
-
-    bodies: tuple[str, ...]
-    joint_terms: tuple[tuple[str, str], ...] = ()  # (joint, viscous | coulomb | armature | offset | gain | motor.…)
-    offsets: tuple[tuple[str, str], ...] = ()  # (sensor, fx … mz)
-    motors: tuple[Motor, ...] = ()  # that the terms motor.viscous, motor.coulomb, motor.armature belong to
-
-    @property
-    def n(self) -> int:
-        """Length of θ."""
-        return 10 * len(self.bodies) + len(self.joint_terms) + len(self.offsets)
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """One name an entry: ``BODY.m`` … ``BODY.Izz``, ``JOINT.viscous`` …, ``SENSOR.offset.fx`` …"""
-        return (
-            tuple(f"{b}.{p}" for b in self.bodies for p in inertia.NAMES)
-            + tuple(f"{joint}.{term}" for joint, term in self.joint_terms)
-            + tuple(f"{sensor}.offset.{component}" for sensor, component in self.offsets)
-        )
-
-    @property
-    def signed(self) -> Array:
-        """(n − 10·bodies,) which entries after the bodies' may be negative: offsets and relative gains."""
-        return np.array([t in ("offset", "gain") for _, t in self.joint_terms] + [True] * len(self.offsets), bool)
-
-    @property
-    def offset_index(self) -> range:
-        """Where the sensors' offsets are."""
-        return range(self.n - len(self.offsets), self.n)
-
-    def owner(self, k: int) -> str:
-        """The body, joint or sensor that entry k belongs to."""
-        bodies = 10 * len(self.bodies)
-        if k < bodies:
-            return self.bodies[k // 10]
-        return (*self.joint_terms, *self.offsets)[k - bodies][0]
-
-    def body(self, name: str) -> slice:
-        """Where a body's ten parameters are."""
-        k = self.bodies.index(name)
-        return slice(10 * k, 10 * k + 10)
 
 
 @dataclass(frozen=True)
@@ -109,22 +57,13 @@ class Rows:
     """All rows of some segments, made block by block in bounded memory; may be iterated again."""
 
     def __init__(
-        self,
-        robot: Robot,
-        segments: Sequence[Segment],
-        columns: Columns,
-        equations: Equations,
-        feet: Sequence[Foot | Missing] = (),
-        filter: Filter | None = None,
-        free: FreeRows | None = None,
-        samples: int | None = None,
+        self, setup: Setup, segments: Sequence[Segment], free: FreeRows | None = None, samples: int | None = None
     ):
-        """``feet``: unknown forces, projected out. ``filter=None`` gives unfiltered rows at every sample.
-
-        ``samples``: of how many rows will be made, where that is not of the segments: of several logs together.
-        """
-        self.robot, self.segments, self.columns = robot, list(segments), columns
-        self.equations, self.feet, self.filter = equations, tuple(feet), filter
+        """``free``: coordinates of contact-free rows; ``samples``: of all rows that will be made (``Setup.rows``)."""
+        self.setup, self.segments = setup, list(segments)
+        self.robot, self.columns, self.equations = setup.robot, setup.columns, setup.equations
+        self.feet, self.filter = setup.unknown, setup.filter
+        robot, columns = setup.robot, setup.columns
         self._ratios = {motor.joint: motor.vector(robot.joints) for motor in columns.motors}
         self.samples = sum(len(s.time) for s in self.segments) if samples is None else samples
         self.tree = robot.tree if self.samples * robot.model.nv >= COMPILED_FROM else None
@@ -133,7 +72,7 @@ class Rows:
         self.free = free
         self._made = len(everything)  # equations that are written down, kept or not
         self._take: slice | list[int]
-        match equations:
+        match self.equations:
             case "joint":
                 self._take = slice(lead, len(everything))
             case "base":
@@ -145,7 +84,7 @@ class Rows:
                 self._take = slice(len(everything))
         self.names = tuple(np.array(everything)[self._take].tolist())
         if self.feet:
-            self.free = free or FreeRows.choose(self._some_jacobians(), 0 if equations == "joint" else lead)
+            self.free = self.free or FreeRows.choose(self._some_jacobians(), 0 if self.equations == "joint" else lead)
             taken, self.names = self.names, tuple(self.names[i] for i in self.free.coordinates)
             if not self.names:
                 raise UsageError(_nothing_left(self.feet, self.free.rank, len(taken)))
@@ -154,11 +93,14 @@ class Rows:
         for segment in self.segments:
             yield from self.at(segment, self.centres(segment))
 
+    @property
+    def correlated(self) -> bool:
+        """Whether noise is shared between equations: of a base's wrench, and where forces are projected out."""
+        return self.free is not None or self.equations == "base"
+
     def unfiltered(self, segment: Segment) -> Rows:
         """The same rows of one segment at every sample, not filtered."""
-        return Rows(
-            self.robot, [segment], self.columns, self.equations, self.feet, None, self.free, samples=self.samples
-        )
+        return self.setup.unfiltered().rows([segment], like=self)
 
     def taps(self, segment: Segment) -> Array:
         """The low-pass that both sides of the equations pass."""
@@ -276,112 +218,3 @@ def _joint_column(segment: Segment, joint: str, j: int, term: str) -> Array:
         case "gain":
             return -segment.current[joint]
     return law(term, segment.v[:, j], segment.a[:, j])
-
-
-def law(term: str, v: Array, a: Array) -> Array:
-    """Force of a unit of friction or inertia at speed v and acceleration a."""
-    match term:
-        case "viscous":
-            return v
-        case "coulomb":
-            return np.asarray(v / (np.abs(v) + COULOMB_SPEED))
-        case "armature":
-            return a
-    raise ValueError(term)
-
-
-class Dynamics:
-    """Pinocchio's view of a segment: one model state a sample."""
-
-    def __init__(self, robot: Robot, segment: Segment):
-        self.robot, self.segment = robot, segment
-        T, v, a = len(segment.time), segment.v, segment.a
-        if robot.floating:
-            assert segment.gyro is not None and segment.alpha is not None and segment.acc is not None
-            v = np.hstack([np.zeros((T, 3)), segment.gyro, v])
-            a = np.hstack([segment.acc, segment.alpha, a])
-        self.nv = v.shape[1] + len(robot.readings)
-        self.states = robot.positions(segment.q), robot.motion(v), robot.motion(a)
-        self.model = robot.model
-        if robot.floating:
-            self.model = robot.model.copy()
-            self.model.gravity.linear = np.zeros(3)
-        self.data = self.model.createData()
-
-    @staticmethod
-    def of(robot: Robot, segment: Segment, tree: Tree | None) -> Dynamics:
-        """By compiled kernels where there is a tree for them."""
-        if tree is None:
-            return Dynamics(robot, segment)
-        from steelyard.equations.compiled_dynamics import CompiledDynamics
-
-        return CompiledDynamics(robot, segment, tree)
-
-    def fill(self, Y: Array, bodies: Sequence[str]) -> None:
-        """Write the regressor of these bodies to the first columns of Y (T, nv, n), which are zero."""
-        Y[:, :, : 10 * len(bodies)] = self.regressor(bodies)
-
-    def free_basis(
-        self, free: FreeRows, feet: Sequence[Foot | Missing], take: slice | list[int], before: Array | None
-    ) -> tuple[Array, int]:
-        """``FreeRows.basis`` of the equations that are taken."""
-        return free.basis(self.contact_jacobian(feet)[:, :, take], before)
-
-    def needed(self, bodies: Sequence[str], theta: Array) -> Array:
-        """(T, 6) wrench on a floating base that these bodies, of parameters θ, need to move as they do."""
-        return np.asarray(self.regressor(bodies)[:, :6] @ theta)
-
-    def regressor(self, bodies: Sequence[str]) -> Array:
-        """(T, nv, 10·bodies) regressor of the inertial parameters."""
-        import pinocchio as pin
-
-        index = np.concatenate([10 * (self.robot.body(b).joint - 1) + np.arange(10) for b in bodies])
-        out = np.empty((len(self.segment.time), self.model.nv, len(index)))
-        for t, (q, v, a) in enumerate(zip(*self.states, strict=True)):
-            out[t] = np.atleast_2d(pin.computeJointTorqueRegressor(self.model, self.data, q, v, a))[:, index]
-        return out if self.robot.coupling is None else self.robot.coupling.T @ out
-
-    def applied(self) -> Array:
-        """(T, nv) generalised forces that were measured: torques, readings, and the world's wrenches where known."""
-        import pinocchio as pin
-
-        T, J, readings = len(self.segment.time), len(self.robot.joints), len(self.robot.readings)
-        target = np.zeros((T, self.nv))
-        if self.segment.tau is not None:
-            target[:, self.nv - readings - J : self.nv - readings] = self.segment.tau
-        if self.segment.sensor:
-            target[:, self.nv - readings :] = np.hstack([self.segment.sensor[s.name] for s in self.robot.sensors])
-        for plate in self.segment.plates.values():  # on the base's equations alone
-            for t in range(T):
-                target[t, :6] += pin.SE3(plate.pose[t]).act(pin.Force(plate.wrench[t])).vector
-        return target + self.pushed() if self.segment.wrench else target
-
-    def pushed(self) -> Array:
-        """(T, nv) generalised forces of the measured wrenches."""
-        import pinocchio as pin
-
-        out = np.zeros((len(self.segment.time), self.model.nv))
-        frames = {name: self.robot.frame(name) for name in self.segment.wrench}
-        for t in range(len(out)):
-            pin.computeJointJacobians(self.model, self.data, self.states[0][t])
-            for name, frame in frames.items():
-                at = self.data.oMi[frame.joint] * pin.SE3(frame.placement)
-                wrench = at.act(pin.Force(self.segment.wrench[name][t])).vector  # about the origin, base axes
-                J = pin.getJointJacobian(self.model, self.data, frame.joint, pin.ReferenceFrame.WORLD)
-                out[t] += J.T @ wrench
-        return out if self.robot.coupling is None else np.asarray(out @ self.robot.coupling)
-
-    def contact_jacobian(self, feet: Sequence[Foot | Missing]) -> Array:
-        """(T, Σ forces, nv) Jacobian of the unknown forces."""
-        import pinocchio as pin
-
-        up = self.segment.up
-        if up is None:  # fixed base: the world's axes are the base's
-            g = self.robot.gravity
-            up = np.broadcast_to(-g / max(float(np.linalg.norm(g)), 1e-12), (len(self.segment.time), 3))
-        found = []
-        for t, q in enumerate(self.states[0]):
-            pin.computeJointJacobians(self.model, self.data, q)
-            plates = {f"plate.{name}": plate.pose[t] for name, plate in self.segment.plates.items()}
-            found.append(jacobian(self.robot, self.data, feet, up[t], plates))
-        return np.stack(found)

@@ -1,255 +1,223 @@
-"""What is to be done with these logs: every ``auto`` decided, and what does not fit together refused."""
+"""The one opening: robot, columns, equations, unknown forces, filter and free parameters, decided for these logs.
+
+Everything that makes rows starts here, offline and online, over one log or thousands, of logs or of planned motions.
+``auto`` is decided by what description and columns can decide, and what does not fit together is refused.
+"""
 
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal, get_args, get_type_hints
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from steelyard.check import match as check
-from steelyard.check.supporting_force import LOOKED_AT, weight_findings
-from steelyard.compose import prior as priors
-from steelyard.compose.division_rule import Rule
-from steelyard.compose.load_area import RULE, Area, area_findings, as_cuboid, on_top
-from steelyard.compose.points import COARSEST, FINEST, GRID, RIDGE, Count, Within
-from steelyard.compose.primitives import Primitive
-from steelyard.compose.shape_file import ShapeFile
+from steelyard.equations.columns import FRICTION, Columns
 from steelyard.equations.coupled_motors import coupled, differing, motor_terms
+from steelyard.equations.filters import Filter
+from steelyard.equations.match import match
 from steelyard.equations.missing import Missing, unmeasured
 from steelyard.equations.missing import notices as partly_measured
-from steelyard.equations.prepare import Filter
-from steelyard.equations.rows import FRICTION, Columns, Equations
-from steelyard.equations.unknown_forces import Foot, foot
+from steelyard.equations.options import EquationOptions, Equations
+from steelyard.equations.prepare import prepare
+from steelyard.equations.rows import Rows
+from steelyard.equations.segment import Segment
+from steelyard.equations.structure import random_rows
+from steelyard.equations.subspace import Subspace
+from steelyard.equations.unknown_forces import Foot, FreeRows, foot
 from steelyard.errors import Finding, LogError, UsageError
 from steelyard.log.force_plate import plate_findings
 from steelyard.log.log import Log
 from steelyard.robot.description import Description
-from steelyard.robot.model import LOAD, Base, Robot, build, find_welds
+from steelyard.robot.model import Base, Robot, build, find_welds
 from steelyard.spatial import WRENCH
 
-Method = Literal["lmi", "points", "shapes", "nonlinear", "constrained", "mata", "linear", "least-squares"]
-Friction = Literal["none", "viscous", "coulomb", "armature", "all"]
+Array = np.ndarray
 
 
 @dataclass(frozen=True)
-class Options:
-    """How to identify; the defaults suit most logs."""
-
-    base: Literal["auto", "fixed", "floating"] = "auto"
-    equations: Literal["auto", "joint", "base", "full", "contact-free"] = "auto"
-    method: Method = "lmi"
-    prior: priors.Kind = "cad"
-    regularisation: priors.Regularisation = "quadratic"
-    realisable: bool = False  # all mass inside an ellipsoid around each body's box
-    total_mass: float | None = None  # kg, of all moving bodies, weighed
-    hard_mass: bool = False  # the total mass holds exactly
-    symmetric: tuple[str, ...] = ()  # LEFT=RIGHT pairs of bodies, or "auto"
-    null_space: Literal["structure", "data"] = "structure"  # where least-squares, and prior_space "null", take Z from
-    prior_space: Literal["all", "null"] = "all"  # null: the prior pulls only where Z sees nothing (Ayusawa 24, 25)
-    prior_width: priors.Width = "inertia"  # box: as far off as a mass in the body's box can be (Ayusawa 17–28)
-    prior_weight: float = 1.0  # of the bodies' prior: λ_φ (Ayusawa 24), α (Jovic 4)
-    points: Count = GRID  # method points: masses along each edge, or "auto"
-    points_in: Within = "box"  # where they may be
-    point_ridge: float = RIDGE  # λ_ρ (Ayusawa 24): pull of every single mass
-    friction: Friction = "none"
-    links: tuple[str, ...] = ()  # free bodies; () means all
-    feet: tuple[str, ...] = ()
-    lock: Mapping[str, float] = field(default_factory=dict)
-    repair_prior: bool = False
-    robust: bool = False
-    filter: Filter = field(default_factory=Filter)
-    gravity: tuple[float, float, float] | None = None  # m/s², world axes, of a fixed base
-    load: str | None = None  # link that carries an unknown load in logs that are ``loaded``
-    hold_out: float | None = None  # s: every third block of this length is predicted, not learned from
-    ranges: Literal["none", "masses", "com", "all"] = "none"  # guaranteed ranges of these, whatever the prior
-    ranges_inside: bool = False  # each body's mass lies in its box
-    ranges_together: bool = False  # all ranges hold at once, rather than each on its own
-    shapes: ShapeFile | None = None  # method shapes: what bodies are made of to begin with; None: the description's
-    divisions: int | None = None  # of shapes: at most so many
-    area: Area | None = None  # x0 x1 y0 y1 z0 z1 m, in the link's axes: the load lies in it, and it is divided (Xu)
-    top: float | None = None  # m: the same of all that is so far above the link
-
-    def __post_init__(self) -> None:
-        hints = get_type_hints(Options)
-        findings = []
-        choices = ("base", "equations", "method", "prior", "regularisation", "null_space", "friction", "ranges")
-        for name in (*choices, "prior_space", "prior_width", "points_in"):
-            allowed, value = get_args(hints[name]), getattr(self, name)
-            if value not in allowed:
-                findings.append(Finding(f"{name} {value!r}", "is not known", f"Choose from: {', '.join(allowed)}"))
-        for joint, value in self.lock.items():
-            if not math.isfinite(value):
-                findings.append(Finding(f"lock {joint}", f"is {value}", "Give a number in rad or m"))
-        if self.gravity is not None and not all(math.isfinite(g) for g in self.gravity):
-            findings.append(Finding("gravity", f"is {self.gravity}", "Give three numbers in m/s²"))
-        if self.hold_out is not None and not 0 < self.hold_out < math.inf:
-            findings.append(
-                Finding(f"hold_out {self.hold_out}", "is no length of a block", "Give seconds, more than 0")
-            )
-        findings += self._misfits()
-        findings += self._about_points()
-        if self.feet and self.equations not in ("auto", "contact-free"):
-            what = f"are projected out of contact-free rows only, not of {self.equations} rows"
-            findings.append(
-                Finding(f"feet {', '.join(self.feet)}", what, "Drop --feet, or use --equations contact-free")
-            )
-        findings += self._about_shapes()
-        if findings:
-            raise UsageError(findings)
-
-    def _misfits(self) -> Iterator[Finding]:
-        """Options of methods that make no sense together."""
-        pulled = f"regularisation {self.regularisation!r}"
-        if self.prior == "none" and self.regularisation != "quadratic":
-            yield Finding(pulled, "is a pull towards the prior, and prior is 'none'", "Drop one of them")
-        if self.method != "lmi" and self.regularisation == "entropic":
-            yield Finding(pulled, f"is for method lmi, not {self.method}", "Use --method lmi, or pullback")
-        if self.method == "least-squares" and self.regularisation == "pullback":
-            yield Finding(pulled, "is a pull towards the prior, and least-squares has none", "Use --method lmi")
-        if self.realisable and self.method != "lmi":
-            yield Finding("ellipsoid", f"is for method lmi, not {self.method}", "Drop it, or use --method lmi")
-        if self.prior == "none" and self.method == "constrained":
-            what = "leaves method constrained without the damping that makes its answer one"
-            yield Finding("prior 'none'", what, "Use --prior cad, with a small --prior-weight")
-        if self.total_mass is not None and not 0 < self.total_mass < math.inf:
-            yield Finding(f"total_mass {self.total_mass}", "is no mass", "Give kg, more than 0")
-        given = {
-            "total_mass": self.total_mass is not None,
-            "hard_mass": self.hard_mass,
-            "symmetric": bool(self.symmetric),
-        }
-        for name, is_given in given.items():
-            if is_given and self.method != "constrained":
-                fix = "Drop it, or use --method constrained"
-                yield Finding(name, f"is for method constrained, not {self.method}", fix)
-
-    def _about_points(self) -> Iterator[Finding]:
-        n, edge = self.points, f"from {COARSEST} to {FINEST} along each edge"
-        if n != "auto" and not (isinstance(n, int) and COARSEST <= n <= FINEST):
-            yield Finding(f"points {n!r}", "is no grid of masses", f"Give a number {edge}, or auto")
-        for name in ("point_ridge", "prior_weight"):
-            value = getattr(self, name)
-            if not 0 <= value < math.inf or (name == "prior_weight" and value == 0):
-                least = "0 or more" if name == "point_ridge" else "more than 0; --prior none drops the prior"
-                yield Finding(f"{name} {value}", "is no weight", f"Give {least}")
-        if self.method == "points" and self.load is not None:
-            what = "asks where the mass may be, and nothing says so about a load"
-            yield Finding("method 'points'", what, "Use lmi to weigh a load")
-        if self.regularisation == "entropic" and self.prior_space == "null":
-            yield Finding("prior_space 'null'", "has no entropic regularisation", "Use regularisation quadratic")
-
-    @property
-    def placed(self) -> bool:
-        """Whether it is said where the load may be, and other bodies are not made of shapes."""
-        given = self.method != "shapes" and self.shapes is not None and LOAD in self.shapes.links
-        return self.area is not None or self.top is not None or given
-
-    @property
-    def rule(self) -> Rule:
-        """How shapes are divided."""
-        rule = self.shapes.rule if self.shapes is not None else RULE if self.placed else Rule()
-        return rule if self.divisions is None else replace(rule, most=self.divisions)
-
-    def _about_shapes(self) -> Iterator[Finding]:
-        for name in ("shapes", "divisions"):
-            if getattr(self, name) is not None and self.method != "shapes" and not self.placed:
-                what = f"is for method shapes, not {self.method}"
-                yield Finding(f"--{name}", what, "Drop it, or use --method shapes")
-        if self.placed and self.load is None:
-            yield Finding("area", "is where a load may be, and there is none", "Use `steelyard load`")
-        if self.area is not None and self.top is not None:
-            yield Finding("--area and --top", "both say where the load is", "Give one of them")
-        if self.area is not None:
-            yield from area_findings(self.area)
-        if self.top is not None and not 0 < self.top < math.inf:
-            yield Finding(f"--top {self.top}", "is no height", "Give m, more than 0")
-        if self.divisions is not None and self.divisions < 0:
-            yield Finding(f"--divisions {self.divisions}", "is less than none", "Give 0 or more")
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What the options' ``auto`` came to for these logs."""
+class Setup:
+    """Which equations there are, and of which parameters."""
 
     robot: Robot
     equations: Equations
-    feet: tuple[Foot | Missing, ...]  # and what wrenches do not measure: all forces that are projected out
     columns: Columns
-    notices: tuple[str, ...]
-    shapes: Mapping[str, tuple[Primitive, ...]] = field(default_factory=dict)  # of bodies, where a file gives them
+    unknown: tuple[Foot | Missing, ...] = ()  # forces that nothing measures: all are projected out
+    filter: Filter | None = None  # of both sides, every value set; None: rows at every sample, as they are
+    links: tuple[str, ...] | None = None  # names of the bodies that are free; None means all
+    notices: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        description: Description,
+        logs: Sequence[Log],
+        options: EquationOptions,
+        *,
+        held_out: Sequence[Log] = (),
+        load: str | None = None,
+    ) -> Setup:
+        """Decide base, equations, locked joints, feet, columns and filter for these logs; refuse what does not fit.
+
+        Args:
+            description: The robot, as its file has it.
+            logs: Logs to learn from, all of the same sensors.
+            options: What is asked for.
+            held_out: Logs that are only predicted: they must fit, but the filter is none of their business.
+            load: Link that carries an unknown load in logs that are ``loaded``.
+        """
+        if not logs:
+            raise UsageError(Finding("logs", "there are none", "Give at least one log"))
+        every = [*logs, *held_out]
+        base, equations = _base_and_equations(description, every, options)
+        torques, plates = equations != "base", base == "floating" and equations == "base"
+        lock, notices = dict(options.lock), list[str]()
+        matches = [match(description, log, lock, torques=torques) for log in every]
+        _refuse_different(every, [m.joints for m in matches], equations)
+        if base == "fixed" and equations == "base":
+            notices.append("the equations are those of the force–torque sensors alone: no joint torque is used")
+        if plates:
+            if bad := [f for log in every for f in (*plate_findings(log), *_counted_twice(log))]:
+                raise LogError(bad)
+        else:
+            unused = [log.source for log in every if log.names("plate")]
+            notices += [f"{name}: plates are used in base equations alone, not in {equations} rows" for name in unused]
+        if base == "floating" and options.gravity:
+            raise UsageError(Finding("--gravity", "is for a fixed base: a floating one measures it", "Drop it"))
+        lock |= dict.fromkeys(matches[0].locked, 0.0)
+        gravity = {"gravity": options.gravity} if options.gravity else {}
+        sensors = _sensors(description, base, lock, every)
+        robot = build(description, base=base, lock=lock, repair=options.repair_prior, sensors=sensors, **gravity)
+        if bad := [*(f for log in every for f in _frames(robot, log)), *differing(robot, every)]:
+            raise LogError(bad)
+        robot = robot if load is None else robot.carrying(load)
+        notices += [
+            *robot.notices,
+            *(n for log in every for n in log.notices),
+            *(n for m in matches for n in m.notices),
+        ]
+        feet, remarks = _feet(robot, every[0], equations, options.feet)
+        unknown = unmeasured(robot, every, base=plates)
+        columns = _columns(robot, every, FRICTION[options.friction] if torques else None)
+        return cls(
+            robot,
+            equations,
+            columns,
+            (*feet, *unknown),
+            options.filter.for_logs(logs, equations),
+            tuple(robot.body(link).name for link in options.links) or None,
+            (*notices, *remarks, *partly_measured(unknown)),
+        )
+
+    @property
+    def torques(self) -> bool:
+        """Whether the equations need joint torques."""
+        return self.equations != "base"
+
+    @cached_property
+    def free_bodies(self) -> tuple[str, ...]:
+        """Names of the bodies that are not held as they are described."""
+        return tuple(b for b in self.columns.bodies if self.links is None or b in self.links)
+
+    @cached_property
+    def free(self) -> Array:
+        """Indices of θ that are free: those of the free bodies, of joints and of sensors."""
+        held = [b for b in self.columns.bodies if b not in self.free_bodies]
+        return np.setdiff1d(np.arange(self.columns.n), [i for b in held for i in _indices(self.columns, b)])
+
+    @cached_property
+    def known(self) -> Array:
+        """Indices of θ that are held."""
+        return np.setdiff1d(np.arange(self.columns.n), self.free)
+
+    def holding(self, *bodies: str) -> Setup:
+        """The same with some of the free bodies held."""
+        return replace(self, links=tuple(b for b in self.free_bodies if b not in bodies))
+
+    def segments(self, log: Log, *, level: bool = False) -> tuple[list[Segment], list[str]]:
+        """Evenly spaced, filtered, differentiated samples of a log, and notices about what was done to it.
+
+        Args:
+            log: What was measured.
+            level: Whether it matters which way is up although the equations do not need it.
+        """
+        assert self.filter is not None
+        level = level or bool(self.unknown or log.names("plate"))
+        return prepare(self.robot, log, self.filter, torques=self.torques, level=level)
+
+    def rows(
+        self,
+        segments: Sequence[Segment],
+        *,
+        like: Rows | None = None,
+        free: FreeRows | None = None,
+        samples: int | None = None,
+    ) -> Rows:
+        """Rows of some segments.
+
+        Args:
+            segments: Samples, as ``segments`` gives them.
+            like: Rows of others: these are in the same coordinates, by the same kernels.
+            free: Coordinates of contact-free rows, where they are given.
+            samples: Of how many rows will be made altogether, where not of the segments alone.
+        """
+        if like is not None:
+            free, samples = like.free, like.samples
+        return Rows(self, segments, free, samples)
+
+    def unfiltered(self) -> Setup:
+        """The same with rows at every sample, as they are."""
+        return replace(self, filter=None)
+
+    def structure(self, scale: Array, seed: int = 0) -> Subspace:
+        """Row space of random, rich motion: what structure and sensors alone allow to be seen.
+
+        Args:
+            scale: (n,) natural size of each parameter.
+            seed: Of the random motion.
+        """
+        return Subspace.of(self.possible if seed == 0 else random_rows(self, seed), scale)
+
+    @cached_property
+    def possible(self) -> Array:
+        """(n, n) R of random, rich motion: its row space is all that any motion shows."""
+        return random_rows(self, 0)
 
 
-def make_plan(description: Description, logs: Sequence[Log], options: Options) -> Plan:
-    """Decide base, equations, locked joints, feet and columns for these logs; refuse what does not fit."""
-    if not logs:
-        raise UsageError(Finding("logs", "there are none", "Give at least one log"))
-    base, equations = _base_and_equations(description, logs, options)
-    torques = equations != "base"
-    lock, notices = dict(options.lock), list[str]()
-    matches = [check.match(description, log, lock, torques=torques) for log in logs]
-    first = matches[0]
+def _indices(columns: Columns, body: str) -> range:
+    at = columns.body(body)
+    return range(at.start, at.stop)
+
+
+def _refuse_different(logs: Sequence[Log], joints: Sequence[Sequence[str]], equations: Equations) -> None:
+    """Logs that measure different things cannot share equations."""
+    first, *others = logs
     findings = [
-        Finding(log.source, f"measures other joints than {logs[0].source}", "Give logs of the same joints, or --lock")
-        for log, m in zip(logs, matches, strict=True)
-        if set(m.joints) != set(first.joints)
+        Finding(log.source, f"measures other joints than {first.source}", "Give logs of the same joints, or --lock")
+        for log, own in zip(logs, joints, strict=True)
+        if set(own) != set(joints[0])
     ]
+    if not findings and equations in ("full", "base"):
+        for log in others:
+            for kind in ("wrench", "plate"):
+                if missing := sorted(set(first.names(kind)) - set(log.names(kind))):
+                    what = f"has no {kind} at {', '.join(missing)}, though {first.source} has"
+                    findings.append(
+                        Finding(log.source, what, "Give logs with the same force sensors, or name the feet")
+                    )
     if findings:
         raise LogError(findings)
-    if base == "fixed" and equations == "base":
-        notices.append("the equations are those of the force–torque sensors alone: no joint torque is used")
-    if equations in ("full", "base"):
-        findings = [
-            Finding(log.source, f"has no {kind} at {', '.join(missing)}, though {logs[0].source} has",
-                    "Give logs with the same force sensors, or name the feet")
-            for log in logs
-            for kind in ("wrench", "plate")
-            if (missing := sorted(set(logs[0].names(kind)) - set(log.names(kind))))
-        ]  # fmt: skip
-        if findings:
-            raise LogError(findings)
-    plates = base == "floating" and equations == "base"
-    if plates:
-        if bad := [f for log in logs for f in (*plate_findings(log), *_counted_twice(log))]:
-            raise LogError(bad)
-    else:
-        notices += [f"{log.source}: plates are used in base equations alone, not in {equations} rows"
-                    for log in logs if log.names("plate")]  # fmt: skip
-    if base == "floating" and options.gravity:
-        raise UsageError(Finding("--gravity", "is for a fixed base: a floating one measures it", "Drop it"))
-    lock |= dict.fromkeys(first.locked, 0.0)
-    gravity = {"gravity": options.gravity} if options.gravity else {}
-    sensors = _sensors(description, base, lock, logs)
-    robot = build(description, base=base, lock=lock, repair=options.repair_prior, sensors=sensors, **gravity)
-    bad = [f for log in logs for f in (*_frames(robot, log), *check.unit_findings(robot, log), *_silent(log))]
-    if bad := bad + list(differing(robot, logs)):
-        raise LogError(bad)
-    if options.load is not None:
-        robot = robot.carrying(options.load)
-    shapes = options.shapes.bodies(robot) if options.shapes is not None else {}
-    if options.load is not None and (options.area is not None or options.top is not None):
-        area = options.area if options.top is None else on_top(robot, options.load, options.top)
-        shapes[LOAD] = (as_cuboid(area or ()),)
-    notices += [*robot.notices, *(n for log in logs for n in log.notices), *(n for m in matches for n in m.notices)]
-    feet, remarks = _feet(robot, logs[0], equations, options.feet)
-    notices += remarks
-    unknown = unmeasured(robot, logs, base=plates)
-    notices += partly_measured(unknown)
-    if base == "floating" and equations in ("base", "full") and not feet:  # wrenches are all that holds the robot
-        some = max(LOOKED_AT // len(logs), 40)
-        weighed = [weight_findings(robot, log, unknown, plates=plates, samples=some) for log in logs]
-        if wrong := [f for findings, _ in weighed for f in findings]:
-            raise LogError(wrong)
-        notices += [n for _, said in weighed for n in said]
-    gains = [j for j in robot.joints if any(log.needs_gain(j) for log in logs)] if torques else []
-    laws, motors = FRICTION[options.friction] if torques else (), coupled(robot, logs[0])
-    terms = [(j, law) for j in robot.joints for law in laws] + motor_terms(motors, laws) + [(j, "gain") for j in gains]
+
+
+def _columns(robot: Robot, logs: Sequence[Log], laws: Sequence[str] | None) -> Columns:
+    """What θ is; ``laws``: friction of every joint, None where joint torques are not used at all."""
+    gains = [j for j in robot.joints if any(log.needs_gain(j) for log in logs)] if laws is not None else []
+    motors = coupled(robot, logs[0])
+    terms = [(j, law) for j in robot.joints for law in laws or ()] + motor_terms(motors, tuple(laws or ()))
     offsets = tuple((s.name, component) for s in robot.sensors for component in s.components)
-    columns = Columns(tuple(b.name for b in robot.bodies), tuple(terms), offsets, motors)
-    return Plan(robot, equations, (*feet, *unknown), columns, tuple(notices), shapes)
+    bodies = tuple(b.name for b in robot.bodies)
+    return Columns(bodies, (*terms, *((j, "gain") for j in gains)), offsets, motors)
 
 
 def _feet(robot: Robot, log: Log, equations: Equations, given: Sequence[str]) -> tuple[tuple[Foot, ...], list[str]]:
@@ -308,13 +276,9 @@ def _counted_twice(log: Log) -> Iterator[Finding]:
         yield Finding(where, what, "Leave the columns of one of the two out")
 
 
-def _silent(log: Log) -> Iterator[Finding]:
-    driven = [c for c in log.columns if c.startswith(("tau.", "current."))]
-    if driven and not any(np.any(log.columns[c]) for c in driven):
-        yield Finding(f"{log.source}, tau", "is zero throughout", "Log the torques that moved the robot")
-
-
-def _base_and_equations(description: Description, logs: Sequence[Log], options: Options) -> tuple[Base, Equations]:
+def _base_and_equations(
+    description: Description, logs: Sequence[Log], options: EquationOptions
+) -> tuple[Base, Equations]:
     log = logs[0]
     inertial = any(c.startswith(("imu.", "base.")) for c in log.columns)
     sensors = bool(log.names("sensor"))

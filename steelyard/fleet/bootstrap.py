@@ -11,25 +11,26 @@ row knows of. It says nothing of what only the prior knows: that is the same in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from steelyard.compose.prior import Prior
-from steelyard.equations.setup import Options, Plan
+from steelyard.equations.setup import Setup
 from steelyard.errors import Finding, LogError, UsageError
 from steelyard.fleet.gather import Gathered, Task, channels_of, summarise
 from steelyard.fleet.workers import Workers
 from steelyard.identify import verdict as judge
 from steelyard.identify.estimate import Estimate
 from steelyard.identify.fit import Fit, known_before
-from steelyard.identify.methods.solving import solve
+from steelyard.identify.job import Job
+from steelyard.identify.options import Options
+from steelyard.identify.solving import solve
 from steelyard.inference.bootstrap import Bootstrap, Resampled
 from steelyard.information import Information
 
 Array = np.ndarray
-Said = Callable[[str], None]
 
 LEAST_LOGS, LEAST = 8, 40  # logs, and replicates
 UNITS = 100  # that are drawn: of more logs neighbours go together, so that memory does not grow with them
@@ -41,7 +42,7 @@ ENDS = (2.5, 97.5)  # % of the replicates
 class Drawn:
     """What a replicate needs to know, whichever it is."""
 
-    plan: Plan
+    setup: Setup
     prior: Prior
     options: Options
     before: Information  # that all replicates have
@@ -68,22 +69,21 @@ def bootstrap(
     options: Options,
     count: int,
     workers: Workers,
-    earlier: Information | None = None,
-    progress: Said = lambda _: None,
+    job: Job,
 ) -> Bootstrap:
     """So many replicates of an estimate, by ``workers``; who they are makes no difference."""
-    plan, logs = gathered.plan, list(gathered.inputs)
+    setup, logs = gathered.setup, list(gathered.inputs)
     refuse(count, len(logs))
-    progress("reading what each log said")
+    job.progress("reading what each log said")
     bundles = [[logs[i] for i in part] for part in np.array_split(np.arange(len(logs)), min(UNITS, len(logs)))]
     weights = np.diag(found.noise.whitener)
     units = workers.map(_unit, bundles, gathered.task, weights, name="logs")
-    drawn = Drawn(plan, found.prior, options, known_before(plan, options, earlier), units)
-    progress(f"resampling {count} times")
+    drawn = Drawn(setup, found.prior, options, known_before(setup, options, job.earlier), units)
+    job.progress(f"resampling {count} times")
     thetas = np.array(workers.map(replicate, range(count), drawn, name="replicate"))
-    names = plan.columns.names
+    names = setup.columns.names
     bodies = {
-        b.name: Resampled.of(thetas[:, plan.columns.body(b.name).start], b.std[0], ENDS)
+        b.name: Resampled.of(thetas[:, setup.columns.body(b.name).start], b.std[0], ENDS)
         for b in estimate.bodies if b.free
     }  # fmt: skip
     base = {
@@ -92,13 +92,13 @@ def bootstrap(
     }
     total = None
     if estimate.total is not None:
-        total = Resampled.of(thetas @ judge.weighed_masses(plan)[0], estimate.total.std, ENDS)
+        total = Resampled.of(thetas @ judge.weighed_masses(setup)[0], estimate.total.std, ENDS)
     return Bootstrap(count, SEED, len(logs), len(units), bodies, base, total)
 
 
 def _unit(names: Sequence[str], task: Task, weights: Array) -> Information:
     """What some logs say, their rows weighed; from the shelf where it is there."""
-    whole = Information.none(task.plan.columns.n, task.plan.columns.names)
+    whole = Information.none(task.setup.columns.n, task.setup.columns.names)
     for name in names:
         part = summarise(name, task)
         if part.sums is None:
@@ -113,5 +113,5 @@ def replicate(number: int, drawn: Drawn) -> Array:
     counts = np.bincount(np.random.default_rng([SEED, number]).integers(N, size=N), minlength=N)
     stacked = np.vstack([np.sqrt(c) * u.triangle for c, u in zip(counts, drawn.units, strict=True) if c])
     rows = sum(int(c) * u.rows for c, u in zip(counts, drawn.units, strict=True))
-    info = Information.of(stacked[:, :-1], stacked[:, -1], drawn.plan.columns.names)
-    return solve(drawn.plan, replace(info, rows=rows) + drawn.before, drawn.prior, drawn.options).theta
+    info = Information.of(stacked[:, :-1], stacked[:, -1], drawn.setup.columns.names)
+    return solve(drawn.setup, replace(info, rows=rows) + drawn.before, drawn.prior, drawn.options).theta

@@ -8,24 +8,24 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from steelyard.equations.prepare import Filter
-from steelyard.equations.rows import Rows
-from steelyard.equations.setup import Options, Plan, make_plan
+from steelyard.check.opening import open_logs
+from steelyard.equations.setup import Setup
 from steelyard.equations.stream.channels import Channels, Gathering
-from steelyard.equations.stream.file import MANY, Streamed, rows_of, stream_pieces
 from steelyard.equations.unknown_forces import FreeRows
 from steelyard.errors import Finding, LogError, SteelyardError, UsageError
 from steelyard.fleet.checkpoint import SCHEMA, Shelf, Sums
 from steelyard.fleet.cluster import own_version
 from steelyard.fleet.locations import fetched
+from steelyard.fleet.log_stream import MANY, Streamed, rows_of, stream_pieces
 from steelyard.fleet.workers import Progress, Workers
 from steelyard.identify.identify import digests
+from steelyard.identify.options import Options
 from steelyard.inference.noise import LAGS
 from steelyard.log.log import Log
 from steelyard.log.mapping import ColumnMap, read_mapping
@@ -42,8 +42,7 @@ class Task:
 
     description: Description
     options: Options
-    plan: Plan  # of the first log
-    filter: Filter  # with every value set
+    setup: Setup  # of the first log
     free: FreeRows | None
     first: str  # name of the first log
     mapping: ColumnMap | None
@@ -69,8 +68,7 @@ class Gathered:
     """What all logs said, and in terms of what."""
 
     task: Task
-    plan: Plan
-    filter: Filter
+    setup: Setup
     free: FreeRows | None  # coordinates of rows that unknown forces are projected out of
     channels: Channels
     seconds: float  # of samples that rows were made of
@@ -99,13 +97,13 @@ def gather_logs(
     Logs that cannot be used are refused together, once all others are read; ``skip``: they are left out and told.
     """
     task, first = task_of(source, logs, options, mapping=mapping, topics=topics, held_out=held_out, shelf=shelf)
-    plan, filter = task.plan, task.filter
+    setup = task.setup
     done = (workers or Workers()).reduce(summarise, merge, logs, task, name="log", lost=_lost, progress=progress)
     if done.failures and not skip:
         raise LogError([f for findings in done.failures.values() for f in findings])
     if done.sums is None:
         raise LogError(Finding("logs", "none of them can be used", "Run `steelyard check` on one of them"))
-    sums, notices = done.sums, [*plan.notices, *done.notices[:NOTICES]]
+    sums, notices = done.sums, [*setup.notices, *done.notices[:NOTICES]]
     if len(done.notices) > NOTICES:
         notices.append(f"and {len(done.notices) - NOTICES} more notices about single logs")
     notices += [f"{a} and {b} hold the same bytes: they counted as two logs" for a, b in _twins(done.inputs)]
@@ -116,9 +114,17 @@ def gather_logs(
             f"{done.unseen} logs were read by workers that do not see {shelf.place}: nothing of them is kept"
         )
     return Gathered(
-        task, plan, filter, task.free, channels_of(task, sums), sums.seconds, done.inputs, done.failures, done.kept,
-        tuple(dict.fromkeys(notices)), first,
-    )  # fmt: skip
+        task,
+        setup,
+        task.free,
+        channels_of(task, sums),
+        sums.seconds,
+        done.inputs,
+        done.failures,
+        done.kept,
+        tuple(dict.fromkeys(notices)),
+        first,
+    )
 
 
 def stream_many(
@@ -130,7 +136,7 @@ def stream_many(
 ) -> Streamed:
     """What ``stream_log`` makes of logs, each read by one of the workers."""
     found = gather_logs(source, logs, options, workers=workers, progress=lambda done, of: progress(done / of))
-    return Streamed(found.plan, found.filter, found.channels, found.seconds)
+    return Streamed(found.setup, found.channels, found.seconds)
 
 
 def task_of(
@@ -149,14 +155,13 @@ def task_of(
     description = source if isinstance(source, Description) else read_description(source)
     how = read_mapping(mapping) if isinstance(mapping, str | Path) else mapping
     name, first = _first(logs, how, topics)
-    plan = make_plan(description, [first, *held_out], options)
-    if any(term == "gain" for _, term in plan.columns.joint_terms):
+    setup = open_logs(description, [first], options, held_out=held_out)
+    if any(term == "gain" for _, term in setup.columns.joint_terms):
         what = "has currents without drive gains, and finding those takes all rows at once"
         raise LogError(Finding(name, what, "Identify a few logs first, and give the gains in a mapping"))
-    filter = options.filter.for_logs([first], plan.equations)
-    rows = rows_of(plan, first, filter)
-    digest = _digest(plan, filter, rows.free, how, topics)
-    return Task(description, options, plan, filter, rows.free, name, how, topics, shelf, digest), first
+    rows = rows_of(setup, first)
+    digest = _digest(setup, rows.free, how, topics)
+    return Task(description, options, setup, rows.free, name, how, topics, shelf, digest), first
 
 
 def summarise(name: str, task: Task) -> Part:
@@ -176,8 +181,7 @@ def summarise(name: str, task: Task) -> Part:
 
 def channels_of(task: Task, sums: Sums) -> Channels:
     """Sums of one log or more, with the robot that they are about."""
-    plan = task.plan
-    rows = Rows(plan.robot, [], plan.columns, plan.equations, plan.feet, task.filter, task.free, samples=MANY)
+    rows = task.setup.rows([], free=task.free, samples=MANY)
     structure = (Gathering.of(rows) or Gathering.whole(rows)).structure
     return Channels(structure, "triangle", sums.found, sums.count, sums.lagged, sums.longest)
 
@@ -213,18 +217,18 @@ def _summarised(name: str, path: Path, digest: str, task: Task) -> Part:
         return Part(known, {name: digest}, kept=1)
     head = next(pieces)
     head = replace(head, log=replace(head.log, source=name))
-    own = make_plan(task.description, [head.log], task.options)
-    if _kind(own) != _kind(task.plan):
+    own = open_logs(task.description, [head.log], task.options)
+    if _kind(own) != _kind(task.setup):
         what = f"measures other joints, sensors or contacts than {task.first}"
         raise LogError(Finding(name, what, "Give logs of one kind, or say what is meant: --lock, --equations, --feet"))
-    channels, seconds = stream_pieces(task.plan, task.filter, task.free, chain([head], pieces))
+    channels, seconds = stream_pieces(task.setup, task.free, chain([head], pieces))
     if not channels.count:
         what = "has no piece longer than the filter"
         raise LogError(Finding(name, what, "Record longer without gaps, or raise --cutoff"))
     sums = Sums(channels.found, channels.lagged, channels.count, channels.longest, seconds)
     if shelf is not None:
         shelf.save(key, sums)
-    said = tuple(n for n in own.notices if n not in task.plan.notices)
+    said = tuple(n for n in own.notices if n not in task.setup.notices)
     return Part(sums, {name: digest}, unseen=unseen, notices=said)
 
 
@@ -259,18 +263,18 @@ def _refuse(options: Options) -> None:
         raise UsageError(findings)
 
 
-def _kind(plan: Plan) -> tuple[Any, ...]:
+def _kind(setup: Setup) -> tuple[Any, ...]:
     """What logs that are summed have in common."""
-    robot = plan.robot
-    return robot.joints, robot.readings, dict(robot.locked), plan.equations, plan.columns.names, repr(plan.feet)
+    robot = setup.robot
+    return robot.joints, robot.readings, dict(robot.locked), setup.equations, setup.columns.names, repr(setup.unknown)
 
 
-def _digest(plan: Plan, filter: Filter, *more: object) -> str:
-    robot = plan.robot
+def _digest(setup: Setup, *more: object) -> str:
+    robot = setup.robot
     parts = [
-        SCHEMA, own_version(), LAGS, robot.model.saveToString(), robot.gravity.tolist(), _kind(plan),
-        None if robot.coupling is None else robot.coupling.tolist(), plan.columns.motors,
-        sorted(asdict(filter).items()), *more,
+        SCHEMA, own_version(), LAGS, robot.model.saveToString(), robot.gravity.tolist(), _kind(setup),
+        None if robot.coupling is None else robot.coupling.tolist(), setup.columns.motors,
+        sorted(vars(setup.filter).items()), *more,
     ]  # fmt: skip
     return hashlib.sha256("\n".join(map(repr, parts)).encode()).hexdigest()
 

@@ -14,20 +14,18 @@ from uuid import uuid4
 
 import numpy as np
 
-from steelyard.equations.prepare import prepare
-from steelyard.equations.rows import Rows
-from steelyard.equations.setup import Options
 from steelyard.errors import Finding, UsageError
 from steelyard.fleet.bootstrap import bootstrap, refuse
 from steelyard.fleet.checkpoint import Shelf
 from steelyard.fleet.gather import Gathered, gather_logs
 from steelyard.fleet.workers import Progress as Count
 from steelyard.fleet.workers import Workers
-from steelyard.identify.fit import Progress, fit
-from steelyard.identify.identify import Identification, concluded, digests, provenance, truth_of
+from steelyard.identify.fit import fit
+from steelyard.identify.identify import Evidence, Identification, conclude, digests, provenance, truth_of
+from steelyard.identify.job import Job
+from steelyard.identify.options import Options
 from steelyard.identify.prediction import Score, score
 from steelyard.identify.series import Series
-from steelyard.information import Information
 from steelyard.log.log import Log
 from steelyard.log.mapping import ColumnMap, read_mapping
 from steelyard.log.table import read_log
@@ -47,12 +45,9 @@ def identify_many(
     validate: Sequence[str | Path | Log] = (),
     mapping: str | Path | ColumnMap | None = None,
     topics: Mapping[str, str] | None = None,
-    command: str = "",
-    progress: Progress = lambda _: None,
     counted: Count = lambda done, of: None,
-    save_problem: Path | None = None,
-    earlier: Information | None = None,
     replicates: int | None = None,
+    job: Job | None = None,
 ) -> Identification:
     """Identify a robot from logs that are read once, by ``workers``, in memory that does not grow with them.
 
@@ -60,7 +55,7 @@ def identify_many(
     stopped goes on from there. ``skip``: logs that cannot be used are left out, and told. ``replicates``: of a
     bootstrap over the logs.
     """
-    options, workers = options or Options(), workers or Workers()
+    options, workers, job = options or Options(), workers or Workers(), job or Job()
     if replicates is not None:
         refuse(replicates, len(logs))
     description = source if isinstance(source, Description) else read_description(source)
@@ -73,27 +68,32 @@ def identify_many(
     )  # fmt: skip
     predicted = digests(held_out)
     _refuse_training_logs(gathered.inputs, predicted)
-    plan, channels = gathered.plan, gathered.channels
-    found = fit(plan, channels, options, earlier=earlier, progress=progress, save=save_problem)
-    progress("validating")
-    segments = prepare(plan.robot, gathered.first, gathered.filter, torques=plan.equations != "base")[0]
+    setup, channels = gathered.setup, gathered.channels
+    found = fit(setup, channels, options, job)
+    job.progress("validating")
+    segments = setup.segments(gathered.first)[0]
     scores = [_score(gathered, log, found.theta) for log in held_out]
-    origin = provenance(description, {**gathered.inputs, **predicted}, command, gathered.filter, options)
+    origin = provenance(description, {**gathered.inputs, **predicted}, setup, options, job)
     if gathered.skipped:
         origin["skipped"] = {name: [str(f) for f in findings] for name, findings in gathered.skipped.items()}
     read = f"{len(gathered.inputs)} logs, {gathered.seconds / 3600:.3g} h of samples, were read once"
     how_many = f", {gathered.kept} of them by an earlier run" if gathered.kept else ""
     about = f"{read}{how_many}: errors of the fit are of smoothed rows, --validate tells those of raw ones"
-    estimate = concluded(
-        plan, options, found, _explained(gathered, found.theta),
-        {drawn.log: s for s, drawn in scores}, channels.names, [*gathered.notices, about], origin,
-        truth_of(plan, [gathered.first]), progress, _left_out(gathered),
-    )  # fmt: skip
+    evidence = Evidence(
+        _explained(gathered, found.theta),
+        {drawn.log: s for s, drawn in scores},
+        channels.names,
+        (*gathered.notices, about),
+        origin,
+        truth_of(setup, [gathered.first]),
+        _left_out(gathered),
+    )
+    estimate = conclude(setup, options, found, evidence, job)
     if replicates is not None:
-        spread = bootstrap(gathered, found, estimate, options, replicates, workers, earlier, progress)
+        spread = bootstrap(gathered, found, estimate, options, replicates, workers, job)
         estimate = replace(estimate, bootstrap=spread)
     return Identification(
-        estimate, plan.robot, plan.columns, found.theta, found.information, tuple(drawn for _, drawn in scores),
+        estimate, setup.robot, setup.columns, found.theta, found.information, tuple(drawn for _, drawn in scores),
         segments[0].q[0],
     )  # fmt: skip
 
@@ -110,10 +110,8 @@ def _explained(gathered: Gathered, theta: Array) -> Score:
 
 
 def _score(gathered: Gathered, log: Log, theta: Array) -> tuple[Score, Series]:
-    plan, filter = gathered.plan, gathered.filter
-    segments, _ = prepare(plan.robot, log, filter, torques=plan.equations != "base")
-    rows = Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter, gathered.free)
-    return score(rows, theta, log, "validation")
+    segments, _ = gathered.setup.segments(log)
+    return score(gathered.setup.rows(segments, free=gathered.free), theta, log, "validation")
 
 
 def _left_out(gathered: Gathered) -> str:

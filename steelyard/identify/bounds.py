@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from steelyard.equations.setup import Options, Plan
-from steelyard.identify.fit import Fit, Progress
+from steelyard.equations.setup import Setup
+from steelyard.identify.fit import Fit
+from steelyard.identify.job import Job
+from steelyard.identify.options import Options
 from steelyard.inference import ranges as ranging
 from steelyard.inference.feasible_set import Allowed, Evidence
 from steelyard.inference.profile_likelihood import Interval, Profile
@@ -11,30 +13,31 @@ from steelyard.inference.ranges import Ranges
 from steelyard.information import Information
 
 
-def ranges(plan: Plan, options: Options, found: Fit, progress: Progress) -> Ranges | None:
-    """Ranges of what the options ask for; None where they ask for none."""
-    if options.ranges == "none":
+def ranges(setup: Setup, found: Fit, job: Job) -> Ranges | None:
+    """Ranges of what is asked for; None where nothing is."""
+    asked = job.ranges
+    if asked.of == "none":
         return None
-    prior, free, theta = found.prior, found.free, found.theta
+    prior, theta = found.prior, found.theta
     data = Evidence.of(found.space, found.seen, found.meat)
-    allowed = Allowed.of(plan, prior, free, options.ranges_inside)
+    allowed = Allowed.of(setup, prior, asked.inside)
     names = {b.name for b in allowed.bodies}
-    own = [b.name for b in plan.robot.bodies if b.carrier is None and b.name not in names]
-    held = sum(theta[plan.columns.body(name).start] for name in own)
+    own = [b.name for b in setup.robot.bodies if b.carrier is None and b.name not in names]
+    held = sum(theta[setup.columns.body(name).start] for name in own)
     bounded = ranging.find_ranges(
-        data, allowed, options.ranges, held=float(held), together=options.ranges_together, progress=progress
+        data, allowed, asked.of, held=float(held), together=asked.together, progress=job.progress
     )
     return bounded.without_scale() if found.drives is not None and found.drives.scale is not None else bounded
 
 
-def intervals(plan: Plan, options: Options, found: Fit) -> dict[str, Interval]:
+def intervals(setup: Setup, options: Options, found: Fit) -> dict[str, Interval]:
     """Of bodies at the edge of what can exist, where a prior pulled within the cone."""
-    if options.method not in ("lmi", "nonlinear") or options.regularisation == "entropic" or options.realisable:
+    if not options.solver.has_profile:
         return {}
     prior, free, theta, seen = found.prior, found.free, found.theta, found.seen
     K = found.pull
     total = seen + Information(Information.of(K, K @ prior.mean[free]).triangle, 0, seen.names)
-    allowed = Allowed.of(plan, prior, free)
+    allowed = Allowed.of(setup, prior)
     bodies = [(b, 10 * k) for k, b in enumerate(allowed.bodies)]
     profile = Profile.of(total, theta[free], prior.scale[free], bodies, dict(allowed.lowest))
     return {} if profile is None else profile.intervals(found.uncertainty, total)

@@ -21,8 +21,9 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.compose.prior import Prior
-from steelyard.equations.prepare import Segment
-from steelyard.equations.rows import Block, Columns
+from steelyard.equations.columns import Columns
+from steelyard.equations.rows import Block
+from steelyard.equations.segment import Segment
 
 Array = np.ndarray
 

@@ -14,8 +14,8 @@ import numpy as np
 from steelyard import inertia
 from steelyard.compose.points_cover import Cover
 from steelyard.errors import Finding, SteelyardError
-from steelyard.identify.division_history import recorded
-from steelyard.identify.methods.dividing import Step
+from steelyard.identify.division.dividing import Step
+from steelyard.identify.division.history import recorded
 from steelyard.identify.prediction import Score
 from steelyard.inference.bootstrap import Bootstrap
 from steelyard.inference.profile_likelihood import Interval

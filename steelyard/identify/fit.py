@@ -5,32 +5,34 @@ Reweighting and linearising go back to the rows and live here, outside the solve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
 from steelyard.compose import prior as priors
+from steelyard.equations.columns import Columns
 from steelyard.equations.holdout import Training
-from steelyard.equations.rows import Block, Columns
-from steelyard.equations.setup import Options, Plan
+from steelyard.equations.rows import Block
+from steelyard.equations.setup import Setup
 from steelyard.equations.stream import Channels
+from steelyard.equations.subspace import Subspace
 from steelyard.errors import Finding, UsageError
+from steelyard.identify.division.dividing import Refined
 from steelyard.identify.drive_gains import Drives, find
-from steelyard.identify.methods.constrained import weighed
-from steelyard.identify.methods.dividing import Refined
-from steelyard.identify.methods.solving import pull, solve
+from steelyard.identify.job import Job
+from steelyard.identify.options import Options
+from steelyard.identify.solving import pull, solve
 from steelyard.inference import noise, streamed
 from steelyard.inference.noise import Noise
-from steelyard.inference.uncertainty import Subspace, Uncertainty, long_run_covariance, uncertainty
+from steelyard.inference.uncertainty import Uncertainty, long_run_covariance, uncertainty
 from steelyard.information import Information
 from steelyard.solve.certify import Certificate
 
 Array = np.ndarray
-Progress = Callable[[str], None]
 
 GAIN_ROUNDS = 8  # unknown drive gains: at most so many rounds of solving and linearising anew
+WEIGHED_TOTAL = 0.01  # standard deviation of a total mass that was weighed, as a share of it
 CACHE_BYTES = 400e6  # rows are kept in memory up to this size, and made again at every pass beyond it
 
 
@@ -54,48 +56,37 @@ class Fit:
     refined: Refined | None = None  # of method shapes
 
 
-def fit(
-    plan: Plan,
-    training: Training | Channels,
-    options: Options,
-    *,
-    earlier: Information | None = None,
-    progress: Progress = lambda _: None,
-    save: Path | None = None,
-) -> Fit:
-    """Fit what a plan asks for; ``earlier`` is information about parameters of the same names.
+def fit(setup: Setup, training: Training | Channels, options: Options, job: Job | None = None) -> Fit:
+    """Fit what is asked for.
 
-    ``training`` are rows, or what is left of rows that were streamed with their memory.
+    ``training`` are rows, or what is left of rows that were streamed with products of those that follow each other.
     """
-    names = plan.columns.names
-    prior = priors.make(
-        plan.robot, plan.columns, options.prior, options.regularisation, width=options.prior_width,
-        weight=options.prior_weight,
-    )  # fmt: skip
+    job, names, method = job or Job(), setup.columns.names, options.solver
+    prior = belief(setup, options)
     measured: Iterable[Block] = [] if isinstance(training, Channels) else _cached(training)
-    blocks, before = measured, known_before(plan, options, earlier)
+    blocks, before = measured, known_before(setup, options, job.earlier)
     drives: Drives | None = None
-    if any(term == "gain" for _, term in plan.columns.joint_terms):
-        progress("finding drive gains")
-        drives = _drives(plan, measured, prior, options)
-    full = not isinstance(training, Channels) and (training.projected or plan.equations == "base")  # go together
+    if any(term == "gain" for _, term in setup.columns.joint_terms):
+        job.progress("finding drive gains")
+        drives = _drives(setup, measured, prior)
+    full = not isinstance(training, Channels) and training.correlated
     channels = None
     if not isinstance(training, Channels) and drives is None and not options.robust and not full:
         channels = training.channels()
     for attempt in range(GAIN_ROUNDS):
         if drives is not None:
             blocks, prior = drives.rows(measured), drives.belief(pinned=attempt == 0)
-        progress("weighing rows")
+        job.progress("weighing rows")
         if isinstance(training, Channels):
             model, info = streamed.weighed(training, prior.information + before)
         else:
+            weighed = None if channels is None else channels.information
             model, info = noise.estimate(
-                blocks, names, prior.information + before, full=full, robust=options.robust,
-                weighed=None if channels is None else channels.information,
-            )  # fmt: skip
+                blocks, names, prior.information + before, full=full, robust=options.robust, weighed=weighed
+            )
         info = info + before
-        progress("solving")
-        theta, proof, free, said, refined = solve(plan, info, prior, options, save, progress)
+        job.progress("solving")
+        theta, proof, said, refined = solve(setup, info, prior, options, job)
         if drives is None or (attempt > 0 and drives.settled(theta)):
             break
         drives = drives.moved(theta)
@@ -105,8 +96,8 @@ def fit(
         blocks, prior = drives.rows(measured), drives.belief()
         info = noise.information(blocks, model, names) + before
 
-    progress("judging")
-    known = np.setdiff1d(np.arange(plan.columns.n), free)
+    job.progress("judging")
+    free, known = setup.free, setup.known
     seen = info.given(known, theta[known])
     space = Subspace.of(seen.R, prior.scale[free])
     if isinstance(training, Channels):
@@ -114,18 +105,37 @@ def fit(
     else:
         meat = long_run_covariance(_reduced(blocks, free, known, theta), model, theta[free], space, options.robust)
     meat = meat + before.R[:, free].T @ before.R[:, free]
-    pulled = options.method != "least-squares"
-    K = pull(plan, seen, prior, options, free)
-    unc = uncertainty(space, seen, meat, prior.K[np.ix_(free, free)], pulled=pulled, pull=K)
+    K = pull(setup, seen, prior, options)
+    unc = uncertainty(space, seen, meat, prior.K[np.ix_(free, free)], pulled=method.pulled, pull=K)
     return Fit(theta, free, proof, prior, info, model, drives, space, unc, seen, meat, K, said, refined)
 
 
-def known_before(plan: Plan, options: Options, earlier: Information | None) -> Information:
+def belief(setup: Setup, options: Options) -> priors.Prior:
+    """What is believed before the rows are looked at."""
+    return priors.make(
+        setup.robot,
+        setup.columns,
+        options.prior,
+        options.solver.regularisation,
+        width=options.prior_width,
+        weight=options.prior_weight,
+    )
+
+
+def known_before(setup: Setup, options: Options, earlier: Information | None) -> Information:
     """What is known beside the rows: earlier information, and a mass that was weighed."""
-    before = _by_name(earlier, plan.columns)
-    if options.total_mass is not None and not options.hard_mass:
-        before = before + weighed(plan.columns, plan.robot, options.total_mass)
+    before = _by_name(earlier, setup.columns)
+    if options.total_mass is not None and not getattr(options.solver, "hard_mass", False):
+        before = before + _weighed(setup, options.total_mass)
     return before
+
+
+def _weighed(setup: Setup, total: float) -> Information:
+    """What scales say: the mass of all bodies, without a load, to one percent."""
+    row = np.zeros((1, setup.columns.n))
+    own = [setup.columns.body(b.name).start for b in setup.robot.bodies if b.carrier is None]
+    row[0, own] = 1 / (WEIGHED_TOTAL * total)
+    return Information.of(row, np.array([1 / WEIGHED_TOTAL]), setup.columns.names)
 
 
 def _by_name(earlier: Information | None, columns: Columns) -> Information:
@@ -152,14 +162,13 @@ def _cached(rows: Training) -> list[Block] | Training:
     return kept
 
 
-def _drives(plan: Plan, blocks: Iterable[Block], prior: priors.Prior, options: Options) -> Drives:
+def _drives(setup: Setup, blocks: Iterable[Block], prior: priors.Prior) -> Drives:
     """Gains that are not known, found along with everything else."""
-    own, held = np.zeros(plan.columns.n, bool), np.zeros(plan.columns.n, bool)
-    chosen = {plan.robot.body(link).name for link in options.links}
-    for name in plan.columns.bodies:
-        own[plan.columns.body(name)] = plan.robot.body(name).carrier is None
-        held[plan.columns.body(name)] = bool(chosen) and name not in chosen
-    return find(plan.columns, blocks, prior, own, held)
+    own, held = np.zeros(setup.columns.n, bool), np.zeros(setup.columns.n, bool)
+    held[setup.known] = True
+    for name in setup.columns.bodies:
+        own[setup.columns.body(name)] = setup.robot.body(name).carrier is None
+    return find(setup.columns, blocks, prior, own, held)
 
 
 def _reduced(blocks: Iterable[Block], free: Array, known: Array, theta: Array) -> Iterator[Block]:

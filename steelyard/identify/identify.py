@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -12,18 +11,24 @@ from typing import Any
 import numpy as np
 
 from steelyard import inertia
+from steelyard.check.opening import open_logs
 from steelyard.compose import prior as priors
 from steelyard.compose.points_cover import Cover, cover, cover_notices
+from steelyard.equations.columns import Columns
 from steelyard.equations.holdout import HoldOut, Training
-from steelyard.equations.prepare import Filter, prepare
-from steelyard.equations.rows import Columns, Rows
-from steelyard.equations.setup import Options, Plan, make_plan
+from steelyard.equations.rows import Rows
+from steelyard.equations.setup import Setup
 from steelyard.errors import Finding, UsageError
+from steelyard.files import digest
 from steelyard.identify import bounds
 from steelyard.identify import verdict as judge
+from steelyard.identify.advice import advice
 from steelyard.identify.drive_gains import as_torques
 from steelyard.identify.estimate import Estimate
-from steelyard.identify.fit import Fit, Progress, fit
+from steelyard.identify.fit import Fit, fit
+from steelyard.identify.job import Job
+from steelyard.identify.methods.points import Points
+from steelyard.identify.options import Options
 from steelyard.identify.prediction import Score, pooled, predict
 from steelyard.identify.series import Series
 from steelyard.inference.uncertainty import base_parameters
@@ -62,128 +67,117 @@ def identify(
     *,
     validate: Sequence[str | Path | Log] = (),
     mapping: str | Path | ColumnMap | None = None,
-    truth: Mapping[str, Array] | None = None,
-    command: str = "",
-    progress: Progress = lambda _: None,
-    save_problem: Path | None = None,
-    earlier: Information | None = None,
+    job: Job | None = None,
 ) -> Identification:
-    """Identify the inertial parameters of a robot from logs of its motion.
-
-    ``mapping`` tells how to read the logs that are given as files, those to validate with included. ``earlier`` is
-    information about parameters of the same names, from other logs.
-    """
-    options = options or Options()
-    progress("reading")
+    """Identify the inertial parameters of a robot from logs of its motion (``steelyard.identify``)."""
+    options, job = options or Options(), job or Job()
+    job.progress("reading")
     description = source if isinstance(source, Description) else read_description(source)
     how = read_mapping(mapping) if isinstance(mapping, str | Path) else mapping
-    fit_logs, held_out = [_log(x, how) for x in logs], [_log(x, how) for x in validate]
+    fit_logs, held_out = [as_log(x, how) for x in logs], [as_log(x, how) for x in validate]
     _refuse_training_logs(fit_logs, held_out)
-    plan = make_plan(description, [*fit_logs, *held_out], options)
-    filter = options.filter.for_logs(fit_logs, plan.equations)
-    notices = list(plan.notices)
+    if job.load is not None and (refused := list(options.solver.refuse_load())):
+        raise UsageError(refused)
+    setup = open_logs(description, fit_logs, options, held_out=held_out, load=job.load and job.load.link)
+    options.solver.shapes(setup)  # refused before the work, where they do not fit
 
-    progress("filtering")
+    job.progress("filtering")
+    every, notices = [*fit_logs, *held_out], list(setup.notices)
     segments_of = []
-    for log in (*fit_logs, *held_out):
-        segments, remarks = prepare(
-            plan.robot, log, filter, torques=plan.equations != "base", level=bool(plan.feet or log.names("plate"))
-        )
+    for log in every:
+        segments, remarks = setup.segments(log)
         notices += remarks
         segments_of.append(segments)
-    everything = Rows(
-        plan.robot, [s for segments in segments_of[: len(fit_logs)] for s in segments], plan.columns, plan.equations,
-        plan.feet, filter,
-    )  # fmt: skip
-    rows_of = [
-        Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter, everything.free, everything.samples)
-        for segments in segments_of
-    ]
+    everything = setup.rows([s for segments in segments_of[: len(fit_logs)] for s in segments])
+    rows_of = [setup.rows(segments, like=everything) for segments in segments_of]
     holds = [*(HoldOut.of(log, options.hold_out) for log in fit_logs), *(None for _ in held_out)]
     training = Training(list(zip(rows_of, holds, strict=True))[: len(fit_logs)])
+    found = fit(setup, training, options, job)
 
-    found = fit(plan, training, options, earlier=earlier, progress=progress, save=save_problem)
-    drives = found.drives
-
-    progress("validating")
-    gains = drives.named() if drives is not None else {}
-    logs_of = [*fit_logs, *held_out]
-    columns, driven = _without_gains(plan.columns)
-    if drives is not None:
-        logs_of = [log.with_gains(gains) for log in logs_of]
-        segments_of = [[as_torques(s, plan.robot.joints, gains) for s in segments] for segments in segments_of]
-        rows_of = [
-            Rows(plan.robot, segments, columns, plan.equations, plan.feet, filter, everything.free, everything.samples)
-            for segments in segments_of
-        ]
-    scores = _scores(rows_of, found.theta[driven], logs_of, holds, len(fit_logs))
-    estimate = concluded(
-        plan, options, found, pooled([s for s, drawn in scores if drawn.role == "fit"]),
-        {drawn.log: s for s, drawn in scores if drawn.role == "validation"}, everything.names, notices,
-        provenance(description, digests([*fit_logs, *held_out]), command, filter, options),
-        truth or truth_of(plan, fit_logs), progress,
-    )  # fmt: skip
+    job.progress("validating")
+    driven = np.arange(setup.columns.n)
+    if found.drives is not None:  # currents are torques from here on
+        gains = found.drives.named()
+        columns, driven = _without_gains(setup.columns)
+        segments_of = [[as_torques(s, setup.robot.joints, gains) for s in segments] for segments in segments_of]
+        rows_of = [replace(setup, columns=columns).rows(segments, like=everything) for segments in segments_of]
+        every = [log.with_gains(gains) for log in every]
+    scores = _scores(rows_of, found.theta[driven], every, holds, len(fit_logs))
+    evidence = Evidence(
+        pooled([s for s, drawn in scores if drawn.role == "fit"]),
+        {drawn.log: s for s, drawn in scores if drawn.role == "validation"},
+        everything.names,
+        tuple(notices),
+        provenance(description, digests([*fit_logs, *held_out]), setup, options, job),
+        job.truth or truth_of(setup, fit_logs),
+    )
     return Identification(
-        estimate, plan.robot, plan.columns, found.theta, found.information, tuple(drawn for _, drawn in scores),
-        next((s.q[0] for segments in segments_of for s in segments), np.zeros(len(plan.robot.joints))),
-    )  # fmt: skip
+        conclude(setup, options, found, evidence, job),
+        setup.robot,
+        setup.columns,
+        found.theta,
+        found.information,
+        tuple(drawn for _, drawn in scores),
+        next((s.q[0] for segments in segments_of for s in segments), np.zeros(len(setup.robot.joints))),
+    )
 
 
-def concluded(
-    plan: Plan,
-    options: Options,
-    found: Fit,
-    explained: Score,
-    validation: Mapping[str, Score],
-    rows: Sequence[str],
-    notices: Sequence[str],
-    origin: Mapping[str, Any],
-    truth: Mapping[str, Array],
-    progress: Progress,
-    left_out: str = "",
-) -> Estimate:
-    """The answer, from what was fitted to rows of these names and how well that explains them."""
+@dataclass(frozen=True)
+class Evidence:
+    """What an estimate rests on beside the fit."""
+
+    explained: Score  # of the logs that were learned from
+    validation: Mapping[str, Score]
+    rows: Sequence[str]  # names of the equations
+    notices: tuple[str, ...]
+    origin: Mapping[str, Any]  # provenance
+    truth: Mapping[str, Array]
+    left_out: str = ""  # what was asked for and not used
+
+
+def conclude(setup: Setup, options: Options, found: Fit, evidence: Evidence, job: Job) -> Estimate:
+    """The answer, from what was fitted and how well that explains the logs."""
     theta, free, unc, drives = found.theta, found.free, found.uncertainty, found.drives
     gains = drives.named() if drives is not None else {}
-    bounded = bounds.ranges(plan, options, found, progress)
-    edges = bounds.intervals(plan, options, found)
-    said = [*notices, *found.notices, *(bounded.notices(options.ranges_inside) if bounded else [])]
+    bounded = bounds.ranges(setup, found, job)
+    edges = bounds.intervals(setup, options, found)
+    said = [*evidence.notices, *found.notices, *(bounded.notices(job.ranges.inside) if bounded else [])]
     said += judge.about_gains(gains, drives)
-    covers = _covers(plan, found.prior, free, options)
-    said += cover_notices(covers, options.points_in)
-    bodies = [replace(b, interval=edges.get(b.name)) for b in judge.bodies(plan, found.prior, theta, free, unc)]
-    masses = judge.weighed_masses(plan) if plan.robot.floating else []
-    names = [plan.columns.names[i] for i in free]
+    covers = _covers(setup, found.prior, options)
+    said += cover_notices(covers, getattr(options.solver, "within", "box"))
+    bodies = [replace(b, interval=edges.get(b.name)) for b in judge.bodies(setup, found.prior, theta, unc)]
+    masses = judge.weighed_masses(setup) if setup.robot.floating else []
+    names = [setup.columns.names[i] for i in free]
     return Estimate(
-        robot=plan.robot.name,
-        method=options.method,
-        equations=plan.equations,
+        robot=setup.robot.name,
+        method=options.solver.name,
+        equations=setup.equations,
         bodies=tuple(b for b in bodies if b.carrier is None),
-        joints=judge.joints(plan.columns, theta, gains),
+        joints=judge.joints(setup.columns, theta, gains),
         base=base_parameters(found.space, unc, theta[free], names, [g[free] for g in masses]),
         base_condition=found.space.condition,
         rows=found.information.rows,
         objective=0.5 * found.information.cost(theta),
-        fit=explained,
-        validation=validation,
+        fit=evidence.explained,
+        validation=evidence.validation,
         certificate=found.certificate,
-        provenance=origin,
-        notices=tuple(dict.fromkeys(said + judge.thin(plan, theta))),
-        hidden=judge.hidden(plan, found.prior),
-        blind=judge.blind(plan, rows),
-        advice=judge.advice(plan, unc, found.prior, free, explained),
+        provenance=evidence.origin,
+        notices=tuple(dict.fromkeys(said + judge.thin(setup, theta))),
+        hidden=judge.hidden(setup, found.prior),
+        blind=judge.blind(setup, evidence.rows),
+        advice=advice(setup, unc, found.prior, evidence.explained),
         total=judge.total(masses, theta, free, unc) if masses else None,
-        truth=truth,
-        locked=dict(plan.robot.locked),
+        truth=evidence.truth,
+        locked=dict(setup.robot.locked),
         loads=tuple(b for b in bodies if b.carrier is not None),
-        scale=judge.scale(plan, unc, drives),
-        sensors=judge.sensors(plan, found.prior, theta, free, unc),
-        motors=judge.motors(plan.columns, theta),
+        scale=judge.scale(setup, unc, drives),
+        sensors=judge.sensors(setup, found.prior, theta, unc),
+        motors=judge.motors(setup.columns, theta),
         ranges=bounded,
         points=covers,
         shapes=found.refined.shapes if found.refined else {},
         divisions=found.refined.steps if found.refined else (),
-        left_out=left_out,
+        left_out=evidence.left_out,
     )
 
 
@@ -197,7 +191,8 @@ def _refuse_training_logs(fit: Sequence[Log], held_out: Sequence[Log]) -> None:
                 raise UsageError(Finding(f"--validate {log.source}", what, "Hold another log out"))
 
 
-def _log(item: str | Path | Log, mapping: ColumnMap | None) -> Log:
+def as_log(item: str | Path | Log, mapping: ColumnMap | None) -> Log:
+    """A log, read where it is a file."""
     return item if isinstance(item, Log) else read_log(item, mapping)
 
 
@@ -216,14 +211,14 @@ def _scores(
     return found
 
 
-def _covers(plan: Plan, prior: priors.Prior, free: Array, options: Options) -> dict[str, Cover]:
+def _covers(setup: Setup, prior: priors.Prior, options: Options) -> dict[str, Cover]:
     """Of method points: how many masses each free body got, and whether it could be as believed."""
-    if options.method != "points":
+    method = options.solver
+    if not isinstance(method, Points):
         return {}
     return {
-        name: cover(plan.robot.body(name), prior.mean[plan.columns.body(name)], options.points, options.points_in)
-        for name in plan.columns.bodies
-        if plan.columns.body(name).start in free
+        name: cover(setup.robot.body(name), prior.mean[setup.columns.body(name)], method.per_edge, method.within)
+        for name in setup.free_bodies
     }
 
 
@@ -234,22 +229,22 @@ def _without_gains(columns: Columns) -> tuple[Columns, Array]:
     return replace(columns, joint_terms=terms), np.setdiff1d(np.arange(columns.n), gains)
 
 
-def truth_of(plan: Plan, logs: Sequence[Log]) -> dict[str, Array]:
+def truth_of(setup: Setup, logs: Sequence[Log]) -> dict[str, Array]:
     """True parameters of bodies and of the load, where a simulation wrote them into its logs."""
     told = next((log for log in logs if "truth" in log.metadata), None)
     if told is None:
         return {}
     found = told.metadata["truth"].get("parameters", {})
-    known = {name: np.asarray(p, float) for name, p in found.items() if name in plan.columns.bodies}
+    known = {name: np.asarray(p, float) for name, p in found.items() if name in setup.columns.bodies}
     known = {name: p for name, p in known.items() if p.shape == (10,)}
-    load = next((b for b in plan.robot.bodies if b.carrier is not None), None)
+    load = next((b for b in setup.robot.bodies if b.carrier is not None), None)
     loaded = [log.metadata["truth"] for log in logs if log.loaded and "truth" in log.metadata]
     carried = loaded[0].get("loads") if loaded else None
     if load is None or load.carrier is None or not carried:
         return known
-    holder = plan.robot.body(load.carrier.name)
-    own = [c for c in carried if plan.robot.body(c["link"]) is holder]
-    total = sum(inertia.transform(c["parameters"], plan.robot.frames[c["link"]].placement) for c in own)
+    holder = setup.robot.body(load.carrier.name)
+    own = [c for c in carried if setup.robot.body(c["link"]) is holder]
+    total = sum(inertia.transform(c["parameters"], setup.robot.frames[c["link"]].placement) for c in own)
     known[load.name] = inertia.transform(total, np.linalg.inv(load.carrier.placement))
     if told.loaded and holder.name in known:  # the body was told with what it carries
         known[holder.name] = known[holder.name] - total
@@ -258,36 +253,30 @@ def truth_of(plan: Plan, logs: Sequence[Log]) -> dict[str, Array]:
 
 def digests(logs: Sequence[Log]) -> dict[str, str]:
     """File → SHA-256 of its bytes, of all files that logs were read from."""
-    files = [name for log in logs for name in (log.source, *log.files) if Path(name).is_file()]
-    return {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in files}
+    return {name: digest(name) for log in logs for name in (log.source, *log.files) if Path(name).is_file()}
 
 
 def provenance(
-    description: Description, logs: Mapping[str, str], command: str, filter: Filter, options: Options
+    description: Description, logs: Mapping[str, str], setup: Setup, options: Options, job: Job
 ) -> dict[str, Any]:
     """Where an estimate comes from: ``logs`` are files with their digests."""
-    inputs = {str(description.path): hashlib.sha256(Path(description.path).read_bytes()).hexdigest(), **logs}
-    if options.shapes is not None and Path(options.shapes.source).is_file():
-        inputs[options.shapes.source] = hashlib.sha256(Path(options.shapes.source).read_bytes()).hexdigest()
-    packages = ("steelyard", "numpy", "scipy", "pin", "clarabel", "pyarrow")
+    inputs = {str(description.path): digest(description.path), **logs}
+    shapes = [getattr(options.solver, "start", None), job.load and job.load.shapes]
+    inputs |= {f.source: digest(f.source) for f in shapes if f is not None and Path(f.source).is_file()}
     versions: dict[str, str | None] = {}
-    for package in packages:
+    for package in ("steelyard", "numpy", "scipy", "pin", "clarabel", "pyarrow"):
         try:
             versions[package] = version(package)
         except PackageNotFoundError:
             versions[package] = None
+    filter = setup.filter
+    assert filter is not None
+    where = {"area": job.load.area, "top": job.load.top} if job.load else {"area": None, "top": None}
     return {
         "inputs": inputs,
         "versions": versions,
-        "command": command,
+        "command": job.command,
         "seed": None,
-        "filter": {**vars(filter), "kind": FILTERS[filter.causal]},
-        "options": {"links": list(options.links), "prior": options.prior, "friction": options.friction,
-                    "robust": options.robust, "area": options.area, "top": options.top,
-                    "regularisation": options.regularisation, "hold_out": options.hold_out,
-                    "realisable": options.realisable, "total_mass": options.total_mass,
-                    "hard_mass": options.hard_mass, "symmetric": list(options.symmetric),
-                    "null_space": options.null_space, "prior_space": options.prior_space,
-                    "prior_width": options.prior_width, "prior_weight": options.prior_weight,
-                    "points": options.points, "points_in": options.points_in, "point_ridge": options.point_ridge},
-    }  # fmt: skip
+        "filter": {**vars(filter), "predicted": filter.predicted, "kind": FILTERS[filter.causal]},
+        "options": {**options.as_json(), **where},
+    }

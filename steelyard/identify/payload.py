@@ -14,15 +14,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from steelyard.equations.setup import Options
 from steelyard.errors import Finding, UsageError
-from steelyard.identify.division_history import recorded_body
-from steelyard.identify.fit import Progress
-from steelyard.identify.identify import Identification, identify
+from steelyard.identify.division.history import recorded_body
+from steelyard.identify.identify import Identification, as_log, identify
+from steelyard.identify.job import Job
+from steelyard.identify.options import Options
 from steelyard.identify.resume import identify_further
+from steelyard.identify.unknown_load import UnknownLoad
 from steelyard.log.log import Log
-from steelyard.log.mapping import ColumnMap, read_mapping
-from steelyard.log.table import read_log
 from steelyard.robot.model import LOAD
 
 SCHEMA = 1
@@ -31,43 +30,36 @@ SCHEMA = 1
 def weigh_load(
     source: str | Path,
     logs: Sequence[str | Path | Log],
-    on: str,
+    on: str | UnknownLoad,
     options: Options | None = None,
     *,
     empty: Sequence[str | Path | Log] = (),
     earlier: Path | None = None,
     validate: Sequence[str | Path | Log] = (),
-    mapping: str | Path | ColumnMap | None = None,
-    command: str = "",
-    progress: Progress = lambda _: None,
-    save_problem: Path | None = None,
+    job: Job | None = None,
 ) -> Identification:
-    """Weigh what a robot carries on the link ``on``.
+    """Weigh what a robot carries.
 
-    ``logs`` and ``validate`` are with the load, ``empty`` without; ``earlier`` is what ``identify`` wrote without it.
+    Args:
+        source: URDF or MJCF file, or a short name.
+        logs: Logs of the robot with the load.
+        on: The link that carries it, or a ``UnknownLoad`` that also says where it may be.
+        options: How to identify; the defaults suit most logs.
+        empty: Logs without the load, fitted along.
+        earlier: Folder that ``identify`` wrote without the load.
+        validate: Held-out logs with the load.
+        job: What else one run is asked for.
     """
     if empty and earlier is not None:
-        raise UsageError(
-            Finding(
-                "--empty and --from", "both tell of the robot without its load", "Give one of them: the logs tell more"
-            )
-        )
-    options = replace(options or Options(), load=on)
-    how = read_mapping(mapping) if isinstance(mapping, str | Path) else mapping
-    loaded = [replace(_log(x, how), loaded=True) for x in logs]
-    without = [_log(x, how) for x in empty]
-    held_out = [replace(_log(x, how), loaded=True) for x in validate]
+        what = "both tell of the robot without its load"
+        raise UsageError(Finding("--empty and --from", what, "Give one of them: the logs tell more"))
+    options = options or Options()
+    job = replace(job or Job(), load=UnknownLoad(on) if isinstance(on, str) else on)
+    loaded, held_out = ([replace(as_log(x, None), loaded=True) for x in part] for part in (logs, validate))
     if earlier is not None:
-        return identify_further(
-            source, loaded, earlier, options, validate=held_out, command=command, progress=progress,
-            save_problem=save_problem,
-        )  # fmt: skip
-    if not empty:
-        options = replace(options, links=(LOAD,))
-    return identify(
-        source, [*without, *loaded], options, validate=held_out, command=command, progress=progress,
-        save_problem=save_problem,
-    )  # fmt: skip
+        return identify_further(source, loaded, earlier, options, validate=held_out, job=job)
+    options = options if empty else replace(options, links=(LOAD,))
+    return identify(source, [*(as_log(x, None) for x in empty), *loaded], options, validate=held_out, job=job)
 
 
 def load_report(result: Identification) -> dict[str, Any]:
@@ -92,7 +84,3 @@ def load_report(result: Identification) -> dict[str, Any]:
 def load_text(result: Identification) -> str:
     """Text of ``load.json``."""
     return json.dumps(load_report(result), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
-
-
-def _log(item: str | Path | Log, mapping: ColumnMap | None) -> Log:
-    return item if isinstance(item, Log) else read_log(item, mapping)

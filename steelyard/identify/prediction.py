@@ -15,8 +15,8 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 
 from steelyard.equations.rows import BASE_ROWS, Rows
+from steelyard.equations.subspace import Subspace
 from steelyard.identify.series import Role, Series
-from steelyard.inference.uncertainty import Subspace
 from steelyard.log.log import Log
 
 Array = np.ndarray

@@ -13,15 +13,15 @@ from typing import get_args
 
 import numpy as np
 
-from steelyard.equations.setup import Friction, Options
+from steelyard.equations.options import Friction
 from steelyard.errors import Finding, UsageError
 from steelyard.identify.estimate import BodyEstimate, Scale, read_estimate
-from steelyard.identify.fit import Progress
-from steelyard.identify.identify import Identification, identify
+from steelyard.identify.identify import Identification, as_log, identify
+from steelyard.identify.job import Job
+from steelyard.identify.options import Options
 from steelyard.information import Information
 from steelyard.log.log import Log
 from steelyard.log.mapping import ColumnMap, read_mapping
-from steelyard.log.table import read_log
 from steelyard.robot.model import LOAD
 
 
@@ -66,36 +66,28 @@ def identify_further(
     *,
     validate: Sequence[str | Path | Log] = (),
     mapping: str | Path | ColumnMap | None = None,
-    command: str = "",
-    progress: Progress = lambda _: None,
-    save_problem: Path | None = None,
+    job: Job | None = None,
 ) -> Identification:
     """Identify from logs and from what ``identify`` wrote to the folder ``earlier``, with the friction of that.
 
     Bodies that were held as described then are held now.
     """
-    left = Earlier.read(earlier)
-    options = going_on(options or Options(), left)
+    left, job = Earlier.read(earlier), job or Job()
+    options = going_on(options or Options(), left, loaded=job.load is not None)
     how = read_mapping(mapping) if isinstance(mapping, str | Path) else mapping
-    fit, held_out = (
-        [(x if isinstance(x, Log) else read_log(x, how)).with_gains(left.gains) for x in part]
-        for part in (logs, validate)
-    )
-    result = identify(
-        source, fit, options, validate=held_out, command=command, progress=progress,
-        save_problem=save_problem, earlier=left.information,
-    )  # fmt: skip
+    fit, held_out = ([as_log(x, how).with_gains(left.gains) for x in part] for part in (logs, validate))
+    result = identify(source, fit, options, validate=held_out, job=replace(job, earlier=left.information))
     return result if left.doubt is None else _doubted(result, left.doubt)
 
 
-def going_on(options: Options, left: Earlier) -> Options:
+def going_on(options: Options, left: Earlier, *, loaded: bool = False) -> Options:
     """The options with the friction and the free bodies of what was found earlier."""
     if options.links:
         what = "holds the other bodies exactly as described, whatever --from knows of them"
         raise UsageError(
             Finding(f"--links {', '.join(options.links)}", what, "Drop --links: --from brings their information")
         )
-    links = (*left.links, LOAD) if left.links and options.load is not None else left.links
+    links = (*left.links, LOAD) if left.links and loaded else left.links
     return replace(options, friction=left.friction, links=links)
 
 

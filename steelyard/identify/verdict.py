@@ -9,29 +9,29 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.compose import prior as priors
+from steelyard.equations.columns import Columns
 from steelyard.equations.coupled_motors import LAWS, PREFIX
-from steelyard.equations.missing import Missing, grouped
-from steelyard.equations.rows import BASE_ROWS, Columns
-from steelyard.equations.setup import Plan
+from steelyard.equations.missing import Missing
+from steelyard.equations.rows import BASE_ROWS
+from steelyard.equations.setup import Setup
+from steelyard.equations.subspace import ROW_SPACE
 from steelyard.identify.drive_gains import Drives
 from steelyard.identify.estimate import BodyEstimate, Scale, SensorEstimate, Total
-from steelyard.identify.prediction import Score
 from steelyard.inference.profile_likelihood import THIN
-from steelyard.inference.uncertainty import CERTAIN, ROW_SPACE, BodyVerdict, Uncertainty, body_verdict, structural
+from steelyard.inference.uncertainty import BodyVerdict, Uncertainty, body_verdict
 from steelyard.spatial import WRENCH
 
 Array = np.ndarray
 
-UNEXPLAINED = 0.05  # filtered relative error beyond which friction is suspected
 
-
-def bodies(plan: Plan, prior: priors.Prior, theta: Array, free: Array, unc: Uncertainty) -> tuple[BodyEstimate, ...]:
+def bodies(setup: Setup, prior: priors.Prior, theta: Array, unc: Uncertainty) -> tuple[BodyEstimate, ...]:
     """Every body with its intervals and verdicts."""
+    free = setup.free
     where = {int(i): k for k, i in enumerate(free)}
     widths = prior.std
     found = []
-    for name in plan.columns.bodies:
-        body, at = plan.robot.body(name), plan.columns.body(name)
+    for name in setup.columns.bodies:
+        body, at = setup.robot.body(name), setup.columns.body(name)
         std, data = np.zeros(10), tuple[float | None, ...]([None] * 10)
         verdict, com_std = BodyVerdict("prior", "prior", "prior"), None
         if at.start in where:
@@ -61,12 +61,12 @@ def joints(columns: Columns, theta: Array, gains: Mapping[str, float]) -> dict[s
     return joints
 
 
-def sensors(plan: Plan, prior: priors.Prior, theta: Array, free: Array, unc: Uncertainty) -> dict[str, SensorEstimate]:
+def sensors(setup: Setup, prior: priors.Prior, theta: Array, unc: Uncertainty) -> dict[str, SensorEstimate]:
     """Offsets of the force–torque sensors."""
-    unit = np.eye(plan.columns.n)[:, free]
-    at = dict(zip(plan.columns.offsets, plan.columns.offset_index, strict=True))
+    unit = np.eye(setup.columns.n)[:, setup.free]
+    at = dict(zip(setup.columns.offsets, setup.columns.offset_index, strict=True))
     found = {}
-    for s in plan.robot.sensors:
+    for s in setup.robot.sensors:
         index = [at.get((s.name, c)) for c in WRENCH]
         found[s.name] = SensorEstimate(
             tuple(None if k is None else float(theta[k]) for k in index),
@@ -85,62 +85,28 @@ def motors(columns: Columns, theta: Array) -> dict[str, dict[str, float | None]]
     return motors
 
 
-def hidden(plan: Plan, prior: priors.Prior) -> tuple[str, ...]:
+def hidden(setup: Setup, prior: priors.Prior) -> tuple[str, ...]:
     """Bodies whose mass no motion could tell from these equations."""
-    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale, plan.feet)
-    unit = np.eye(plan.columns.n)
-    return tuple(b for b in plan.columns.bodies if possible.outside(unit[plan.columns.body(b).start]) >= ROW_SPACE)
+    possible = setup.structure(prior.scale)
+    unit = np.eye(setup.columns.n)
+    return tuple(b for b in setup.columns.bodies if possible.outside(unit[setup.columns.body(b).start]) >= ROW_SPACE)
 
 
-def blind(plan: Plan, rows: Sequence[str]) -> str:
+def blind(setup: Setup, rows: Sequence[str]) -> str:
     """What base rows of these names measure, where wrenches measured in part leave forces only."""
-    parts = [m for m in plan.feet if isinstance(m, Missing)]
+    parts = [m for m in setup.unknown if isinstance(m, Missing)]
     if not parts or not all(name in BASE_ROWS[:3] for name in rows):
         return ""
     return "vertical force alone" if len(rows) == 1 and any(m.level for m in parts) else "force without moment"
 
 
-def advice(plan: Plan, unc: Uncertainty, prior: priors.Prior, free: Array, fit: Score) -> str:
-    """What would tell more: joint friction that was left out, motion where the structure allows and the log is weak."""
-    unexplained = fit.relative_filtered or 0.0
-    said = ""
-    if unexplained > UNEXPLAINED and not plan.columns.joint_terms and plan.equations != "base":
-        said = f"Friction was left out and {100 * unexplained:.2g} % of the torque is unexplained: try --friction all. "
-    if len(free) < plan.columns.n:
-        return said[:-2]
-    possible = structural(plan.robot, plan.columns, plan.equations, prior.scale, plan.feet)
-    parts = [m for m in plan.feet if isinstance(m, Missing)]
-    with_all = structural(plan.robot, plan.columns, plan.equations, prior.scale) if parts else possible
-    if plan.equations != "contact-free" and possible.rank < with_all.rank:  # motion never shows what no sensor measures
-        lacking = "; ".join(f"{', '.join(names)} of {which}" for which, names, _ in grouped(parts))
-        return f"{said}To learn more, log {lacking}"
-    pivots, Z = possible.composition
-    weak: dict[str, int] = {}
-    for p, z in zip(pivots, Z, strict=True):
-        std = unc.std_data(z)
-        if std is None or std >= CERTAIN * possible.size(z):
-            owner = plan.columns.owner(int(p))
-            weak[owner] = weak.get(owner, 0) + 1
-    if not weak:
-        return said[:-2]
-    movers = []
-    for owner in sorted(weak, key=lambda name: -weak[name])[:3]:
-        if owner in plan.robot.joints:
-            movers.append(owner)
-            continue
-        sensors = {s.name: s.joint for s in plan.robot.sensors}
-        above = plan.robot.joints_above(sensors.get(owner) or plan.robot.body(owner).joint)
-        movers += above[:1] or ["the base"]
-    return f"{said}To learn more, move {', '.join(dict.fromkeys(movers))} faster and further"
-
-
-def thin(plan: Plan, theta: Array) -> list[str]:
+def thin(setup: Setup, theta: Array) -> list[str]:
     """Bodies that ended where physics does: flat, or with all their mass on a line."""
     thin = []
-    for name in plan.columns.bodies:
-        p, size = theta[plan.columns.body(name)], plan.robot.body(name).size
+    for name in setup.columns.bodies:
+        p, size = theta[setup.columns.body(name)], setup.robot.body(name).size
         if 0 <= inertia.min_eigenvalue(p) < THIN * inertia.MARGIN * size**2:
-            thin.append("the load" if plan.robot.body(name).carrier else name)
+            thin.append("the load" if setup.robot.body(name).carrier else name)
     shown = ", ".join(thin)
     return (
         [f"at the edge of what is physical, as thin as a sheet: {shown}; do not take their inertia literally"]
@@ -149,16 +115,18 @@ def thin(plan: Plan, theta: Array) -> list[str]:
     )
 
 
-def weighed_masses(plan: Plan) -> list[Array]:
+def weighed_masses(setup: Setup) -> list[Array]:
     """(n,) gradients of masses with a meaning: of the whole robot, and of what is above sensors in contact, if any."""
-    model, feet = plan.robot.model, {f.frame.joint for f in plan.feet if f.frame is not None}
-    below = {int(i) for s in plan.robot.sensors if feet & set(model.subtrees[s.joint]) for i in model.subtrees[s.joint]}
+    model, feet = setup.robot.model, {f.frame.joint for f in setup.unknown if f.frame is not None}
+    below = {
+        int(i) for s in setup.robot.sensors if feet & set(model.subtrees[s.joint]) for i in model.subtrees[s.joint]
+    }
     gradients = []
     for left_out in (set[int](), below) if below else (set[int](),):
-        g = np.zeros(plan.columns.n)
-        for name in plan.columns.bodies:
-            body = plan.robot.body(name)
-            g[plan.columns.body(name).start] = float(body.joint not in left_out and body.carrier is None)
+        g = np.zeros(setup.columns.n)
+        for name in setup.columns.bodies:
+            body = setup.robot.body(name)
+            g[setup.columns.body(name).start] = float(body.joint not in left_out and body.carrier is None)
         gradients.append(g)
     return gradients
 
@@ -169,14 +137,14 @@ def total(gradients: Sequence[Array], theta: Array, free: Array, unc: Uncertaint
     return totals[0] if totals[0].verdict == "identified" else replace(totals[0], above=(*totals, None)[1])
 
 
-def scale(plan: Plan, unc: Uncertainty, drives: Drives | None) -> Scale | None:
+def scale(setup: Setup, unc: Uncertainty, drives: Drives | None) -> Scale | None:
     """How well the common scale of gains and masses is known, where only the description tells it."""
     if drives is None or drives.scale is None:
         return None
-    load = next((b.name for b in plan.robot.bodies if b.carrier is not None), None)
+    load = next((b.name for b in setup.robot.bodies if b.carrier is not None), None)
     if load is None:
         return Scale(drives.scale.doubt)
-    gauge, unit = drives.gauge, np.eye(plan.columns.n)[plan.columns.body(load).start]
+    gauge, unit = drives.gauge, np.eye(setup.columns.n)[setup.columns.body(load).start]
     C = unc.posterior
     given = unit @ C @ unit - (unit @ C @ gauge) ** 2 / (gauge @ C @ gauge)
     return Scale(drives.scale.doubt, float(np.sqrt(max(given, 0.0))))

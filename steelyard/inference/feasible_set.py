@@ -17,9 +17,9 @@ import numpy as np
 from steelyard import inertia
 from steelyard.compose import prior as priors
 from steelyard.compose.pseudo_inertia import lmi
-from steelyard.equations.setup import Plan
+from steelyard.equations.setup import Setup
+from steelyard.equations.subspace import Subspace
 from steelyard.inertia import SOLVER_MARGIN
-from steelyard.inference.uncertainty import Subspace
 from steelyard.information import Information
 from steelyard.robot import geometry
 from steelyard.robot.model import Body
@@ -67,21 +67,21 @@ class Allowed:
     inside: frozenset[str] = frozenset()  # bodies whose mass lies in their box
 
     @classmethod
-    def of(cls, plan: Plan, prior: priors.Prior, free: Array, inside: bool = False) -> Allowed:
+    def of(cls, setup: Setup, prior: priors.Prior, inside: bool = False) -> Allowed:
         """For the parameters that are free; ``inside``: in the boxes of bodies that have shapes."""
-        columns, own = plan.columns, [b for b in plan.robot.bodies if b.carrier is None]
-        bodies = tuple(plan.robot.body(b) for b in columns.bodies if columns.body(b).start in free)
+        columns, own = setup.columns, [b for b in setup.robot.bodies if b.carrier is None]
+        bodies = tuple(setup.robot.body(b) for b in setup.free_bodies)
         rest = np.arange(10 * len(columns.bodies), columns.n)
         signed = columns.signed
         low = 1e-3 * prior.scale[rest]
         return cls(
             bodies,
             {10 * len(bodies) + k: 0.0 for k, free_sign in enumerate(signed) if not free_sign},
-            prior.scale[free],
+            prior.scale[setup.free],
             np.where(signed, prior.mean[rest], np.maximum(prior.mean[rest], low)),
             sum(float(b.parameters[0]) for b in own),
             max(b.size for b in own),
-            frozenset(b.name for b in bodies if inside and plan.robot.has_shape(b)),
+            frozenset(b.name for b in bodies if inside and setup.robot.has_shape(b)),
         )
 
     @property

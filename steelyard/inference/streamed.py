@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.equations.stream.channels import Channels
+from steelyard.equations.subspace import Subspace
 from steelyard.inference import noise
 from steelyard.inference.noise import Noise
-from steelyard.inference.uncertainty import Subspace
 from steelyard.information import Information
 
 Array = np.ndarray

@@ -8,156 +8,21 @@ relative standard deviations of the directions they belong to.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular
 
 from steelyard import inertia
-from steelyard.equations.missing import Missing
-from steelyard.equations.prepare import Segment
-from steelyard.equations.rows import Block, Columns, Equations, Rows
-from steelyard.equations.unknown_forces import Foot
+from steelyard.equations.rows import Block
+from steelyard.equations.subspace import ROW_SPACE, Subspace
 from steelyard.inference.noise import Noise, huber
 from steelyard.information import Information
-from steelyard.log.force_plate import Plate
-from steelyard.robot.model import Robot
-from steelyard.spatial import rotations
 
 Array = np.ndarray
 Verdict = Literal["identified", "partly", "prior"]
 
-RANK_TOLERANCE = 1e-10  # of the largest singular value
-ROW_SPACE = 1e-6  # scaled residual below which a direction lies in the row space
 CERTAIN = 0.1  # an identified parameter's standard deviation, as a share of its scale
-
-
-@dataclass(frozen=True)
-class Subspace:
-    """Row space of R, in scaled coordinates."""
-
-    scale: Array  # (n,)
-    values: Array  # (r,) singular values of R·diag(scale), descending
-    V: Array  # (n, r) orthonormal basis of the row space of R·diag(scale)
-    R: Array  # (n, n)
-
-    @classmethod
-    def of(cls, R: Array, scale: Array, rtol: float = RANK_TOLERANCE) -> Subspace:
-        """Row space of R, rank-revealing."""
-        _, s, Vt = np.linalg.svd(R * scale)
-        rank = int(np.sum(s > rtol * s[0])) if s.size and s[0] > 0 else 0
-        return cls(scale, s[:rank], Vt[:rank].T, R)
-
-    @property
-    def rank(self) -> int:
-        """Number of base parameters."""
-        return len(self.values)
-
-    @property
-    def condition(self) -> float:
-        """Condition number of the base parameters' regressor, in scaled coordinates."""
-        return float(self.values[0] / self.values[-1]) if self.rank else float("inf")
-
-    @cached_property
-    def null(self) -> Array:
-        """(n, n−r) orthonormal basis, unscaled, of what no row sees."""
-        N = np.linalg.svd(self.V, full_matrices=True)[0][:, self.rank :]
-        return np.linalg.qr(self.scale[:, None] * N)[0]
-
-    @cached_property
-    def seen(self) -> Array:
-        """(n, r) orthonormal basis, unscaled, of the complement of the null space."""
-        return np.linalg.svd(self.null, full_matrices=True)[0][:, self.null.shape[1] :]
-
-    @cached_property
-    def composition(self) -> tuple[Array, Array]:
-        """Independent columns (r,) and Z (r, n): base parameters Zθ, each led by one column (Ayusawa 5)."""
-        _, T, pivot = qr(self.V.T, mode="economic", pivoting=True)
-        r = self.rank
-        X = solve_triangular(T[:, :r], T[:, r:]) if r else np.zeros((0, len(self.scale)))
-        Z = np.zeros((r, len(self.scale)))
-        Z[:, pivot[:r]] = np.eye(r)
-        Z[:, pivot[r:]] = X * self.scale[pivot[:r], None] / self.scale[None, pivot[r:]]
-        weight = np.abs(Z) * self.scale
-        Z[weight < 1e-9 * np.linalg.norm(weight, axis=1, keepdims=True)] = 0.0  # rounding
-        return pivot[:r], Z
-
-    def size(self, gradient: Array) -> float:
-        """Natural size of a combination of parameters: root of the sum of its terms' squares."""
-        return float(np.linalg.norm(gradient * self.scale))
-
-    def outside(self, gradient: Array) -> float:
-        """Share of a direction that lies outside the row space, 0 to 1, in scaled coordinates."""
-        g = gradient * self.scale
-        length = self.size(gradient)
-        return float(np.linalg.norm(g - self.V @ (self.V.T @ g)) / length) if length > 0 else 1.0
-
-
-def structural(
-    robot: Robot,
-    columns: Columns,
-    equations: Equations,
-    scale: Array,
-    unknown: Sequence[Foot | Missing] = (),
-    seed: int = 0,
-) -> Subspace:
-    """Row space of random, rich motion: what structure and sensors alone allow to be seen.
-
-    Feet among the ``unknown`` forces are left out where there is no sensor inside the robot: they can only hide, and
-    ``contact-free`` rows see what base rows see. What wrenches do not measure does limit it: vertical force alone never
-    shows an inertia. So does what touches below a sensor, which hides the part between.
-    """
-    rng = np.random.default_rng(seed)
-    hiding = [u for u in unknown if isinstance(u, Missing) or robot.sensors]
-    J, lead = len(robot.joints), 6 if robot.floating else 0
-    kind = equations
-    if equations == "contact-free":
-        kind = "full" if columns.joint_terms or hiding else "base"
-    each = {"joint": J, "base": lead, "full": lead + J}[kind] + len(robot.readings)  # equations a sample, at least
-    each -= sum(u.forces for u in hiding)
-    rows = max(2, int(2 * np.ceil(columns.n / max(each, 1))))
-    segment = Segment(
-        time=np.arange(rows, dtype=float),
-        rate=1.0,
-        q=rng.uniform(-np.pi, np.pi, (rows, J)),
-        v=rng.normal(size=(rows, J)),
-        a=3 * rng.normal(size=(rows, J)),
-        tau=np.zeros((rows, J)),
-        current={joint: rng.normal(size=rows) for joint, term in columns.joint_terms if term == "gain"},
-        gyro=rng.normal(size=(rows, 3)) if robot.floating else None,
-        alpha=3 * rng.normal(size=(rows, 3)) if robot.floating else None,
-        acc=5 * rng.normal(size=(rows, 3)) if robot.floating else None,
-        up=_unit(rng.normal(size=(rows, 3))) if robot.floating else None,
-        wrench={},
-        plates={
-            m.column.removeprefix("plate."): _somewhere(rng, rows)
-            for m in hiding
-            if isinstance(m, Missing) and m.frame is None
-        },
-    )
-    segments = [segment, replace(segment, loaded=True)] if any(b.carrier for b in robot.bodies) else [segment]
-    stack = Rows(robot, segments, columns, kind, hiding)
-    bodies = 10 * len(columns.bodies)
-    info = Information.none(columns.n)
-    for block in stack:
-        for k, (joint, term) in enumerate(columns.joint_terms, bodies):
-            if term == "gain" and stack.free is None:  # a current is what the motion needs: the common scale is unseen
-                row = stack.names.index(joint)
-                block.Y[:, row, k] = -block.Y[:, row, :bodies] @ robot.prior
-        info = info.extend(block.Y.reshape(-1, columns.n), block.target.ravel())
-    return Subspace.of(info.R, scale)
-
-
-def _somewhere(rng: np.random.Generator, samples: int) -> Plate:
-    pose = np.tile(np.eye(4), (samples, 1, 1))
-    pose[:, :3, :3], pose[:, :3, 3] = rotations(rng.normal(size=(samples, 4))), rng.normal(size=(samples, 3))
-    return Plate(pose, np.zeros((samples, 6)))
-
-
-def _unit(vectors: Array) -> Array:
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ X = [g_k; x × g_k]. So base rows − X·(leg rows) are free of contact forces, 
 
     W (1  −X),    Wᵀ W = (1 + X Xᵀ)⁻¹
 
-are orthonormal: with the symmetric W = (1 + XXᵀ)^-½ they are ``FreeRows.basis`` (``equations/unknown_forces.py``) itself, and may be filtered in
-time with the same result. Any other W has the same Gram, so the inverse of the Cholesky factor (``symmetric=False``)
+are orthonormal: with the symmetric W = (1 + XXᵀ)^-½ they are ``FreeRows.basis`` (``equations/unknown_forces.py``) itself,
+and may be filtered in time with the same result. Any other W has the same Gram, so the inverse of the Cholesky factor (``symmetric=False``)
 does where nothing is filtered afterwards, and saves the root.
 
 A straight knee makes J_leg singular. Samples with ‖1 + XXᵀ‖ > 1 / ``REGULAR``² (Frobenius) get W = 0, and

@@ -17,17 +17,19 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
-from steelyard.compose import prior as priors
-from steelyard.equations.prepare import inputs_of, prepare
-from steelyard.equations.rows import Rows
-from steelyard.equations.setup import Options, make_plan
+from steelyard.check.opening import open_logs
+from steelyard.equations.prepare import inputs_of
+from steelyard.equations.subspace import Subspace
 from steelyard.errors import Finding, UsageError
 from steelyard.identify import verdict as judge
 from steelyard.identify.estimate import BodyEstimate
-from steelyard.identify.methods.solving import Answer, pull, solve_bodies
+from steelyard.identify.fit import belief
+from steelyard.identify.method import Answer, Method, Posed, method_names, method_type
+from steelyard.identify.options import Options
+from steelyard.identify.solving import held, pull
 from steelyard.inference import noise
 from steelyard.inference.noise import Noise
-from steelyard.inference.uncertainty import Subspace, Uncertainty, uncertainty
+from steelyard.inference.uncertainty import Uncertainty, uncertainty
 from steelyard.information import Information
 from steelyard.log.log import Log
 from steelyard.log.timing import GAP, NEAR_STAMPS
@@ -39,7 +41,6 @@ from steelyard.solve.certify import Certificate
 
 Array = np.ndarray
 
-METHODS = ("shapes", "points", "lmi")
 LEARNED, CHANGED = 1, 2  # what a compiled step says
 RECENT = 10  # windows that are tested against all before
 CAUTION = 0.004  # a window's share in the running mean of χ² per degree of freedom
@@ -92,48 +93,40 @@ class Engine:
         memory: float,
         alarm_every: float,
         known: Mapping[str, Array] | None,
-        loaded: bool,
+        load: str | None = None,
     ):
         _refuse(options, window, memory, alarm_every)
         description = source if isinstance(source, Description) else read_description(source)
-        self.plan = plan = make_plan(description, [like], options)
-        if gains := [j for j, term in plan.columns.joint_terms if term == "gain"]:
+        asked = replace(options, filter=replace(options.filter, causal=True))
+        setup = open_logs(description, [like], asked, load=load)
+        if gains := [j for j, term in setup.columns.joint_terms if term == "gain"]:
             what = f"has currents of {', '.join(gains)} and no drive gains"
             raise UsageError(Finding(like.source, what, "Identify them from a log first, and give them as [gains]"))
-        filter = replace(options.filter, causal=True).for_logs([like])
+        filter = setup.filter
+        assert filter is not None and filter.rate is not None
         rate = filter.rate
-        assert rate is not None
         if options.filter.cutoff is None:  # rows as they come: a slow filter would be late, and told nothing more
             filter = replace(filter, cutoff=0.5 * rate)
-        torques = plan.equations != "base"
-        segments, _ = prepare(plan.robot, like, filter, torques=torques)
+        self.setup = setup = replace(setup, filter=filter)
         self.filter, self.options, self.window = filter, options, window
-        rows = Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter)
-        self.prior = priors.make(
-            plan.robot, plan.columns, options.prior, options.regularisation, width=options.prior_width,
-            weight=options.prior_weight,
-        )  # fmt: skip
+        rows = setup.rows(setup.segments(like)[0])
+        self.prior = belief(setup, options)
         self.noise: Noise = noise.estimate(
-            list(rows), plan.columns.names, self.prior.information, full=rows.free is not None
+            list(rows), setup.columns.names, self.prior.information, full=rows.correlated
         )[0]
         self._whitener = self.noise.whitener
-        theta = self.prior.mean.copy()
-        chosen = {plan.robot.body(link).name for link in options.links} or set(plan.columns.bodies)
-        for name in plan.columns.bodies:
-            if name not in chosen:
-                at = plan.columns.body(name)
-                theta[at] = (known or {}).get(name, plan.robot.body(name).parameters)
-        held = [b for b in plan.columns.bodies if b not in chosen]
-        fixed = [i for b in held for i in range(plan.columns.body(b).start, plan.columns.body(b).stop)]
-        self.free = np.setdiff1d(np.arange(plan.columns.n), fixed)
-        self.bodies = [plan.robot.body(b) for b in plan.columns.bodies if b in chosen]
+        theta = held(setup, self.prior)
+        for name, parameters in (known or {}).items():
+            if name in setup.columns.bodies and name not in setup.free_bodies:
+                theta[setup.columns.body(name)] = parameters
+        self.free = setup.free
+        self.bodies = [setup.robot.body(b) for b in setup.free_bodies]
         self.theta = theta
         self.certificate = Certificate(np.inf, np.inf, -np.inf)
         self.stream = Stream(
-            rows, inputs_of(plan.robot, like, torques=torques), filter, self.free, theta, loaded=loaded
+            rows, inputs_of(setup.robot, like, torques=setup.torques), filter, self.free, theta, loaded=load is not None
         )
-        belief = self.prior.about(self.free)
-        self._slow = Running(belief.information)
+        self._slow = Running(self.prior.about(self.free).information)
         period = window / rate
         self.factor = float(np.exp(-period / memory))
         p = period / alarm_every
@@ -278,7 +271,7 @@ class Engine:
     def _change(self) -> None:
         """The last windows are of another robot: all starts anew."""
         self.theta[self.free] = self._before()
-        before = {b.name: self.theta[self.plan.columns.body(b.name)].copy() for b in self.bodies}
+        before = {b.name: self.theta[self.setup.columns.body(b.name)].copy() for b in self.bodies}
         self.changes.append(Change(self.time, float(self._test[1]), float(self._test[2]), before))
         self.running.reset()
         self.stream.restart_rows()
@@ -309,12 +302,19 @@ class Engine:
         """The optimum of what is known, and its proof; each kind of identifier has its own."""
         raise NotImplementedError
 
-    def _posed(self, data: Information, options: Options, given: Mapping[str, Any]) -> Answer:
+    def _posed(self, data: Information, method: Method) -> Answer:
         """The optimum and its proof, by the method that offline identification would take."""
-        belief = replace(self.prior.about(self.free), K=pull(self.plan, data, self.prior, options, self.free))
-        columns = self.plan.columns
-        positive = [term != "offset" for _, term in columns.joint_terms] + [False] * len(columns.offsets)
-        return solve_bodies(data, self.bodies, belief, options, np.array(positive, bool), None, given)
+        K = pull(self.setup, data, self.prior, self.options)
+        return method.solve(
+            Posed(
+                data,
+                replace(self.prior.about(self.free), K=K),
+                tuple(self.bodies),
+                ~self.setup.columns.signed,
+                self.setup,
+                self.theta,
+            )
+        )
 
     def uncertainty(self) -> Uncertainty:
         """Covariances of the free parameters."""
@@ -327,7 +327,7 @@ class Engine:
     def estimate(self) -> OnlineEstimate:
         """All that is known, with intervals and verdicts."""
         self._solve()
-        found = judge.bodies(self.plan, self.prior, self.theta.copy(), self.free, self.uncertainty())
+        found = judge.bodies(self.setup, self.prior, self.theta.copy(), self.uncertainty())
         return OnlineEstimate(
             self.time, self.delay, tuple(b for b in found if b.free), self.certificate, self.running.data.rows,
             tuple(self.changes),
@@ -387,7 +387,7 @@ class Engine:
     @property
     def fingerprint(self) -> str:
         """Of all that decides what a saved state means."""
-        told = (self.plan.robot.name, self.plan.columns.names, self.inputs, self.window, self.factor, self.options,
+        told = (self.setup.robot.name, self.setup.columns.names, self.inputs, self.window, self.factor, self.options,
                 self.filter, self._thresholds.tolist())  # fmt: skip
         digest = hashlib.sha256(repr(told).encode())
         for array in (self._whitener, self.prior.mean, self.prior.K, self.stream.taps):
@@ -397,10 +397,11 @@ class Engine:
 
 def _refuse(options: Options, window: int, memory: float, alarm_every: float) -> None:
     findings = []
-    if options.method not in METHODS:
+    if not options.solver.online:
         what = "is not solved online: only methods whose every answer can exist are"
-        findings.append(Finding(f"method {options.method!r}", what, f"Choose from: {', '.join(METHODS)}"))
-    asked = {"robust": options.robust, "hold_out": options.hold_out is not None, "ranges": options.ranges != "none"}
+        able = [name for name in method_names() if method_type(name).online]
+        findings.append(Finding(f"method {options.solver.name!r}", what, f"Choose from: {', '.join(able)}"))
+    asked = {"robust": options.robust, "hold_out": options.hold_out is not None}
     findings += [
         Finding(name, "needs a whole log", "Drop it, or identify offline") for name, is_ in asked.items() if is_
     ]

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.compose import points, shapes
+from steelyard.compose import shapes
 from steelyard.compose.primitives import Primitive
 from steelyard.compose.shape_file import ShapeFile
-from steelyard.equations.setup import Options
 from steelyard.errors import Finding, UsageError
-from steelyard.identify.methods.solving import Answer
+from steelyard.identify.method import Answer
+from steelyard.identify.methods.points import Points
+from steelyard.identify.methods.shapes import Shapes
+from steelyard.identify.options import Options
 from steelyard.information import Information
 from steelyard.log.log import Log
 from steelyard.online.engine import CAUTION, RECENT, Engine
@@ -55,34 +57,26 @@ class OnlineIdentifier(Engine):
         options = options or Options(method="shapes")
         if average is not None and not 0 < average <= 1:
             raise UsageError(Finding(f"average {average}", "is no share", "Give more than 0, at most 1 (Xu: 0.5)"))
-        super().__init__(
-            source, like, options, window=window, memory=memory, alarm_every=alarm_every, known=known, loaded=False
-        )
+        super().__init__(source, like, options, window=window, memory=memory, alarm_every=alarm_every, known=known)
         self.average = average
         self._mean = np.zeros(0)
         self.shapes: dict[str, tuple[Primitive, ...]] = {}
-        if options.method == "shapes":
-            given = self.plan.shapes
-            self.shapes = {
-                b.name: tuple(given[b.name]) if b.name in given else shapes.complete(b).parts for b in self.bodies
-            }
-
-        if compiled and options.prior_space == "all" and not options.realisable and len(self.bodies) == 1:
+        if isinstance(options.method, Shapes):
+            given = options.method.shapes(self.setup)
+            self.shapes = {b.name: tuple(given.get(b.name) or shapes.complete(b).parts) for b in self.bodies}
+        if compiled and options.prior_space == "all" and len(self.bodies) == 1:
             self._use_fast()
 
     def _use_fast(self) -> None:
         """Steps are compiled from now on, where that covers what is asked."""
-        (body,), belief = self.bodies, self.prior.about(self.free)
-        if len(self.free) != 10 or self.options.method == "lmi":
+        (body,), belief, method = self.bodies, self.prior.about(self.free), self.options.method
+        if len(self.free) != 10 or not isinstance(method, Shapes | Points):
             return
-        if self.options.method == "shapes":
+        if isinstance(method, Shapes):
             made = shapes.initial(body, self.shapes[body.name]).composition
         else:
-            made = points.composition(
-                body, belief.scale, count=self.options.points, within=self.options.points_in,
-                ridge=self.options.point_ridge, prior=belief.mean,
-            )  # fmt: skip
-        self.fast = fast(self.plan, self.stream, self.window, belief, made)
+            made = method.composition(body, belief)
+        self.fast = fast(self.setup, self.stream, self.window, belief, made)
         if self.fast is not None:
             self.fast.set(self._whitener, self._thresholds, (self.factor, self.average or 0.0, RECENT, CAUTION), WARM)
             self._test, self._clock = self.fast.memory["test"], self.fast.counts[2:4]
@@ -92,7 +86,7 @@ class OnlineIdentifier(Engine):
 
     @property
     def shape_file(self) -> ShapeFile:
-        """The shapes in use, for ``Options(method="shapes", shapes=…, divisions=0)``: the same problem offline."""
+        """The shapes in use, for ``Shapes(start=…, divisions=0)``: the same problem offline."""
         return ShapeFile("online", self.shapes)
 
     def absorb(self, Y: Array, z: Array) -> None:
@@ -116,10 +110,10 @@ class OnlineIdentifier(Engine):
         return np.array(self.theta[self.free] if self.fast is None else self.fast.memory["theta"])
 
     def _answer(self, data: Information) -> Answer:
-        options = self.options
-        if options.method == "shapes":
-            options = replace(options, divisions=0)
-        return self._posed(data, options, self.shapes)
+        method = self.options.solver
+        if isinstance(method, Shapes):
+            method = replace(method, start=self.shape_file, divisions=0)
+        return self._posed(data, method)
 
     def _extra(self) -> dict[str, Array]:
         return {"mean": self._mean}

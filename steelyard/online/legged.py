@@ -16,7 +16,7 @@ import numpy as np
 from steelyard.compose.composition import Composition
 from steelyard.compose.prior import Prior
 from steelyard.equations.causal_filter import TILT_SECONDS
-from steelyard.equations.setup import Plan
+from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import Foot
 from steelyard.information import Information
 from steelyard.kernels.tree import LANES, Tree, aligned
@@ -50,12 +50,12 @@ class Gram:
 class Fast:
     """Arrays of the compiled step, and the step."""
 
-    def __init__(self, plan: Plan, tree: Tree, stream: Stream, window: int, prior: Prior, made: Composition):
+    def __init__(self, setup: Setup, tree: Tree, stream: Stream, window: int, prior: Prior, made: Composition):
         from steelyard.kernels import legged, online
 
         self._kernel, self._stream = online, stream
-        inputs, feet, k = stream.inputs, [f for f in plan.feet if isinstance(f, Foot)], made.size
-        layout = online.Layout(len(inputs.columns), len(plan.robot.joints), len(feet), tree.bodies, k)
+        inputs, feet, k = stream.inputs, [f for f in setup.unknown if isinstance(f, Foot)], made.size
+        layout = online.Layout(len(inputs.columns), len(setup.robot.joints), len(feet), tree.bodies, k)
         places = layout.memory()
         kept = -(-places["end"][0] // 8) * 8
         room = legged.room(tree.bodies, len(tree.rows)) + (12 + 4 * len(tree.rows) + 3 * layout.C) * LANES
@@ -66,7 +66,7 @@ class Fast:
         self._counts = np.zeros(8 + 3 * k, np.int64)  # the passive set of the last solution behind them
         self.counts = self._counts[:7]
         stream.share(self.memory["filter"], self.memory["up"], self.counts[:2])
-        at, joints = inputs.places, [plan.robot.joints[i] for i in tree.independent]
+        at, joints = inputs.places, [setup.robot.joints[i] for i in tree.independent]
         legs = [(tree.joints[f.frame.joint], *_leg(tree, tree.joints[f.frame.joint])) for f in feet]
         quaternion = -1 if inputs.quaternion is None else inputs.quaternion.start
         head = [
@@ -101,7 +101,7 @@ class Fast:
             reference = made.reference if made.reference.size else np.zeros(k)
             values["ridge"][:] = made.ridge**2, made.ridge**2 * (reference - lower)
         known = np.zeros((tree.bodies, 10))
-        for body in plan.robot.bodies[1:]:
+        for body in setup.robot.bodies[1:]:
             known[tree.nodes[body.name] - 1] += stream.parameters(body.name)
         places4 = [(*f.centre, f.radius) for f in feet]
         values["factors"][:] = inputs.factors
@@ -157,11 +157,11 @@ class Fast:
             array[:] = saved[name]
 
 
-def fast(plan: Plan, stream: Stream, window: int, prior: Prior, made: Composition) -> Fast | None:
+def fast(setup: Setup, stream: Stream, window: int, prior: Prior, made: Composition) -> Fast | None:
     """The compiled step, where it covers what is asked; ``prior`` and ``made`` are of the base alone."""
-    robot, feet = plan.robot, plan.feet
+    robot, feet = setup.robot, setup.unknown
     covered = (
-        plan.equations == "contact-free" and robot.floating and not robot.sensors and robot.coupling is None
+        setup.equations == "contact-free" and robot.floating and not robot.sensors and robot.coupling is None
         and stream.base_alone and len(stream.taps) == 1 and window <= LANES
         and all(isinstance(f, Foot) and not f.surface for f in feet)
         and 3 * len(feet) == len(robot.joints)
@@ -174,7 +174,7 @@ def fast(plan: Plan, stream: Stream, window: int, prior: Prior, made: Compositio
     rows = [row for chain in chains for row in chain]
     if sorted(rows) != list(range(len(robot.joints))):
         return None
-    return Fast(plan, tree, stream, window, prior, made)
+    return Fast(setup, tree, stream, window, prior, made)
 
 
 def _leg(tree: Tree, node: int) -> tuple[int, ...]:

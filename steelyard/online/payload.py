@@ -11,10 +11,11 @@ import numpy as np
 from steelyard import inertia
 from steelyard.compose.load_area import RULE, as_cuboid
 from steelyard.compose.shape_file import ShapeFile
-from steelyard.equations.setup import Options
+from steelyard.identify.division.dividing import Step
 from steelyard.identify.estimate import BodyEstimate
-from steelyard.identify.methods.dividing import Step
-from steelyard.identify.methods.solving import Answer
+from steelyard.identify.method import Answer
+from steelyard.identify.methods.shapes import Shapes
+from steelyard.identify.options import Options
 from steelyard.information import Information
 from steelyard.log.log import Log
 from steelyard.online.engine import Change, Engine
@@ -57,19 +58,18 @@ class LoadEstimator(Engine):
         alarm_every: float = 3600.0,
         known: Mapping[str, Array] | None = None,
     ):
-        box = as_cuboid(area)
-        options = options or Options(method="shapes")
-        rule = options.shapes.rule if options.shapes is not None else RULE
-        options = replace(
-            options, method="shapes", load=on, links=(LOAD,), shapes=ShapeFile("area", {LOAD: (box,)}, rule)
-        )
+        box, options = as_cuboid(area), options or Options(method=Shapes())
+        given = options.method.file if isinstance(options.method, Shapes) else None
+        start = ShapeFile("area", {LOAD: (box,)}, RULE if given is None else given.rule)
+        divisions = options.method.divisions if isinstance(options.method, Shapes) else None
+        options = replace(options, method=Shapes(start=start, divisions=divisions), links=(LOAD,))
         super().__init__(
-            source, like, options, window=window, memory=memory, alarm_every=alarm_every, known=known, loaded=True
+            source, like, options, window=window, memory=memory, alarm_every=alarm_every, known=known, load=on
         )
         self._steps: tuple[Step, ...] = ()
 
     def _answer(self, data: Information) -> Answer:
-        answer = self._posed(data, self.options, self.plan.shapes)
+        answer = self._posed(data, self.options.solver)
         assert answer.refined is not None
         self._steps = answer.refined.steps
         return answer

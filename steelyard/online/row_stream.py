@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.equations.causal_filter import Inputs, Lowpass
-from steelyard.equations.prepare import Filter, Segment
+from steelyard.equations.filters import Filter
 from steelyard.equations.rows import Rows
+from steelyard.equations.segment import Segment
 
 Array = np.ndarray
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.compose.described import described, primitive
 from steelyard.errors import Finding, SteelyardError
-from steelyard.identify.division_history import simple
+from steelyard.identify.division.history import simple
 from steelyard.robot import geometry
 from steelyard.robot.model import Robot
 

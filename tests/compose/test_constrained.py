@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from steelyard import Options, identify, inertia
 from steelyard.compose import boxed
 from steelyard.compose import prior as priors
-from steelyard.equations.rows import Columns
-from steelyard.equations.setup import Plan
+from steelyard.equations.columns import Columns
+from steelyard.equations.setup import Setup
 from steelyard.errors import SolveError
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify.methods import constrained
-from steelyard.identify.methods.solving import solve, solve_bodies
+from steelyard.identify.solving import solve, solve_bodies
 from steelyard.information import Information
 from steelyard.robot.model import Robot
 from steelyard.solve.problem import Linear, Problem
@@ -131,7 +131,7 @@ def robot_and_data(name, seed=0, rows=400, noise=1.0):
     truth = np.concatenate([perturbed(robot, rng)[b] for b in columns.bodies])
     Y = rng.normal(size=(rows, columns.n)) / prior.scale
     data = Information.of(Y, Y @ truth + noise * rng.normal(size=rows), columns.names)
-    return Plan(robot, "joint", (), columns, ()), data, prior
+    return Setup(robot, "joint", columns), data, prior
 
 
 def masses(theta):
@@ -139,37 +139,37 @@ def masses(theta):
 
 
 def test_the_total_mass_is_soft_unless_it_is_asked_to_be_hard():
-    plan, data, prior = robot_and_data("demo_arm", rows=12)
-    described = sum(b.parameters[0] for b in plan.robot.bodies)
-    free = solve(plan, data, prior, Options(method="lmi"))
-    soft = solve(plan, data, prior, QP)
+    setup, data, prior = robot_and_data("demo_arm", rows=12)
+    described = sum(b.parameters[0] for b in setup.robot.bodies)
+    free = solve(setup, data, prior, Options(method="lmi"))
+    soft = solve(setup, data, prior, QP)
     assert abs(masses(soft.theta).sum() - described) < abs(masses(free.theta).sum() - described)
     assert masses(soft.theta).sum() != pytest.approx(described, rel=1e-6)
     for total in (None, 33.3):
-        hard = solve(plan, data, prior, Options(method="constrained", hard_mass=True, total_mass=total))
+        hard = solve(setup, data, prior, Options(method="constrained", hard_mass=True, total_mass=total))
         assert masses(hard.theta).sum() == pytest.approx(total or described, rel=1e-9)
         assert hard.certificate.holds
 
 
 def test_a_total_that_was_weighed_is_data():
-    plan, data, prior = robot_and_data("demo_arm", rows=12)
-    scales = constrained.weighed(plan.columns, plan.robot, 40.0)
+    setup, data, prior = robot_and_data("demo_arm", rows=12)
+    scales = constrained.weighed(setup.columns, setup.robot, 40.0)
     assert scales.rows == 1
     options = Options(method="constrained", total_mass=40.0)
-    found = solve(plan, data + scales, prior, options)
+    found = solve(setup, data + scales, prior, options)
     assert masses(found.theta).sum() == pytest.approx(40.0, rel=0.02)
     assert scales.cost(found.theta) == pytest.approx(((masses(found.theta).sum() - 40.0) / 0.4) ** 2, rel=1e-6)
 
 
 def test_bodies_that_are_held_count_in_the_total():
-    plan, data, prior = robot_and_data("demo_arm", rows=30)
+    setup, data, prior = robot_and_data("demo_arm", rows=30)
     links = ("forearm_link", "wrist_1_link")
     options = Options(method="constrained", links=links, total_mass=27.0, hard_mass=True)
-    found = solve(plan, data, prior, options)
+    found = solve(setup, data, prior, options)
     assert masses(found.theta).sum() == pytest.approx(27.0, rel=1e-9)
-    for b in plan.robot.bodies:
+    for b in setup.robot.bodies:
         if b.name not in links:
-            np.testing.assert_array_equal(found.theta[plan.columns.body(b.name)], b.parameters)
+            np.testing.assert_array_equal(found.theta[setup.columns.body(b.name)], b.parameters)
 
 
 def test_the_more_it_is_damped_the_nearer_it_stays_to_the_description():
@@ -207,33 +207,35 @@ def test_a_log_is_identified_and_every_option_reaches_the_problem(arm):
 
 @installed
 def test_left_and_right_get_the_same_mass_and_mirrored_centres_of_mass():
-    plan, data, prior = robot_and_data("a1")
-    found = solve(plan, data, prior, Options(method="constrained", symmetric=("auto",)))
+    setup, data, prior = robot_and_data("a1")
+    found = solve(setup, data, prior, Options(method="constrained", symmetric=("auto",)))
     assert found.certificate.holds
     for end in ("F", "R"):
         for part in ("hip", "thigh", "calf"):
-            left, right = (found.theta[plan.columns.body(plan.robot.body(f"{end}{side}_{part}").name)] for side in "LR")
+            left, right = (
+                found.theta[setup.columns.body(setup.robot.body(f"{end}{side}_{part}").name)] for side in "LR"
+            )
             assert left[0] == pytest.approx(right[0], rel=1e-9)
             np.testing.assert_allclose(left[1:4] / left[0], right[1:4] / right[0] * [1, -1, 1], atol=1e-9)
-    free = solve(plan, data, prior, QP)
+    free = solve(setup, data, prior, QP)
     assert abs(masses(free.theta)[1:5].std()) > 1e-3, "the data alone would have them differ"
 
 
 @installed
 def test_one_of_a_pair_may_be_held():
-    plan, data, prior = robot_and_data("a1")
-    left, right = plan.robot.body("FL_calf"), plan.robot.body("FR_calf")
+    setup, data, prior = robot_and_data("a1")
+    left, right = setup.robot.body("FL_calf"), setup.robot.body("FR_calf")
     options = Options(method="constrained", symmetric=("FL_calf=FR_calf", "FL_hip=FR_hip"), links=("FL_calf",))
-    found = solve(plan, data, prior, options)
-    assert found.theta[plan.columns.body(left.name)][0] == pytest.approx(right.parameters[0], rel=1e-9)
+    found = solve(setup, data, prior, options)
+    assert found.theta[setup.columns.body(left.name)][0] == pytest.approx(right.parameters[0], rel=1e-9)
 
 
 @installed
 def test_a_pair_of_which_the_held_one_has_its_centre_of_mass_outside_the_others_box_is_a_contradiction():
     """The A1's thighs: the motor is beside the shape that stands for them."""
-    plan, data, prior = robot_and_data("a1")
+    setup, data, prior = robot_and_data("a1")
     options = Options(method="constrained", symmetric=("FL_thigh=FR_thigh",), links=("FL_thigh",))
     with pytest.raises(SolveError, match="contradicts itself: drop --hard-mass"):
-        solve(plan, data, prior, options)
-    free = solve(plan, data, prior, QP)
+        solve(setup, data, prior, options)
+    free = solve(setup, data, prior, QP)
     assert any(n.startswith("as described, the centre of mass lies outside") and "FL_thigh" in n for n in free.notices)

@@ -11,7 +11,7 @@ from steelyard import Options, identify, inertia
 from steelyard.compose import prior as priors
 from steelyard.compose import pseudo_inertia
 from steelyard.compose.pseudo_inertia import chart as chart_of
-from steelyard.identify.methods.solving import solve_bodies
+from steelyard.identify.solving import solve_bodies
 from steelyard.information import Information
 from steelyard.solve import nonlinear
 from steelyard.solve.certify import certify

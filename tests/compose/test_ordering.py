@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from steelyard import Options
 from steelyard.compose import mata
 from steelyard.compose import prior as priors
-from steelyard.identify.methods.solving import solve_bodies
+from steelyard.identify.solving import solve_bodies
 from steelyard.information import Information
 from tests.bodies import body, consistent, described, measured, no_prior, objective
 

@@ -19,11 +19,11 @@ from steelyard.cli.demo import reference_motion
 from steelyard.compose import points, pseudo_inertia
 from steelyard.compose.points_cover import cover, cover_notices
 from steelyard.compose.prior import body_root
+from steelyard.equations.setup import Setup
 from steelyard.errors import UsageError
 from steelyard.experiment.simulate.truth import perturbed
-from steelyard.identify.methods import solving as methods
+from steelyard.identify import solving as methods
 from steelyard.identify.prediction import base_error
-from steelyard.inference.uncertainty import structural
 from steelyard.information import Information
 from steelyard.robot import geometry
 from steelyard.robot.model import Body, Robot
@@ -304,7 +304,7 @@ def test_a_walking_robot_of_masses_has_its_base_parameters(a1_robot, options):
     log = floating_log(a1_robot, truth, feet, wrenches=True, seconds=8, rate=200)
     result = identify(a1_robot.description, [log], Options(method="points", points="auto", equations="full", **options))
     exact = np.concatenate([truth[b.name] for b in a1_robot.bodies])
-    space = structural(a1_robot, result.columns, "full", np.ones(result.columns.n))
+    space = Setup(a1_robot, "full", result.columns).structure(np.ones(result.columns.n))
     assert result.estimate.consistent
     assert base_error(space, result.theta, exact) < 0.1 * base_error(space, a1_robot.prior, exact)
 
@@ -319,7 +319,7 @@ def test_links_of_a_humanoid_are_found_while_the_others_stay():
     log = floating_log(robot, truth, soles, wrenches=True, seconds=5, rate=200, noise=noise)
     result = identify(robot.description, [log], Options(method="points", points="auto", links=free))
     exact = np.concatenate([truth[b.name] for b in robot.bodies])
-    space = structural(robot, result.columns, "full", np.ones(result.columns.n))
+    space = Setup(robot, "full", result.columns).structure(np.ones(result.columns.n))
     assert base_error(space, result.theta, exact) < 0.1 * base_error(space, robot.prior, exact)
     assert set(result.estimate.points) == set(free)
 

@@ -16,9 +16,9 @@ from steelyard.compose.division import criterion
 from steelyard.compose.division_rule import Rule
 from steelyard.compose.primitives import cuboid
 from steelyard.errors import SolveError, UsageError
-from steelyard.identify.methods import choosing
-from steelyard.identify.methods.choosing import Move, State, choose
-from steelyard.identify.methods.dividing import refine
+from steelyard.identify.division import choosing
+from steelyard.identify.division.choosing import Move, State, choose
+from steelyard.identify.division.dividing import refine
 from steelyard.information import Information
 from steelyard.robot.model import Body
 from steelyard.solve import clarabel_ as conic

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from steelyard import Options, identify, inertia
 from steelyard.compose import prior as priors
 from steelyard.compose import pseudo_inertia, realisable
-from steelyard.identify.methods.solving import solve_bodies
+from steelyard.identify.solving import solve_bodies
 from steelyard.information import Information
 from steelyard.robot.model import Body
 from steelyard.solve.problem import Entropy

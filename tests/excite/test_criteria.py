@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.compose import prior as priors
-from steelyard.equations.rows import Columns, Rows
+from steelyard.equations.columns import Columns
+from steelyard.equations.setup import Setup
 from steelyard.experiment.excite import criteria
-from steelyard.inference.uncertainty import structural
 from tests.motions import installed, load, segment
 
 
@@ -73,8 +73,10 @@ def test_base_parameters_of_an_arm_have_a_regular_root_and_their_own_deviations(
     robot = load("ur10")
     columns = Columns(tuple(b.name for b in robot.bodies))
     scale = priors.make(robot, columns).scale
-    possible = structural(robot, columns, "joint", scale)
-    Y = np.concatenate([b.Y for b in Rows(robot, [segment(robot, np.random.default_rng(1), 200)], columns, "joint")])
+    possible = Setup(robot, "joint", columns).structure(scale)
+    Y = np.concatenate(
+        [b.Y for b in Setup(robot, "joint", columns).rows([segment(robot, np.random.default_rng(1), 200)])]
+    )
     R = np.linalg.qr(Y.reshape(-1, columns.n), mode="r")
     M = criteria.base_root(R, possible)
     assert M.shape == (36, 36)
@@ -90,8 +92,10 @@ def test_a_links_condition_is_that_of_the_columns_that_any_motion_could_tell():
     robot = load("ur10")
     columns = Columns(tuple(b.name for b in robot.bodies))
     scale = priors.make(robot, columns).scale
-    possible = structural(robot, columns, "joint", scale)
-    Y = np.concatenate([b.Y for b in Rows(robot, [segment(robot, np.random.default_rng(1), 200)], columns, "joint")])
+    possible = Setup(robot, "joint", columns).structure(scale)
+    Y = np.concatenate(
+        [b.Y for b in Setup(robot, "joint", columns).rows([segment(robot, np.random.default_rng(1), 200)])]
+    )
     R = np.linalg.qr(Y.reshape(-1, columns.n), mode="r")
     found = criteria.link_conditions(R, possible, columns)
     assert set(found) == set(columns.bodies)

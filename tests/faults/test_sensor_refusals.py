@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from steelyard.equations.setup import Options, make_plan
+from steelyard.equations.setup import Setup
 from steelyard.errors import DescriptionError, LogError, SteelyardError, UsageError
 from steelyard.experiment.simulate.arm import simulate_arm
 from steelyard.identify.identify import identify
+from steelyard.identify.options import Options
 from steelyard.log.log import Log
 from steelyard.log.table import write_log
 from steelyard.robot.description import read_description
@@ -57,7 +58,7 @@ def test_a_sensor_that_sits_in_no_weld_is_refused_by_log_and_by_name(tmp_path, n
     path = written(tmp_path)
     log = table(Robot.load(path, sensors=["wrist"]), [name])
     with pytest.raises(LogError) as refused:
-        make_plan(read_description(path), [log], Options())
+        Setup.of(read_description(path), [log], Options())
     assert refused.value.findings == ((f"run, sensor.{name}", *NOWHERE[name]),)
     with pytest.raises(UsageError) as refused:
         Robot.load(path, sensors=[name, "wrist"])
@@ -139,7 +140,7 @@ def test_sensors_and_force_plates_are_not_used_together(tmp_path):
         log, columns=log.columns | base | {"plate.p.fz": np.ones(len(log))}, metadata={"plates": {"p": pose}}
     )
     with pytest.raises(LogError, match=r"plate.p and sensor.wrist: may tell the same force twice"):
-        make_plan(read_description(path), [both], Options(base="floating"))
+        Setup.of(read_description(path), [both], Options(base="floating"))
 
 
 def test_check_finds_a_sensor_whose_sign_is_reversed(tmp_path, steelyard):

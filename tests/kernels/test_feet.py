@@ -5,7 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from steelyard.equations.rows import Columns, Dynamics, Rows
+from steelyard.equations.columns import Columns
+from steelyard.equations.dynamics import Dynamics
+from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import FreeRows, foot, point_feet
 from steelyard.kernels.panels import Panels
 from steelyard.kernels.tree import LANES, REGULAR
@@ -40,7 +42,7 @@ def test_contact_free_panels_have_the_gram_of_the_projected_rows(symmetric):
         c += panels.base @ panels.columns(target[first * LANES : (first + 2) * LANES])
     order = sorted(robot.bodies, key=lambda b: points.tree.nodes[b.name])
     part = replace(part, tau=part.tau + 1.0)
-    (block,) = Rows(robot, [part], Columns(tuple(b.name for b in order)), "contact-free", feet)
+    (block,) = Setup(robot, "contact-free", Columns(tuple(b.name for b in order)), tuple(feet)).rows([part])
     np.testing.assert_allclose(G, np.einsum("tci,tcj->ij", block.Y, block.Y), rtol=0, atol=1e-12 * np.abs(G).max())
     expected = np.einsum("tci,tc->i", block.Y, block.target)
     np.testing.assert_allclose(c, expected, rtol=0, atol=1e-12 * np.abs(c).max())
@@ -52,7 +54,7 @@ def test_contact_free_panels_are_the_projected_rows_themselves():
     panels, states = Panels(points.tree, 16), points.tree.states(part)
     points.fill(panels, states, points.eliminate(states))
     order = sorted(robot.bodies, key=lambda b: points.tree.nodes[b.name])
-    (block,) = Rows(robot, [part], Columns(tuple(b.name for b in order)), "contact-free", feet)
+    (block,) = Setup(robot, "contact-free", Columns(tuple(b.name for b in order)), tuple(feet)).rows([part])
     found = panels.base.reshape(-1, 6, 16).transpose(2, 1, 0)
     np.testing.assert_allclose(found, block.Y, rtol=0, atol=1e-12 * np.abs(found).max())
     panels.fill(states)

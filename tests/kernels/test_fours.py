@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from steelyard.compose import pseudo_inertia
 from steelyard.compose.pseudo_inertia import chart as chart_of
+from steelyard.inertia import SOLVER_MARGIN
 from steelyard.kernels import chol4 as fours
 from steelyard.kernels import nonlinear
 from steelyard.solve.problem import Cone
@@ -50,7 +51,7 @@ def test_the_factor_of_parameters_is_that_of_their_cone_and_gives_them_back(seed
 def test_what_is_outside_or_at_the_edge_has_no_factor_of_its_own():
     rng = np.random.default_rng(0)
     b = body(rng)
-    numbers = np.array([b.parameters[0], pseudo_inertia.mass_floor(b), b.size, inertia.SOLVER_MARGIN])
+    numbers = np.array([b.parameters[0], pseudo_inertia.mass_floor(b), b.size, SOLVER_MARGIN])
     light = numbers[1] / b.parameters[0] * b.parameters
     for theta in (-b.parameters, light, np.append(1.0, np.zeros(9)), np.full(10, np.nan)):
         assert fours.root(theta, numbers, np.empty((4, 4))) == 0.0

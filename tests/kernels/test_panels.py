@@ -4,7 +4,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from steelyard.equations.rows import Dynamics
+from steelyard.equations.dynamics import Dynamics
 from steelyard.kernels import forces, warm_up
 from steelyard.kernels import kinematics as lanes
 from steelyard.kernels.dense import regressor as dense

@@ -7,9 +7,11 @@ import pinocchio as pin
 import pytest
 
 from steelyard.equations import rows as regressor
+from steelyard.equations.columns import FRICTION, Columns
 from steelyard.equations.coupled_motors import Motor
-from steelyard.equations.prepare import Filter
-from steelyard.equations.rows import FRICTION, Columns, Rows
+from steelyard.equations.filters import Filter
+from steelyard.equations.rows import Rows
+from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import foot
 from steelyard.errors import DescriptionError
 from steelyard.kernels.tree import Tree
@@ -156,8 +158,8 @@ def test_the_number_of_samples_alone_decides_whether_rows_are_compiled():
     robot, rng = load("demo_arm"), np.random.default_rng(9)
     columns = Columns(tuple(b.name for b in robot.bodies))
     half = segment(robot, rng, samples=12_500)
-    assert Rows(robot, [half], columns, "joint").tree is None
-    assert Rows(robot, [half, half], columns, "joint").tree is not None
+    assert Setup(robot, "joint", columns).rows([half]).tree is None
+    assert Setup(robot, "joint", columns).rows([half, half]).tree is not None
 
 
 def test_short_logs_load_no_numba():

@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 
 from steelyard import Options, inertia
 from steelyard.compose import prior as priors
-from steelyard.identify.methods.solving import solve_bodies
+from steelyard.identify.solving import solve_bodies
 from steelyard.information import Information
 from steelyard.robot.model import Body
 

@@ -18,11 +18,11 @@ from scipy import signal
 
 from steelyard import Filter, Information, Options, identify
 from steelyard.compose import prior as priors
-from steelyard.equations.prepare import Segment
-from steelyard.equations.rows import Block, Rows
-from steelyard.equations.setup import make_plan
+from steelyard.equations.rows import Block
+from steelyard.equations.segment import Segment
+from steelyard.equations.setup import Setup
 from steelyard.errors import DescriptionError
-from steelyard.identify.methods.solving import solve
+from steelyard.identify.solving import solve
 from steelyard.inference import noise
 from steelyard.log.table import read_log
 from steelyard.robot.description import read_description
@@ -109,9 +109,9 @@ class Pinned:
     """The authors' filter on Steelyard's rows: zero-phase Butterworth at 100 Hz, then twice every tenth sample."""
 
     def __init__(self, description, whole):
-        self.plan = make_plan(description, [whole], options("lmi"))
-        self.prior = priors.make(self.plan.robot, self.plan.columns)
-        columns = [[whole.columns[f"{kind}.{j}"] for j in self.plan.robot.joints] for kind in ("q", "tau")]
+        self.setup = Setup.of(description, [whole], options("lmi"))
+        self.prior = priors.make(self.setup.robot, self.setup.columns)
+        columns = [[whole.columns[f"{kind}.{j}"] for j in self.setup.robot.joints] for kind in ("q", "tau")]
         q, torque = map(np.column_stack, columns)
         q = signal.filtfilt(*signal.butter(4, 100.0, fs=5000.0), q, axis=0)
         v = np.gradient(q, 1 / 5000, axis=0)
@@ -124,7 +124,7 @@ class Pinned:
         """Decimated rows, with each joint's acceleration times a factor."""
         time, q, v, a, torque = self.raw
         segment = Segment(time, 5000.0, q, v, a * accelerations, torque, {}, None, None, None, None, {})
-        blocks = Rows(self.plan.robot, [segment], self.plan.columns, "joint")
+        blocks = Setup(self.setup.robot, "joint", self.setup.columns).rows([segment])
         return decimated(np.concatenate([b.Y for b in blocks]))
 
     def fit(self, learned, method):
@@ -132,8 +132,8 @@ class Pinned:
         edges = np.flatnonzero(np.diff(np.concatenate([[0], learned.astype(int), [0]])))
         runs = [slice(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True)]
         blocks = [Block(self.time[r], self.Y[r], self.tau[r], True) for r in runs]
-        _, info = noise.estimate(blocks, self.plan.columns.names, self.prior.information)
-        theta, proof, *_ = solve(self.plan, info, self.prior, options(method))
+        _, info = noise.estimate(blocks, self.setup.columns.names, self.prior.information)
+        theta, proof, *_ = solve(self.setup, info, self.prior, options(method))
         assert proof.holds
         return theta
 
@@ -164,7 +164,7 @@ def pinned(tx40, measured, tmp_path_factory):
 def test_with_the_authors_filter_each_way_to_hold_out_a_third_beats_their_baseline(pinned, monkeypatch):
     """Theirs: least squares, and the sign of the speed for dry friction; blocks 2, 5, 8 … give the 7.1 %."""
     ours, plain = pinned.errors("lmi"), pinned.errors("least-squares")
-    monkeypatch.setattr("steelyard.equations.rows.COULOMB_SPEED", 1e-12)
+    monkeypatch.setattr("steelyard.equations.columns.COULOMB_SPEED", 1e-12)
     signs = copy(pinned)
     signs.Y = pinned.rows()
     theirs = signs.errors("least-squares")
@@ -213,10 +213,12 @@ def test_base_parameters_that_the_authors_know_to_a_tenth_are_ours(tx40, measure
 
 def test_the_authors_left_the_acceleration_of_joint_6_out(pinned, measured, monkeypatch):
     """All 60 are found again to a standard deviation if it is zero, slow rows are dropped and rows weigh alike."""
-    monkeypatch.setattr("steelyard.equations.rows.COULOMB_SPEED", 1e-12)  # their dry friction is the sign of the speed
+    monkeypatch.setattr(
+        "steelyard.equations.columns.COULOMB_SPEED", 1e-12
+    )  # their dry friction is the sign of the speed
     known = published(measured("tx40"))
     assert not any("Ia6" in expression for expression, *_ in known)
-    names = pinned.plan.columns.names
+    names = pinned.setup.columns.names
     (slow,) = re.findall(r"dq_lim_def : \[(.*)\]", (measured("tx40") / "TX40_config.yaml").read_text())
     speed = np.stack([np.abs(pinned.Y[:, k, names.index(f"joint_{k + 1}.viscous")]) for k in range(6)], axis=1)
     fast = speed >= [float(x) for x in slow.split(",")]

@@ -12,12 +12,11 @@ import pytest
 from steelyard import Filter, LogError, Options, UsageError, identify
 from steelyard.equations.holdout import Training
 from steelyard.equations.prepare import prepare
-from steelyard.equations.rows import Rows
-from steelyard.equations.setup import make_plan
-from steelyard.equations.stream.file import stream_pieces
+from steelyard.equations.setup import Setup
 from steelyard.fleet import gather_logs, identify_many
 from steelyard.fleet.checkpoint import Shelf
 from steelyard.fleet.locations import expand
+from steelyard.fleet.log_stream import stream_pieces
 from steelyard.fleet.workers import Workers
 from steelyard.identify.fit import fit
 from steelyard.inference.noise import LAGS
@@ -37,11 +36,11 @@ def few(fleet):
 def rows_and_sums(description, log, options, tmp_path, piece_bytes):
     """The rows of a log in memory, and what is left of them when it is streamed in pieces."""
     write_log(tmp_path / "log.parquet", log)
-    plan, filter = make_plan(description, [log], options), options.filter.for_logs([log])
-    segments, _ = prepare(plan.robot, log, filter, torques=plan.equations != "base")
-    rows = Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter)
+    setup, filter = Setup.of(description, [log], options), options.filter.for_logs([log])
+    segments, _ = prepare(setup.robot, log, filter, torques=setup.equations != "base")
+    rows = Setup(setup.robot, setup.equations, setup.columns, tuple(setup.unknown), filter).rows(segments)
     pieces = read_pieces(tmp_path / "log.parquet", piece_bytes)
-    return plan, rows, stream_pieces(plan, filter, rows.free, pieces)[0]
+    return setup, rows, stream_pieces(setup, filter, rows.free, pieces)[0]
 
 
 def with_a_gap(log):
@@ -51,10 +50,10 @@ def with_a_gap(log):
 
 @pytest.mark.parametrize("piece_bytes", [8_000_000, 20_000])
 def test_sums_are_fitted_as_rows_are(arm, tmp_path, piece_bytes):
-    plan, rows, sums = rows_and_sums(
+    setup, rows, sums = rows_and_sums(
         arm.robot.description, with_a_gap(read_log(arm.train)), Options(friction="all"), tmp_path, piece_bytes
     )
-    one, other = fit(plan, Training([(rows, None)]), Options()), fit(plan, sums, Options())
+    one, other = fit(setup, Training([(rows, None)]), Options()), fit(setup, sums, Options())
     assert np.linalg.norm(one.theta - other.theta) <= 1e-9 * np.linalg.norm(one.theta)
     assert one.noise.correlation == pytest.approx(other.noise.correlation, abs=1e-7)
     assert one.uncertainty.posterior == pytest.approx(other.uncertainty.posterior, rel=1e-5, abs=1e-9)
@@ -67,8 +66,8 @@ def test_products_of_rows_with_later_ones_are_kept_for_every_equation(a1_robot, 
     truth = {b.name: b.parameters for b in a1_robot.bodies}
     log = floating_log(a1_robot, truth, feet, seconds=4.0, rate=100.0, wrenches=equations == "full")
     options = Options(equations=equations, feet=feet if equations == "contact-free" else (), friction="viscous")
-    plan, rows, sums = rows_and_sums(a1_robot.description, with_a_gap(log), options, tmp_path, 60_000)
-    theta = np.random.default_rng(0).normal(size=plan.columns.n)
+    setup, rows, sums = rows_and_sums(a1_robot.description, with_a_gap(log), options, tmp_path, 60_000)
+    theta = np.random.default_rng(0).normal(size=setup.columns.n)
     runs = [[b.target - b.Y @ theta for b in rows.at(s, rows.centres(s))] for s in rows.segments]
     runs = [np.concatenate(run) for run in runs]
     assert sums.longest == max(len(e) for e in runs)
@@ -256,7 +255,7 @@ def test_workers_gather_what_one_process_streams(few, pair, steelyard, tmp_path)
         stream_many("demo_arm", few, OPTIONS, pair),
     )  # fmt: skip
     assert alone.seconds == pytest.approx(one.seconds)
-    theta = np.random.default_rng(0).normal(size=one.plan.columns.n)
+    theta = np.random.default_rng(0).normal(size=one.setup.columns.n)
     for other in (alone, two):
         assert other.channels.squares(theta) == pytest.approx(one.channels.squares(theta), rel=1e-9)
         assert other.weights() == pytest.approx(one.weights(), rel=1e-6)

@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from steelyard.equations.rows import COULOMB_SPEED
+from steelyard.equations.columns import COULOMB_SPEED
 from steelyard.errors import UsageError
 from steelyard.experiment.search.engine import Compiled, Mujoco
 from steelyard.experiment.search.windows import Windows

@@ -9,8 +9,9 @@ import pinocchio as pin
 import pytest
 
 from steelyard import Filter
+from steelyard.equations.columns import Columns
 from steelyard.equations.prepare import prepare
-from steelyard.equations.rows import Columns, Rows
+from steelyard.equations.setup import Setup
 from steelyard.errors import UsageError
 from steelyard.experiment.excite.humanoid import as_log
 from steelyard.experiment.excite.pool import Pool
@@ -68,7 +69,7 @@ def of_regressor(robot: Robot, log: Log, equations: str) -> np.ndarray:
     columns = Columns(tuple(b.name for b in robot.bodies), ())
     theta = np.ravel([log.metadata["truth"]["parameters"][b] for b in columns.bodies])
     (segment,), _ = prepare(robot, log, Filter(1000.0, 1000.0, 200.0), torques=equations == "full")
-    Y, target, _ = Rows(robot, [segment], columns, equations, []).raw(segment, None)
+    Y, target, _ = Setup(robot, equations, columns, ()).rows([segment]).raw(segment, None)
     return Y @ theta - target
 
 

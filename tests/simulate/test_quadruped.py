@@ -12,8 +12,10 @@ import pinocchio as pin
 import pytest
 
 from steelyard import Filter, Options, identify
+from steelyard.equations.columns import Columns
+from steelyard.equations.dynamics import Dynamics
 from steelyard.equations.prepare import EDGE, prepare
-from steelyard.equations.rows import Columns, Dynamics, Rows
+from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import foot
 from steelyard.errors import UsageError
 from steelyard.experiment.simulate.ground import Ground
@@ -38,7 +40,7 @@ def residual(robot, log, equations, feet=()):
         [np.ravel([truth["parameters"][b] for b in columns.bodies]), [truth["joints"][j][t] for j, t in terms]]
     )
     (segment,), _ = prepare(robot, log, UNFILTERED, torques=True)
-    rows = Rows(robot, [segment], columns, equations, [foot(robot, f) for f in feet])
+    rows = Setup(robot, equations, columns, tuple([foot(robot, f) for f in feet])).rows([segment])
     Y, target, _ = rows.raw(segment, None)
     return Y @ theta - target
 

@@ -10,7 +10,7 @@ import pinocchio as pin
 import pytest
 
 from steelyard import Options, identify, inertia
-from steelyard.equations.rows import COULOMB_SPEED
+from steelyard.equations.columns import COULOMB_SPEED
 from steelyard.experiment.simulate.arm import fourier_motion
 from steelyard.log.log import Log
 

@@ -20,8 +20,8 @@ from functools import partial, reduce
 
 import numpy as np
 
-from steelyard.equations.prepare import Segment
 from steelyard.equations.rows import Rows
+from steelyard.equations.segment import Segment
 from steelyard.equations.stream.dense_rows import WholeRows, WholeWorker
 from steelyard.equations.stream.structure import Structure
 from steelyard.equations.stream.worker import Way, Worker

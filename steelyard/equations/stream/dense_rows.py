@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.equations.prepare import Segment
 from steelyard.equations.rows import Rows
+from steelyard.equations.segment import Segment
 from steelyard.equations.stream.autocorrelation import Memory
 
 Array = np.ndarray

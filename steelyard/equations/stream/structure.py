@@ -13,9 +13,12 @@ from functools import cached_property
 import numpy as np
 
 from steelyard import inertia
+from steelyard.equations.columns import Columns, law
 from steelyard.equations.coupled_motors import PREFIX
-from steelyard.equations.prepare import Segment
-from steelyard.equations.rows import BASE_ROWS, Columns, Dynamics, Equations, law
+from steelyard.equations.dynamics import Dynamics
+from steelyard.equations.options import Equations
+from steelyard.equations.rows import BASE_ROWS
+from steelyard.equations.segment import Segment
 from steelyard.kernels.grouping import Grouping
 from steelyard.kernels.tree import LANES, Tree
 from steelyard.robot.model import Robot

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from steelyard.equations.prepare import Segment
+from steelyard.equations.segment import Segment
 from steelyard.equations.stream.autocorrelation import Memory
 from steelyard.equations.stream.structure import Lines, Structure
 from steelyard.kernels.tree import LANES

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from steelyard import inertia
-from steelyard.equations.setup import Options
 from steelyard.experiment.calibrate.rig import Rig
 from steelyard.experiment.calibrate.sinusoid import AXES, AxisInertia, Shake, effective, shake
 from steelyard.experiment.calibrate.stance import Stance
 from steelyard.identify.identify import identify
+from steelyard.identify.options import Options
 from steelyard.log.log import Log
 
 Array = np.ndarray

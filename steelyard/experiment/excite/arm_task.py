@@ -15,12 +15,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from steelyard.compose import prior as priors
-from steelyard.equations.prepare import Segment
-from steelyard.equations.rows import FRICTION, Columns, Rows
+from steelyard.equations.columns import FRICTION, Columns
+from steelyard.equations.segment import Segment
+from steelyard.equations.setup import Setup
+from steelyard.equations.subspace import Subspace
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.excite import criteria
 from steelyard.experiment.excite.fourier import Fourier
-from steelyard.inference.uncertainty import Subspace, structural
 from steelyard.robot.model import Robot
 
 Array = np.ndarray
@@ -125,7 +126,7 @@ class Task:
     def possible(self) -> Subspace:
         """What joint torques of any motion could tell."""
         scale = priors.make(self.robot, self.columns).scale
-        return structural(self.robot, self.columns, "joint", scale)
+        return Setup(self.robot, "joint", self.columns).structure(scale)
 
     @cached_property
     def basis(self) -> Array:
@@ -143,7 +144,7 @@ class Task:
         segment = Segment(
             np.arange(len(q)) / RATE, RATE, q, v, a, np.zeros_like(q), {}, none, none, none, none, {}
         )  # fmt: skip
-        made = Rows(self.robot, [segment], self.columns, "joint", samples=COMPILED)
+        made = Setup(self.robot, "joint", self.columns).rows([segment], samples=COMPILED)
         return made.raw(segment, None)[0][:, : len(self.robot.joints)]
 
     def information(self, q: Array, v: Array, a: Array, seconds: float) -> Array:

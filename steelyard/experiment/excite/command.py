@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from steelyard.check.excitation import Excitation, excitation
-from steelyard.equations.prepare import Segment
-from steelyard.equations.rows import Rows
-from steelyard.equations.setup import Friction, Plan
+from steelyard.equations.options import Friction
+from steelyard.equations.segment import Segment
+from steelyard.equations.setup import Setup
+from steelyard.equations.subspace import Subspace
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.excite import criteria
 from steelyard.experiment.excite.arm import Candidate, Search, excite_arm
@@ -27,7 +28,6 @@ from steelyard.experiment.excite.pairs import files_of
 from steelyard.files import Staging, write_text
 from steelyard.fleet.sent import Sent
 from steelyard.fleet.workers import Workers
-from steelyard.inference.uncertainty import Subspace
 from steelyard.log.log import Log
 from steelyard.log.table import write_log
 from steelyard.output.excite_arm import picture
@@ -185,10 +185,10 @@ def _told(task: Task, asked: Asked, best: Candidate, start: Candidate, collision
     pivots = possible.composition[0]
     weakest = [(task.columns.names[pivots[k]], float(std[k])) for k in np.argsort(-std)[:5]]
     segment = Segment(t, RATE, q, v, a, task.rows(q, v, a) @ task.believed, {}, None, None, None, None, {})
-    plan = Plan(robot, "joint", (), task.columns, ())
-    rows = Rows(robot, [segment], task.columns, "joint")
+    setup = Setup(robot, "joint", task.columns)
+    rows = Setup(robot, "joint", task.columns).rows([segment])
     wrong = np.concatenate([task.noise, np.ones(len(robot.readings))])
-    told = excitation(plan, rows, wrong, Subspace.of(R, possible.scale), possible)
+    told = excitation(setup, rows, wrong, Subspace.of(R, possible.scale), possible)
     links = criteria.link_conditions(R, possible, task.columns)
     pairs, guessed = (None, ()) if collisions is None else (len(collisions.pairs), collisions.guessed)
     return Excited(task, asked, best, start, links, tuple(weakest), told, log, pairs, guessed)

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import LinAlgError, solve_triangular
 
-from steelyard.equations.rows import Columns
-from steelyard.inference.uncertainty import RANK_TOLERANCE, Subspace
+from steelyard.equations.columns import Columns
+from steelyard.equations.subspace import RANK_TOLERANCE, Subspace
 
 Array = np.ndarray
 

@@ -12,12 +12,13 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.compose import prior as priors
-from steelyard.equations.prepare import lowpass
-from steelyard.equations.rows import Columns, Rows
+from steelyard.equations.columns import Columns
+from steelyard.equations.filters import lowpass
+from steelyard.equations.setup import Setup
+from steelyard.equations.subspace import Subspace
 from steelyard.experiment.excite import criteria
 from steelyard.experiment.excite.stance import Stance
 from steelyard.experiment.excite.trajectory import Course
-from steelyard.inference.uncertainty import Subspace, structural
 
 Array = np.ndarray
 
@@ -44,7 +45,7 @@ class Telling:
     def possible(self) -> Subspace:
         """What base rows of any motion could tell."""
         robot = self.stance.robot
-        return structural(robot, self.columns, "base", priors.make(robot, self.columns).scale)
+        return Setup(robot, "base", self.columns).structure(priors.make(robot, self.columns).scale)
 
     @cached_property
     def noise(self) -> Array:
@@ -55,7 +56,7 @@ class Telling:
     def rows(self, course: Course) -> Array:
         """(T·6, n) rows of a motion, each divided by its noise."""
         segment = course.sampled(RATE if self.cutoff is None else DENSE).segment
-        made = Rows(self.stance.robot, [segment], self.columns, "base", samples=COMPILED)
+        made = Setup(self.stance.robot, "base", self.columns).rows([segment], samples=COMPILED)
         Y = np.asarray(made.raw(segment, None)[0] / self.noise[:, None])
         if self.cutoff is not None:
             Y = np.tensordot(_smoothing(len(Y), self.cutoff), Y, axes=1)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.interpolate import BSpline, make_interp_spline
 
-from steelyard.equations.prepare import Segment
+from steelyard.equations.segment import Segment
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
 from steelyard.spatial import XYZ

@@ -14,10 +14,12 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.compose.prior import of_bodies
-from steelyard.equations.rows import Columns
+from steelyard.equations.columns import Columns
+from steelyard.equations.setup import Setup
+from steelyard.equations.subspace import Subspace
 from steelyard.experiment.search.problem import Problem
 from steelyard.identify.prediction import base_error
-from steelyard.inference.uncertainty import BodyVerdict, Subspace, Uncertainty, body_verdict, structural, uncertainty
+from steelyard.inference.uncertainty import BodyVerdict, Uncertainty, body_verdict, uncertainty
 from steelyard.information import Information
 from steelyard.robot.model import Robot
 
@@ -92,5 +94,7 @@ def theta_jacobian(problem: Problem, parameters: Array, searched: list[int], sca
 def base_distance(robot: Robot, found: Array, truth: Array) -> float:
     """Base-parameter error of (bodies, 10): ‖R_ref(θ̂ − θ)‖ / ‖R_ref θ‖, R_ref of one fixed, rich motion."""
     columns = Columns(tuple(b.name for b in robot.bodies))
-    reference = structural(robot, columns, "joint" if not robot.floating else "full", of_bodies(robot.bodies).scale)
+    reference = Setup(robot, "joint" if not robot.floating else "full", columns).structure(
+        of_bodies(robot.bodies).scale
+    )
     return base_error(reference, found.ravel(), truth.ravel())

@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from steelyard.equations.prepare import Filter, prepare
+from steelyard.equations.filters import Filter
+from steelyard.equations.prepare import prepare
 from steelyard.errors import Finding, LogError, UsageError
 from steelyard.log.log import QUATERNION, Log
 from steelyard.log.timing import gaps, log_rate, merged

@@ -1,1 +1,4 @@
-"""What a body may be, and how the best such body is found: one file a method."""
+"""One file a method: the file's name is the method's, the class in it carries the method's own options.
+
+The command line lists the files and offers the options. To add a method, copy ``linear.py``.
+"""

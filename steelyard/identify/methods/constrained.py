@@ -1,122 +1,88 @@
-"""Jovic's quadratic programme (4), refined and repaired.
-
-Positive definiteness enters as linear rows (``compose/boxed.py``). After each solution the rows that it breaks, one for
-each direction in which some inertia is not positive, are added, and it is solved again: each row holds for every body
-that can exist, so the objective only rises towards that of the whole condition. What still cannot exist after that,
-triangle inequalities included, gets the linear matrix inequality of ``lmi`` in place of its linearisation: of all
-consistent bodies the one that data and prior like best, all others free to give way. Each step has its certificate.
-"""
+"""Jovic's quadratic programme (4): boxes for centres of mass, linearised inertias, total mass and symmetry."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-import numpy as np
+from steelyard.equations.option_field import option
+from steelyard.errors import Finding
+from steelyard.identify.method import Answer, Composed, Posed
 
-from steelyard import inertia
-from steelyard.compose import boxed, pseudo_inertia
-from steelyard.equations.rows import Columns
-from steelyard.equations.setup import Options, Plan
-from steelyard.information import Information
-from steelyard.robot.model import Body, Robot
-from steelyard.robot.symmetry import pairs
-from steelyard.solve.certify import Certificate
-from steelyard.solve.problem import Cone, Linear, Problem
-from steelyard.solve.solve import certified
+if TYPE_CHECKING:
+    from steelyard.compose.composition import Composition
+    from steelyard.compose.prior import Prior
+    from steelyard.identify.options import Options
+    from steelyard.information import Information
+    from steelyard.robot.model import Body
+    from steelyard.solve.problem import Linear
 
-Array = np.ndarray
-
-ROUNDS = 5  # of linearising anew
 DESCRIBED_TOTAL = 0.05  # standard deviation of the description's total mass, as a share of it
-WEIGHED_TOTAL = 0.01  # of one that was weighed
-REPAIRED = "linear rows let bodies pass that cannot exist; the exact condition was put in their place for"
 
 
-def solve(
-    problem: Problem, bodies: Sequence[Body], save: Path | None = None, rounds: int = ROUNDS
-) -> tuple[Array, Certificate, tuple[str, ...]]:
-    """θ, its certificate, and the names of the bodies that had to be repaired."""
-    solution, proof = certified(problem, save=save)
-    for _ in range(rounds):
-        cuts = [row for k, b in enumerate(bodies) for row in _broken(b, solution.theta, k, len(problem.scale))]
-        if not cuts:
-            break
-        problem = replace(problem, linear=problem.linear + Linear.of(np.stack(cuts)))
-        solution, proof = certified(problem, save=save)
-    repaired: list[int] = []
-    while bad := [
-        k
-        for k, b in enumerate(bodies)
-        if k not in repaired and not inertia.is_consistent(solution.theta[10 * k : 10 * k + 10], b.size)
-    ]:
-        repaired += bad
-        cones = tuple(Cone(10 * k, pseudo_inertia.lmi(bodies[k])) for k in bad)
-        problem = replace(problem, cones=problem.cones + cones)
-        solution, proof = certified(problem, save=save)
-    return solution.theta, proof, tuple(bodies[k].name for k in sorted(repaired))
+@dataclass(frozen=True)
+class Constrained(Composed):
+    """Linear constraints, added until the answer keeps them; what is still unphysical is repaired (``repair.py``)."""
 
+    symmetric: tuple[str, ...] = option(
+        (), "Bodies that mirror each other, or auto (method constrained).", metavar="L=R,…"
+    )
+    hard_mass: bool = option(False, "The total mass holds exactly (method constrained).")
 
-def asked(
-    plan: Plan, data: Information, known: Array, free: Array, theta: Array, options: Options
-) -> tuple[Information, Linear, tuple[str, ...]]:
-    """Total mass, soft or hard, and symmetric pairs: as information and rows about the free parameters, and remarks."""
-    columns, robot, n = plan.columns, plan.robot, plan.columns.n
-    own = [b for b in robot.bodies if b.carrier is None]
-    masses = np.zeros((1, n))
-    masses[0, [columns.body(b.name).start for b in own]] = 1.0
-    described = float(sum(b.parameters[0] for b in own))
-    total = described if options.total_mass is None else options.total_mass
-    E, e, notices = list[Array](), list[float](), tuple[str, ...]()
-    if options.hard_mass:
-        E, e = [masses[0]], [total]
-    elif options.total_mass is None:  # a total that was weighed is already in the data
-        weight = 1 / (DESCRIBED_TOTAL * described)
-        row = Information.of(weight * masses, np.array([weight * total])).given(known, theta[known])
-        data = data + replace(row, rows=0, names=data.names)
-    if options.symmetric:
-        found, notices = pairs(robot, options.symmetric)
-        for pair in found:
-            rows = np.zeros((4, n))
-            rows[:, columns.body(pair.left)], rows[:, columns.body(pair.right)] = pair.rows
-            E, e = [*E, *rows], [*e, *np.zeros(4)]
-    if not E:
-        return data, Linear(), notices
-    A, b = np.stack(E), np.array(e)
-    b = b - A[:, known] @ theta[known]
-    matters = np.any(A[:, free] != 0, axis=1)  # both of a pair may be held
-    return data, Linear.of(A[matters][:, free], b[matters], equal=True), notices
+    def refusals(self, options: Options) -> Iterator[Finding]:
+        """Options that make no sense with this method."""
+        yield from super().refusals(options)
+        if options.prior == "none":
+            what = "leaves method constrained without the damping that makes its answer one"
+            yield Finding("prior 'none'", what, "Use --prior cad, with a small --prior-weight")
 
+    def composition(self, body: Body, prior: Prior) -> Composition:
+        """What a body may be."""
+        from steelyard.compose import boxed
 
-def weighed(columns: Columns, robot: Robot, total: float) -> Information:
-    """What scales say: the mass of all bodies, without a load, to one percent."""
-    row = np.zeros((1, columns.n))
-    row[0, [columns.body(b.name).start for b in robot.bodies if b.carrier is None]] = 1 / (WEIGHED_TOTAL * total)
-    return Information.of(row, np.array([1 / WEIGHED_TOTAL]), columns.names)
+        return boxed.composition(body, prior.scale)
 
+    def extra(self, posed: Posed) -> tuple[Information, Linear, tuple[str, ...]]:
+        """Total mass, soft or hard, and symmetric pairs: as information and rows about the free parameters."""
+        import numpy as np
 
-def notices(bodies: Sequence[Body], repaired: Sequence[str]) -> tuple[str, ...]:
-    """What a reader should know: who was repaired, and whose box cannot be where its described mass is."""
-    said = []
-    if repaired:
-        said.append(f"{REPAIRED} {', '.join(repaired)}")
-    moved = [b.name for b in bodies if b.carrier is None and np.any(boxed.centred(b) @ b.parameters < 0)]
-    if moved:
-        said.append(f"as described, the centre of mass lies outside the box of the shapes of {', '.join(moved)}")
-    return tuple(said)
+        from steelyard.information import Information
+        from steelyard.robot.symmetry import pairs
+        from steelyard.solve.problem import Linear
 
+        if posed.setup is None or posed.theta is None:
+            return posed.data, Linear(), ()
+        setup, theta, data = posed.setup, posed.theta, posed.data
+        columns, free, known = setup.columns, setup.free, setup.known
+        own = [b for b in setup.robot.bodies if b.carrier is None]
+        masses = np.zeros((1, columns.n))
+        masses[0, [columns.body(b.name).start for b in own]] = 1.0
+        described = float(sum(b.parameters[0] for b in own))
+        E, e, notices = list[np.ndarray](), list[float](), tuple[str, ...]()
+        if self.hard_mass:
+            E, e = [masses[0]], [described if posed.total_mass is None else posed.total_mass]
+        elif posed.total_mass is None:  # a total that was weighed is already in the data
+            weight = 1 / (DESCRIBED_TOTAL * described)
+            row = Information.of(weight * masses, np.array([weight * described])).given(known, theta[known])
+            data = data + replace(row, rows=0, names=data.names)
+        if self.symmetric:
+            found, notices = pairs(setup.robot, self.symmetric)
+            for pair in found:
+                rows = np.zeros((4, columns.n))
+                rows[:, columns.body(pair.left)], rows[:, columns.body(pair.right)] = pair.rows
+                E, e = [*E, *rows], [*e, *np.zeros(4)]
+        if not E:
+            return data, Linear(), notices
+        A, b = np.stack(E), np.array(e)
+        b = b - A[:, known] @ theta[known]
+        matters = np.any(A[:, free] != 0, axis=1)  # both of a pair may be held
+        return data, Linear.of(A[matters][:, free], b[matters], equal=True), notices
 
-def _broken(body: Body, theta: Array, k: int, n: int) -> list[Array]:
-    """(n,) rows that this body's inertia breaks: its eigenvectors of negative eigenvalues."""
-    p = theta[10 * k : 10 * k + 10]
-    margin = inertia.SOLVER_MARGIN * max(p[0], 0.0) * body.size**2
-    w, V = np.linalg.eigh(inertia.matrix(p[4:]))
-    natural = max(float(np.abs(w).max()), float(body.parameters[0]) * body.size**2)
-    rows = []
-    for value, v in zip(w, V.T, strict=True):
-        if value < margin - 1e-9 * natural:
-            row = np.zeros(n)
-            row[10 * k : 10 * k + 10] = boxed.cut(body, v)
-            rows.append(row)
-    return rows
+    def solve(self, posed: Posed) -> Answer:
+        """Parameters and their certificate."""
+        from steelyard.identify import repair
+
+        problem, _, notices = self.problem(posed)
+        theta, proof, repaired = repair.solve(problem, posed.bodies, posed.save)
+        return Answer(theta, proof, (*notices, *repair.notices(posed.bodies, repaired)))

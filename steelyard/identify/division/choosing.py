@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -46,7 +47,7 @@ class Move:
 
     body: int
     shape: Primitive
-    done: Literal[divided, added, returned]
+    done: Literal["divided", "added", "returned"]
     weight: float = 0.0  # by (16)
     parts: int = 2
     axis: int | None = None

@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.compose.primitives import Primitive
-from steelyard.identify.methods.dividing import Step
+from steelyard.identify.division.dividing import Step
 from steelyard.robot.geometry import fewer
 
 BODIES = 6  # whose shapes are kept

@@ -20,7 +20,7 @@ from steelyard.compose.composition import Assembly, Composition
 from steelyard.compose.division_rule import Rule
 from steelyard.compose.shapes import Shapes
 from steelyard.errors import SolveError
-from steelyard.identify.methods.choosing import State, choose
+from steelyard.identify.division.choosing import State, choose
 from steelyard.information import Information
 from steelyard.solve.certify import Certificate
 from steelyard.solve.problem import Problem

@@ -5,18 +5,19 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from steelyard.cli.terminal import shown_progress
-from steelyard.equations.setup import Options
 from steelyard.errors import Finding, UsageError
 from steelyard.fleet.checkpoint import Shelf
 from steelyard.fleet.identify import identify_many
 from steelyard.fleet.locations import expand
 from steelyard.fleet.workers import Workers, refuse_both
 from steelyard.identify.identify import Identification
+from steelyard.identify.job import Job
+from steelyard.identify.options import Options
 from steelyard.identify.resume import Earlier, going_on
 from steelyard.output.results import refuse_overwriting, write_results
 
@@ -33,6 +34,9 @@ class Work:
     skip: bool = False  # leave out logs that cannot be used
     checkpoint: str | None = None  # folder or URL; None: inside the results, and gone with success
     bootstrap: int | None = None  # replicates, of logs that are drawn again
+    mapping: Path | None = None  # how foreign logs are read
+    topics: Mapping[str, str] = field(default_factory=dict)  # of bags
+    earlier: Path | None = None  # what was identified before
 
     def __post_init__(self) -> None:
         refuse_both(self.workers, self.scheduler)
@@ -40,39 +44,39 @@ class Work:
     @property
     def asked(self) -> bool:
         """Whether logs are to be read once and summed, rather than held in memory together."""
-        return any(x is not None and x is not False for x in vars(self).values())
+        kinds = ("workers", "scheduler", "listed", "skip", "checkpoint", "bootstrap")
+        return any(getattr(self, name) not in (None, False) for name in kinds)
 
 
-def run(
-    robot: str,
-    logs: Sequence[str],
-    options: Options,
-    work: Work,
-    out: Path,
-    *,
-    validate: Sequence[Any] = (),
-    mapping: Path | None = None,
-    topics: Mapping[str, str] | None = None,
-    earlier: Path | None = None,
-    command: str = "",
+def identify_many_logs(
+    robot: str, logs: Sequence[str], options: Options, work: Work, out: Path, *, validate: Sequence[Any], job: Job
 ) -> tuple[Identification, list[Path]]:
     """Identify, and write the results."""
     names = expand(logs, work.listed)
     refuse_overwriting(out, [Path(name) for name in names])
-    left = None if earlier is None else Earlier.read(earlier)
+    left = None if work.earlier is None else Earlier.read(work.earlier)
     if left is not None:
         options = going_on(options, left)
         if left.gains:
             what = "found drive gains, and logs that are read once have to come with theirs"
-            raise UsageError(Finding(f"--from {earlier}", what, "Give the gains in a mapping"))
+            raise UsageError(Finding(f"--from {work.earlier}", what, "Give the gains in a mapping"))
     checkpoint = work.checkpoint or str((out / FOLDER).resolve())
     with shown_progress() as progress, Workers.asked(work.workers, work.scheduler) as workers:
+        job = replace(job, progress=progress, earlier=None if left is None else left.information)
         result = identify_many(
-            robot, names, options, workers=workers, checkpoint=checkpoint, skip=work.skip, validate=validate,
-            mapping=mapping, topics=topics, command=command, progress=progress, counted=_Counter(progress),
-            save_problem=out.resolve().with_name(out.resolve().name + ".problem.npz"),
-            earlier=None if left is None else left.information, replicates=work.bootstrap,
-        )  # fmt: skip
+            robot,
+            names,
+            options,
+            workers=workers,
+            checkpoint=checkpoint,
+            skip=work.skip,
+            validate=validate,
+            mapping=work.mapping,
+            topics=work.topics,
+            counted=_Counter(progress),
+            replicates=work.bootstrap,
+            job=job,
+        )
         progress("writing")
         files = write_results(result, out)
     if work.checkpoint is None:

@@ -1,4 +1,4 @@
-"""What is wrong with a log, before anything is fitted: does it match the robot, and are its units right?"""
+"""How the columns of a log and the joints of a description go together."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from steelyard.check.units import unit_findings
 from steelyard.errors import Finding, LogError
 from steelyard.log.csv_text import DRAFT
 from steelyard.log.log import Log
 from steelyard.robot.description import Description
 from steelyard.robot.model import ONE_DOF
-
-__all__ = ["Match", "match", "unit_findings"]
 
 
 @dataclass(frozen=True)

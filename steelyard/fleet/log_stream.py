@@ -19,9 +19,13 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.equations.prepare import EDGE, Filter, Segment, first_sample, lowpass, needed, prepare, sharpened, window
+from steelyard.check.opening import open_logs
+from steelyard.equations.filters import lowpass, sharpened
+from steelyard.equations.options import EquationOptions
+from steelyard.equations.prepare import EDGE, first_sample, needed, window
 from steelyard.equations.rows import Rows
-from steelyard.equations.setup import Options, Plan, make_plan
+from steelyard.equations.segment import Segment
+from steelyard.equations.setup import Setup
 from steelyard.equations.stream.channels import Channels, Gathering
 from steelyard.equations.stream.worker import Way
 from steelyard.equations.unknown_forces import FreeRows
@@ -45,8 +49,7 @@ ROUNDS = 30  # of weighing equations anew; each costs no look at the rows
 class Streamed:
     """What files say, and in terms of what."""
 
-    plan: Plan
-    filter: Filter
+    setup: Setup
     channels: Channels
     seconds: float  # of samples that rows were made of
 
@@ -56,7 +59,7 @@ class Streamed:
         How long the noise of a row remembers takes the rows themselves (``noise.py``) and is not in it.
         """
         w, count = np.ones(len(self.channels.names)), max(self.channels.count, 1)
-        floor = 1e-6 * np.sqrt(self.channels.squares(np.zeros(self.plan.columns.n)) / count)
+        floor = 1e-6 * np.sqrt(self.channels.squares(np.zeros(self.setup.columns.n)) / count)
         for _ in range(ROUNDS):
             theta = self.channels.information(w).solve()
             sigma = np.sqrt(self.channels.squares(theta) / count + floor**2)
@@ -73,7 +76,7 @@ class Streamed:
 def stream_log(
     source: str | Path | Description,
     paths: Sequence[str | Path],
-    options: Options | None = None,
+    options: EquationOptions | None = None,
     *,
     threads: int = 1,
     way: Way = "triangle",
@@ -81,18 +84,16 @@ def stream_log(
     piece_bytes: int = PIECE_BYTES,
 ) -> Streamed:
     """What tables of any length say about a robot, in memory that does not grow with them."""
-    options = options or Options()
     description = source if isinstance(source, Description) else read_description(source)
     if not paths:
         raise UsageError(Finding("logs", "there are none", "Give at least one log"))
     first = next(read_pieces(paths[0], piece_bytes)).log
-    plan = make_plan(description, [first], options)
-    filter = options.filter.for_logs([first], plan.equations)
-    assert filter.rate is not None
+    setup = open_logs(description, [first], options or EquationOptions())
+    assert setup.filter is not None and setup.filter.rate is not None
     samples = 0
-    with _gathering(plan, first, filter, way, threads) as gathering:
+    with _gathering(setup, first, way, threads) as gathering:
         for k, path in enumerate(paths):
-            run = _Run(plan, filter, gathering, bool(plan.feet) and not first.has("base.quaternion.w"))
+            run = _Run(setup, gathering, bool(setup.unknown) and not first.has("base.quaternion.w"))
             for piece in read_pieces(path, piece_bytes):
                 run.take(piece.log)
                 progress((k + piece.share) / len(paths))
@@ -101,43 +102,42 @@ def stream_log(
         if not samples:
             what = "has no piece longer than the filter"
             raise LogError(Finding(str(paths[0]), what, "Record longer without gaps, or raise --cutoff"))
-        return Streamed(plan, filter, gathering.channels(), samples / filter.rate)
+        return Streamed(setup, gathering.channels(), samples / setup.filter.rate)
 
 
-def rows_of(plan: Plan, first: Log, filter: Filter) -> Rows:
+def rows_of(setup: Setup, first: Log) -> Rows:
     """Rows as a log's first piece decides them, and no samples yet."""
-    segments = list[Segment]()
-    if plan.feet:  # which coordinates their rows are named after is decided by some postures
-        segments, _ = prepare(plan.robot, first, filter, torques=plan.equations != "base")
-    return Rows(plan.robot, segments, plan.columns, plan.equations, plan.feet, filter, samples=MANY)
+    segments = setup.segments(first)[0] if setup.unknown else []  # some postures decide which coordinates name the rows
+    return setup.rows(segments, samples=MANY)
 
 
-def stream_pieces(plan: Plan, filter: Filter, free: FreeRows | None, pieces: Iterable[Piece]) -> tuple[Channels, float]:
+def stream_pieces(setup: Setup, free: FreeRows | None, pieces: Iterable[Piece]) -> tuple[Channels, float]:
     """What one log says, with products of rows that follow each other; and seconds of its samples."""
-    assert filter.rate is not None
-    rows = Rows(plan.robot, [], plan.columns, plan.equations, plan.feet, filter, free, samples=MANY)
+    assert setup.filter is not None and setup.filter.rate is not None
+    rows = setup.rows([], free=free, samples=MANY)
     run: _Run | None = None
     with Gathering.of(rows, memory=True) or Gathering.whole(rows, memory=True) as gathering:
         for piece in pieces:
-            run = run or _Run(plan, filter, gathering, bool(plan.feet) and not piece.log.has("base.quaternion.w"))
+            run = run or _Run(setup, gathering, bool(setup.unknown) and not piece.log.has("base.quaternion.w"))
             run.take(piece.log)
         if run is not None:
             run.end()
-        return gathering.channels(), run.samples / filter.rate if run is not None else 0.0
+        return gathering.channels(), run.samples / setup.filter.rate if run is not None else 0.0
 
 
-def _gathering(plan: Plan, first: Log, filter: Filter, way: Way, threads: int) -> Gathering:
+def _gathering(setup: Setup, first: Log, way: Way, threads: int) -> Gathering:
     """In blocks where kernels cover the rows; whole ones where not, and where unknown forces are projected out."""
-    rows = rows_of(plan, first, filter)
+    rows = rows_of(setup, first)
     return Gathering.of(rows, way=way, threads=threads) or Gathering.whole(rows, threads)
 
 
 class _Run:
     """Pieces of a log that follow each other without a gap, on their way to rows."""
 
-    def __init__(self, plan: Plan, filter: Filter, gathering: Gathering, tilting: bool):
-        assert filter.rate is not None and filter.kinematics is not None
-        self.plan, self.filter, self.gathering, self.rate = plan, filter, gathering, filter.rate
+    def __init__(self, setup: Setup, gathering: Gathering, tilting: bool):
+        filter = setup.filter
+        assert filter is not None and filter.rate is not None and filter.kinematics is not None
+        self.setup, self.filter, self.gathering, self.rate = setup, filter, gathering, filter.rate
         self.settle = SETTLE + (int(TILT * filter.rate) if tilting else 0)  # samples
         self.margin = len(sharpened(lowpass(filter.rate, filter.kinematics))) // 2 + EDGE + self.settle
         self.step: float | None = None  # s, median of the first piece
@@ -171,8 +171,7 @@ class _Run:
         self._begin()
 
     def _window(self, log: Log, origin: float | None) -> Segment | None:
-        torques = self.plan.equations != "base"
-        return window(self.plan.robot, merged(log)[0], self.filter, origin, torques=torques)
+        return window(self.setup.robot, merged(log)[0], self.filter, origin, torques=self.setup.torques)
 
     def _made(self, segment: Segment) -> int:
         """How many samples of a segment were made before."""

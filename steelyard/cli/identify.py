@@ -1,0 +1,118 @@
+"""``steelyard identify``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.cli.arguments import (
+    JsonOption,
+    MappingOption,
+    OutOption,
+    RobotArgument,
+    SchedulerOption,
+    TopicOption,
+    bags,
+    topics_of,
+    written,
+)
+from steelyard.cli.options import takes, takes_method
+from steelyard.cli.terminal import command_line, shown_progress, tell
+from steelyard.identify.method import Method
+from steelyard.identify.options import Options, RangeOptions
+
+MANY = "Many logs"
+
+
+@takes_method
+@takes(Options, panel="What is identified")
+@takes(RangeOptions, panel="Ranges", name="ranges")
+def identify(
+    robot: RobotArgument,
+    out: OutOption,
+    options: Options,
+    method: Method,
+    ranges: RangeOptions,
+    logs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="LOG…", help="Logs: .parquet, .csv, .csv.gz, .npz, or a bag; also quoted patterns."),
+    ] = None,
+    validate: Annotated[list[Path] | None, typer.Option(metavar="LOG", help="Held-out log; may be repeated.")] = None,
+    earlier: Annotated[
+        Path | None, typer.Option("--from", metavar="DIR", help="What `identify` found earlier: its information adds.")
+    ] = None,
+    mapping: MappingOption = None,
+    topic: TopicOption = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Read each log once, in N processes, and keep only sums.", rich_help_panel=MANY),
+    ] = None,
+    scheduler: SchedulerOption = None,
+    listed_logs: Annotated[
+        Path | None,
+        typer.Option(
+            "--logs", metavar="FILE", help="Text file with a log, pattern or URL on every line.", rich_help_panel=MANY
+        ),
+    ] = None,
+    skip_unreadable: Annotated[
+        bool,
+        typer.Option(
+            "--skip-unreadable", help="Leave logs out that cannot be used, and name them.", rich_help_panel=MANY
+        ),
+    ] = False,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="Keep what each log said, here or at a URL; a later run goes on from it.",
+            rich_help_panel=MANY,
+        ),
+    ] = None,
+    bootstrap: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Draw the logs again N times and fit each: how far results spread.", rich_help_panel=MANY
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Identify a robot from logs of its motion: writes estimate.json, robot.urdf, report.html and more."""
+    from steelyard.cli.many_logs import Work, identify_many_logs
+    from steelyard.fleet.locations import expand, is_url
+    from steelyard.identify.identify import identify as run
+    from steelyard.identify.job import Job
+    from steelyard.identify.resume import identify_further
+    from steelyard.output.results import refuse_overwriting, write_results
+
+    options = replace(options, method=method)
+    shapes = getattr(method, "file", None)
+    read = [f for f in (mapping, listed_logs, shapes and Path(shapes.source)) if f]
+    inputs = [*(validate or []), *read, *written(earlier)]
+    refuse_overwriting(out, [*inputs, *([Path(robot)] if Path(robot).exists() else [])])
+    chosen, work = topics_of(topic), Work(workers, scheduler, listed_logs, skip_unreadable, checkpoint, bootstrap)
+    held_out, names = bags(validate or [], chosen), logs or []
+    job = Job(ranges=ranges, command=command_line(), save_problem=problem_file(out))
+    if work.asked or any(map(is_url, names)):
+        work = replace(work, mapping=mapping, topics=chosen, earlier=earlier)
+        result, files = identify_many_logs(robot, names, options, work, out, validate=held_out, job=job)
+        tell(result, files, as_json)
+    given = [Path(name) for name in expand(names)]
+    refuse_overwriting(out, given)
+    files_in = bags(given, chosen)
+    with shown_progress() as progress:
+        job = replace(job, progress=progress)
+        if earlier is None:
+            result = run(robot, files_in, options, validate=held_out, mapping=mapping, job=job)
+        else:
+            result = identify_further(robot, files_in, earlier, options, validate=held_out, mapping=mapping, job=job)
+        progress("writing")
+        files = write_results(result, out)
+    tell(result, files, as_json)
+
+
+def problem_file(out: Path) -> Path:
+    """Where a problem without a proved answer is kept: beside the results, which are not written then."""
+    return out.resolve().with_name(out.resolve().name + ".problem.npz")

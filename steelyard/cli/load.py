@@ -1,0 +1,91 @@
+"""``steelyard load``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.cli.arguments import (
+    JsonOption,
+    MappingOption,
+    OutOption,
+    RobotArgument,
+    TopicOption,
+    bags,
+    topics_of,
+    written,
+)
+from steelyard.cli.identify import problem_file
+from steelyard.cli.options import takes
+from steelyard.cli.terminal import command_line, print_bodies, print_end, shown_progress
+from steelyard.identify.options import Options, RangeOptions
+
+SHARED = ("base", "equations", "friction", "feet", "lock", "repair_prior", "robust", "filter")
+
+
+@takes(Options, panel="What is identified", only=SHARED)
+@takes(RangeOptions, panel="Ranges", name="ranges")
+def load(
+    robot: RobotArgument,
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG…", help="Logs of the robot with the load.")],
+    on: Annotated[str, typer.Option(metavar="LINK", help="The link that carries the load.")],
+    out: OutOption,
+    options: Options,
+    ranges: RangeOptions,
+    empty: Annotated[
+        list[Path] | None, typer.Option(metavar="LOG", help="Log without the load, fitted along; may be repeated.")
+    ] = None,
+    earlier: Annotated[
+        Path | None, typer.Option("--from", metavar="DIR", help="What `identify` found without the load.")
+    ] = None,
+    area: Annotated[
+        tuple[float, float, float, float, float, float] | None,
+        typer.Option(metavar="X0 X1 Y0 Y1 Z0 Z1", help="m, axes of LINK: the load lies in this cuboid; it is divided."),
+    ] = None,
+    top: Annotated[
+        float | None, typer.Option(metavar="M", help="The load stands on LINK and reaches at most so many m above it.")
+    ] = None,
+    shapes: Annotated[
+        Path | None, typer.Option(metavar="F", help="TOML: shapes of the load to begin with, and how to divide them.")
+    ] = None,
+    divisions: Annotated[int | None, typer.Option(help="Divide the area at most so often.")] = None,
+    validate: Annotated[
+        list[Path] | None, typer.Option(metavar="LOG", help="Held-out log with the load; may be repeated.")
+    ] = None,
+    mapping: MappingOption = None,
+    topic: TopicOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Weigh an unknown load on a link: writes load.json, the estimate it rests on, and a report."""
+    from steelyard.compose.shape_file import read_shapes
+    from steelyard.identify.job import Job
+    from steelyard.identify.payload import load_text, weigh_load
+    from steelyard.identify.unknown_load import UnknownLoad
+    from steelyard.output.results import refuse_overwriting, write_results
+
+    carried = UnknownLoad(on, area, top, read_shapes(shapes) if shapes else None, divisions)
+    read = [path for path in (mapping, shapes) if path]
+    inputs = [*logs, *(empty or []), *(validate or []), *read, *written(earlier)]
+    refuse_overwriting(out, [*inputs, *([Path(robot)] if Path(robot).exists() else [])])
+    chosen = topics_of(topic)
+    with shown_progress() as progress:
+        result = weigh_load(
+            robot,
+            bags(logs, chosen, mapping),
+            carried,
+            options,
+            empty=bags(empty or [], chosen, mapping),
+            earlier=earlier,
+            validate=bags(validate or [], chosen, mapping),
+            job=Job(ranges=ranges, command=command_line(), save_problem=problem_file(out), progress=progress),
+        )
+        progress("writing")
+        files = write_results(result, out)
+    if as_json:
+        print(load_text(result), end="")
+    else:
+        print_bodies(result)
+        print_end(result, files)
+    raise typer.Exit(result.estimate.exit_code)

@@ -1,0 +1,80 @@
+"""What each entry of θ is, and the joint terms among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from steelyard import inertia
+from steelyard.equations.coupled_motors import Motor
+
+Array = np.ndarray
+
+FRICTION = {
+    "none": (),
+    "viscous": ("viscous",),
+    "coulomb": ("viscous", "coulomb"),
+    "armature": ("viscous", "coulomb", "armature"),
+    "all": ("viscous", "coulomb", "armature", "offset"),
+}
+COULOMB_SPEED = 0.004  # rad/s or m/s: dry friction is v / (|v| + this), half of it there
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What each entry of θ is: ten parameters a body, then what belongs to joints, then sensors' offsets."""
+
+    bodies: tuple[str, ...]
+    joint_terms: tuple[tuple[str, str], ...] = ()  # (joint, viscous | coulomb | armature | offset | gain | motor.…)
+    offsets: tuple[tuple[str, str], ...] = ()  # (sensor, fx … mz)
+    motors: tuple[Motor, ...] = ()  # that the terms motor.viscous, motor.coulomb, motor.armature belong to
+
+    @property
+    def n(self) -> int:
+        """Length of θ."""
+        return 10 * len(self.bodies) + len(self.joint_terms) + len(self.offsets)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """One name an entry: ``BODY.m`` … ``BODY.Izz``, ``JOINT.viscous`` …, ``SENSOR.offset.fx`` …"""
+        return (
+            tuple(f"{b}.{p}" for b in self.bodies for p in inertia.NAMES)
+            + tuple(f"{joint}.{term}" for joint, term in self.joint_terms)
+            + tuple(f"{sensor}.offset.{component}" for sensor, component in self.offsets)
+        )
+
+    @property
+    def signed(self) -> Array:
+        """(n − 10·bodies,) which entries after the bodies' may be negative: offsets and relative gains."""
+        return np.array([t in ("offset", "gain") for _, t in self.joint_terms] + [True] * len(self.offsets), bool)
+
+    @property
+    def offset_index(self) -> range:
+        """Where the sensors' offsets are."""
+        return range(self.n - len(self.offsets), self.n)
+
+    def owner(self, k: int) -> str:
+        """The body, joint or sensor that entry k belongs to."""
+        bodies = 10 * len(self.bodies)
+        if k < bodies:
+            return self.bodies[k // 10]
+        return (*self.joint_terms, *self.offsets)[k - bodies][0]
+
+    def body(self, name: str) -> slice:
+        """Where a body's ten parameters are."""
+        k = self.bodies.index(name)
+        return slice(10 * k, 10 * k + 10)
+
+
+def law(term: str, v: Array, a: Array) -> Array:
+    """Force of a unit of friction or inertia at speed v and acceleration a."""
+    match term:
+        case "viscous":
+            return v
+        case "coulomb":
+            return np.asarray(v / (np.abs(v) + COULOMB_SPEED))
+        case "armature":
+            return a
+    raise ValueError(term)

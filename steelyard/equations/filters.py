@@ -1,0 +1,108 @@
+"""Low-pass filters: cut-off frequencies that suit a log, and the symmetric taps that realise them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from steelyard.equations.option_field import option
+from steelyard.errors import Finding, UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from steelyard.log.log import Log
+
+POSE_CUTOFF = 3.0  # Hz: where the base's acceleration is the second derivative of a pose, noise grows with f²
+GYRO_CUTOFF = 4.5  # Hz: where moments are those of a gyro's derivative, and its noise is not in the forces
+OF_BAND = 0.6  # of the motion's band in most logs: where that is more, some of the motion has to be left
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Cut-off frequencies in Hz (symmetric Hamming low-pass of three periods); None: from the log."""
+
+    cutoff: float | None = option(None, "Low-pass of both sides of the equations.", metavar="HZ")  # min(10, rate/10)
+    kinematics: float | None = option(  # positions and inertial sensors; max(rate/10, 4·motion), at most 0.4·rate
+        None, "Low-pass of the motion.", flag="--kinematics-cutoff", metavar="HZ"
+    )
+    rate: float | None = None  # resample to this many samples a second; default the log's own
+    delay: float = option(0.0, "Seconds by which torques come after the motion (`check` measures it).", metavar="S")
+    causal: bool = False  # kinematics and forces pass a filter that never looks ahead, as they do online
+
+    predicted: ClassVar[float | None] = None  # Hz: of predictions held against raw measurements; None: the cut-off
+
+    def __post_init__(self) -> None:
+        given = {"--cutoff": self.cutoff, "--kinematics-cutoff": self.kinematics}
+        bad = {name: value for name, value in given.items() if value is not None and not value > 0}
+        if bad:
+            fix = "Give a positive frequency in Hz"
+            raise UsageError([Finding(name, f"is {value}", fix) for name, value in bad.items()])
+
+    def at(self, rate: float, motion: float = 0.0) -> Filter:
+        """The same with every default filled in for a log of this rate whose motion reaches up to ``motion`` Hz."""
+        rate = self.rate or rate
+        cutoff = self.cutoff or min(10.0, rate / 10)
+        kinematics = self.kinematics or min(max(rate / 10, 4 * motion), 0.4 * rate)
+        return replace(self, cutoff=cutoff, kinematics=kinematics, rate=rate)
+
+    def for_logs(self, logs: Sequence[Log], equations: str = "") -> Filter:
+        """The same with every default filled in for these logs, taken together, and for equations of a kind."""
+        import numpy as np
+
+        from steelyard.log.timing import log_rate, motion_band
+
+        rate, bands = float(np.median([log_rate(log) for log in logs])), [motion_band(log) for log in logs]
+        motion = max(bands)
+        if not any(from_pose(log) for log in logs):
+            whole = self.at(rate, motion)
+            if equations == "base" and self.cutoff is None and any(by_forces(log) for log in logs):
+                assert whole.cutoff is not None
+                cutoff = min(whole.cutoff, max(GYRO_CUTOFF, OF_BAND * float(np.median(bands))))
+                return WidePrediction(
+                    cutoff, whole.kinematics, whole.rate, self.delay, self.causal, self.predicted or whole.cutoff
+                )
+            return whole
+        low = replace(self, cutoff=self.cutoff or min(POSE_CUTOFF, (self.rate or rate) / 10)).at(rate, motion)
+        assert low.cutoff is not None and low.kinematics is not None
+        return replace(low, kinematics=self.kinematics or min(low.kinematics, 4 * low.cutoff))
+
+
+@dataclass(frozen=True)
+class WidePrediction(Filter):
+    """Cut-offs of a fit whose predictions may reach higher than its rows do."""
+
+    predicted: float | None = None  # type: ignore[misc]  # Hz
+
+
+def lowpass(rate: float, cutoff: float) -> np.ndarray:
+    """Symmetric taps of a zero-phase low-pass, sum one; a single tap where nothing is to be cut off."""
+    import numpy as np
+
+    if cutoff >= 0.5 * rate:
+        return np.ones(1)
+    from scipy.signal import firwin
+
+    half = int(np.ceil(1.5 * rate / cutoff))
+    return np.asarray(firwin(2 * half + 1, cutoff, fs=rate, window="hamming"))
+
+
+def sharpened(taps: np.ndarray) -> np.ndarray:
+    """Taps of gain H(2 − H): flatter where a low-pass lets pass, twice as long."""
+    import numpy as np
+
+    return np.asarray(np.pad(2 * taps, len(taps) // 2) - np.convolve(taps, taps))
+
+
+def from_pose(log: Log) -> bool:
+    """Whether the base's acceleration can only be had by differentiating its position twice."""
+    from steelyard.log.log import QUATERNION
+
+    told = any(log.has(f"{name}.x") for name in ("imu.acc", "base.acceleration", "base.velocity"))
+    return log.has("base.position.x", *QUATERNION) and not told
+
+
+def by_forces(log: Log) -> bool:
+    """Whether a floating robot is weighed by what holds it: moments are then those of a gyro's derivative."""
+    return log.has("imu.gyro.x") and bool(log.names("wrench")) and not log.has("base.angular_acceleration.x")

@@ -1,0 +1,45 @@
+"""Fields of options that people can set: declared once, with the words that explain them wherever they are shown."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import field, fields
+from typing import Any, get_args
+
+from steelyard.errors import Finding
+
+
+def option(default: Any, help: str, **more: Any) -> Any:
+    """A dataclass field with its help.
+
+    Args:
+        default: Its value where nobody sets it, or a function that makes it.
+        help: One line for the command line and the reference.
+        more: ``flag``, ``metavar`` and ``type`` of the command line, where they are not the field's name and type;
+            ``parse``, that makes the value of what was typed.
+    """
+    how = {"default_factory": default} if callable(default) else {"default": default}
+    return field(metadata={"help": help, **more}, **how)
+
+
+def hints_of(cls: type) -> dict[str, Any]:
+    """Types of a class's fields; Any where one names a class that only type checkers import."""
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        space = vars(sys.modules[base.__module__])
+        for name, text in vars(base).get("__annotations__", {}).items():
+            try:
+                found[name] = eval(text, space) if isinstance(text, str) else text
+            except NameError:
+                found[name] = Any
+    return found
+
+
+def unknown_choices(options: Any) -> Iterator[Finding]:
+    """Values that are none of those that a field's ``Literal`` allows."""
+    hints = hints_of(type(options))
+    for name in (f.name for f in fields(options)):
+        allowed, value = get_args(hints[name]), getattr(options, name)
+        if allowed and all(isinstance(x, str) for x in allowed) and value not in allowed:
+            yield Finding(f"{name} {value!r}", "is not known", f"Choose from: {', '.join(allowed)}")

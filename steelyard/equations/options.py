@@ -1,0 +1,46 @@
+"""Which equations are asked for; light, so that the command line can show it without loading anything."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from steelyard.equations.filters import Filter
+from steelyard.equations.option_field import option, unknown_choices
+from steelyard.errors import Finding, UsageError
+
+Equations = Literal["joint", "base", "full", "contact-free"]
+Friction = Literal["none", "viscous", "coulomb", "armature", "all"]
+
+
+@dataclass(frozen=True)
+class EquationOptions:
+    """What is measured, and which equations and parameters that gives; the defaults suit most logs."""
+
+    base: Literal["auto", "fixed", "floating"] = option("auto", "Whether the base moves.")
+    equations: Literal["auto", "joint", "base", "full", "contact-free"] = option("auto", "Which rows to use.")
+    friction: Friction = option("none", "Joint terms identified along with the links.")
+    links: tuple[str, ...] = option((), "Bodies to identify (L,…); the others stay as described.", metavar="L,…")
+    feet: tuple[str, ...] = option((), "Frames that may touch; also F:point:RADIUS, F:surface.", metavar="F,…")
+    lock: Mapping[str, float] = option(dict, "Hold a joint at a value (rad or m).", metavar="J=Q")
+    filter: Filter = field(default_factory=Filter)
+    gravity: tuple[float, float, float] | None = option(None, "m/s², of a tilted fixed base.", metavar="X Y Z")
+    repair_prior: bool = option(False, "Make unphysical bodies of the description physical.")
+
+    def __post_init__(self) -> None:
+        if findings := list(self.findings()):
+            raise UsageError(findings)
+
+    def findings(self) -> Iterator[Finding]:
+        """All that is wrong with the options themselves."""
+        yield from unknown_choices(self)
+        for joint, value in self.lock.items():
+            if not math.isfinite(value):
+                yield Finding(f"lock {joint}", f"is {value}", "Give a number in rad or m")
+        if self.gravity is not None and not all(math.isfinite(g) for g in self.gravity):
+            yield Finding("gravity", f"is {self.gravity}", "Give three numbers in m/s²")
+        if self.feet and self.equations not in ("auto", "contact-free"):
+            what = f"are projected out of contact-free rows only, not of {self.equations} rows"
+            yield Finding(f"feet {', '.join(self.feet)}", what, "Drop --feet, or use --equations contact-free")

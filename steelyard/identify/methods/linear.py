@@ -1,0 +1,24 @@
+"""Positive masses, and nothing else asked of a body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from steelyard.identify.method import Composed
+
+if TYPE_CHECKING:
+    from steelyard.compose.composition import Composition
+    from steelyard.compose.prior import Prior
+    from steelyard.robot.model import Body
+
+
+@dataclass(frozen=True)
+class Linear(Composed):
+    """Least squares with positive masses: bodies may be unphysical, and are told so."""
+
+    def composition(self, body: Body, prior: Prior) -> Composition:
+        """What a body may be."""
+        from steelyard.compose import linear
+
+        return linear.composition(body, prior.scale)

@@ -1,0 +1,80 @@
+"""All physical bodies: the pseudo-inertia is positive definite, a linear matrix inequality a body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from steelyard.equations.option_field import option
+from steelyard.errors import Finding
+from steelyard.identify.method import Composed, Posed
+
+if TYPE_CHECKING:
+    from steelyard.compose.composition import Composition
+    from steelyard.compose.prior import Prior
+    from steelyard.identify.options import Options
+    from steelyard.robot.model import Body
+    from steelyard.solve.problem import Entropy
+
+
+@dataclass(frozen=True)
+class Lmi(Composed):
+    """The default: of all physical bodies those that data and prior like best."""
+
+    online: ClassVar[bool] = True
+
+    regularisation: Literal["quadratic", "pullback", "entropic"] = option(  # type: ignore[assignment]
+        "quadratic", "How the prior pulls; entropic with method lmi only."
+    )
+    inside: Literal["ellipsoid"] | None = option(
+        None,
+        "All mass inside an ellipsoid around each body's box (method lmi).",
+        flag="--ellipsoid",
+        type=bool,
+        parse=lambda given: "ellipsoid" if given else None,
+    )
+
+    @property
+    def has_profile(self) -> bool:
+        """Whether the optimum is that of all physical bodies."""
+        return self.regularisation != "entropic" and self.inside is None
+
+    def findings(self) -> Iterator[Finding]:
+        """All that is wrong with the method's own options."""
+        yield from super(Composed, self).findings() if self.regularisation != "entropic" else ()
+        if self.inside not in (None, "ellipsoid"):
+            yield Finding(f"inside {self.inside!r}", "is not known", "Give ellipsoid, or leave it out")
+
+    def refusals(self, options: Options) -> Iterator[Finding]:
+        """Options that make no sense with this method."""
+        yield from super().refusals(options)
+        if self.regularisation == "entropic" and options.prior_space != "all":
+            what = "has no entropic regularisation"
+            yield Finding(f"prior_space {options.prior_space!r}", what, "Use regularisation quadratic")
+
+    def composition(self, body: Body, prior: Prior) -> Composition:
+        """What a body may be."""
+        from steelyard.compose import pseudo_inertia, realisable
+
+        made = pseudo_inertia.composition(body, prior.scale)
+        return realisable.inside(made, body) if self.inside and body.carrier is None else made
+
+    def entropies(self, posed: Posed) -> tuple[Entropy, ...]:
+        """Entropic pulls in place of the prior's quadratic ones; a load has none."""
+        from steelyard import inertia
+        from steelyard.solve.problem import Entropy
+
+        if self.regularisation != "entropic":
+            return ()
+        mean, gamma = posed.prior.mean, posed.prior.gamma
+        own = [10 * k for k, body in enumerate(posed.bodies) if body.carrier is None]
+        return tuple(Entropy(at, inertia.pseudo(mean[at : at + 10]), gamma) for at in own)
+
+    def notices(self, posed: Posed) -> tuple[str, ...]:
+        """Described bodies that do not fit the ellipsoids that their estimates have to."""
+        from steelyard.compose import realisable
+
+        own = [b for b in posed.bodies if self.inside and b.carrier is None]
+        out = ", ".join(b.name for b in own if realisable.row(b) @ b.parameters < 0)
+        return (f"as described, the mass of {out} reaches out of the ellipsoid around its box",) if out else ()

@@ -1,0 +1,24 @@
+"""m > 0 and I_C ≻ 0, without the triangle inequality (Ayusawa 8): to reproduce comparisons only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from steelyard.identify.method import Composed
+
+if TYPE_CHECKING:
+    from steelyard.compose.composition import Composition
+    from steelyard.compose.prior import Prior
+    from steelyard.robot.model import Body
+
+
+@dataclass(frozen=True)
+class Mata(Composed):
+    """Positive mass and inertia about the centre of mass; a body may still be unphysical."""
+
+    def composition(self, body: Body, prior: Prior) -> Composition:
+        """What a body may be."""
+        from steelyard.compose import mata
+
+        return mata.composition(body, prior.scale)

@@ -1,0 +1,40 @@
+"""The problem of ``lmi`` in log-Cholesky coordinates, where no bound is left (Rucker and Wensing)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from steelyard.identify.method import Composed, Posed
+
+if TYPE_CHECKING:
+    from steelyard.compose.composition import Composition
+    from steelyard.compose.prior import Prior
+    from steelyard.robot.model import Body
+    from steelyard.solve.certify import Certificate
+    from steelyard.solve.problem import Problem, Solution
+
+
+@dataclass(frozen=True)
+class Nonlinear(Composed):
+    """The same bodies as ``lmi``, found in other coordinates."""
+
+    @property
+    def has_profile(self) -> bool:
+        """Whether the optimum is that of all physical bodies."""
+        return True
+
+    def composition(self, body: Body, prior: Prior) -> Composition:
+        """What a body may be."""
+        from steelyard.compose import pseudo_inertia
+
+        return pseudo_inertia.composition(body, prior.scale)
+
+    def optimum(self, problem: Problem, posed: Posed) -> tuple[Solution, Certificate]:
+        """The optimum and its proof."""
+        from steelyard.compose.pseudo_inertia import chart
+        from steelyard.solve import nonlinear
+        from steelyard.solve.solve import certified
+
+        backends = (nonlinear.backend([chart(b) for b in posed.bodies]),)
+        return certified(problem, backends=backends, save=posed.save)

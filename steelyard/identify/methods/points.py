@@ -1,0 +1,66 @@
+"""Masses at fixed points of each body's box or convex hull (Ayusawa 9–15)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from steelyard.equations.option_field import option
+from steelyard.errors import Finding
+from steelyard.identify.method import Composed
+
+if TYPE_CHECKING:
+    from steelyard.compose.composition import Composition
+    from steelyard.compose.prior import Prior
+    from steelyard.robot.model import Body
+
+COARSEST, FINEST = 2, 9
+
+
+def _count(text: str) -> int | str:
+    """A number, or what was typed: the method says what it takes."""
+    return int(text) if text.lstrip("-").isdigit() else text
+
+
+@dataclass(frozen=True)
+class Points(Composed):
+    """Masses on a grid in each body, none negative."""
+
+    online: ClassVar[bool] = True
+
+    per_edge: int | Literal["auto"] = option(
+        3,
+        "Method points: masses along each edge, 2 to 9, or auto.",
+        flag="--points",
+        metavar="N",
+        type=str,
+        parse=_count,
+    )
+    within: Literal["box", "hull"] = option("box", "Method points: where masses may be.", flag="--points-in")
+    ridge: float = option(
+        1e-3, "Method points: pull of each single mass, 0 for none.", flag="--point-ridge", metavar="X"
+    )
+
+    def findings(self) -> Iterator[Finding]:
+        """All that is wrong with the method's own options."""
+        yield from super().findings()
+        n = self.per_edge
+        if n != "auto" and not (isinstance(n, int) and COARSEST <= n <= FINEST):
+            fix = f"Give a number from {COARSEST} to {FINEST} along each edge, or auto"
+            yield Finding(f"points {n!r}", "is no grid of masses", fix)
+        if not 0 <= self.ridge < math.inf:
+            yield Finding(f"point_ridge {self.ridge}", "is no weight", "Give 0 or more")
+
+    def refuse_load(self) -> Iterator[Finding]:
+        """Why this method cannot weigh an unknown load."""
+        what = "asks where the mass may be, and nothing says so about a load"
+        yield Finding("method 'points'", what, "Use lmi to weigh a load")
+
+    def composition(self, body: Body, prior: Prior) -> Composition:
+        """What a body may be."""
+        from steelyard.compose import points
+
+        how = {"count": self.per_edge, "within": self.within, "ridge": self.ridge}
+        return points.composition(body, prior.scale, prior=prior.mean, **how)

@@ -1,0 +1,83 @@
+"""Bodies of primitive shapes with masses that are never negative, divided where that explains more (Xu)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from steelyard.equations.option_field import option
+from steelyard.errors import Finding
+from steelyard.identify.method import Answer, Posed, Pulled, _others
+
+if TYPE_CHECKING:
+    from steelyard.compose.division_rule import Rule
+    from steelyard.compose.shape_file import ShapeFile
+    from steelyard.equations.setup import Setup
+
+
+@dataclass(frozen=True)
+class Shapes(Pulled):
+    """Shapes to begin with, and how often they are divided."""
+
+    online: ClassVar[bool] = True
+
+    start: ShapeFile | str | Path | None = option(
+        None, "Method shapes: TOML with shapes of links to begin with.", flag="--shapes", metavar="FILE", type=Path
+    )
+    divisions: int | None = option(None, "Method shapes: divide at most so often.", metavar="N")
+
+    def __post_init__(self) -> None:
+        if isinstance(self.start, str | Path):
+            from steelyard.compose.shape_file import read_shapes
+
+            object.__setattr__(self, "start", read_shapes(self.start))
+        super().__post_init__()
+
+    @property
+    def file(self) -> ShapeFile | None:
+        """The shapes to begin with, where they are given."""
+        assert not isinstance(self.start, str | Path)
+        return self.start
+
+    @property
+    def rule(self) -> Rule:
+        """How shapes are divided."""
+        from steelyard.compose.division_rule import Rule
+
+        rule = Rule() if self.file is None else self.file.rule
+        return rule if self.divisions is None else replace(rule, most=self.divisions)
+
+    def findings(self) -> Iterator[Finding]:
+        """All that is wrong with the method's own options."""
+        yield from super().findings()
+        if self.divisions is not None and self.divisions < 0:
+            yield Finding(f"divisions {self.divisions}", "is less than none", "Give 0 or more")
+
+    def shapes(self, setup: Setup) -> dict[str, Any]:
+        """Shapes that bodies are made of to begin with, by moving body."""
+        return {} if self.file is None else self.file.bodies(setup.robot)
+
+    def solve(self, posed: Posed) -> Answer:
+        """Solve, divide, solve again."""
+        from steelyard.compose import shapes
+        from steelyard.compose.composition import bounded
+        from steelyard.compose.prior import NEGLIGIBLE
+        from steelyard.identify.division.dividing import refine
+        from steelyard.information import Information
+
+        prior, rest = posed.prior, slice(10 * len(posed.bodies), posed.data.n)
+        given = self._given(posed)
+        pull = Information.of(prior.K, prior.K @ prior.mean).triangle
+        total = posed.data + Information(pull, 0, posed.data.names)
+        made = [shapes.initial(body, given.get(body.name, ())) for body in posed.bodies]
+        others = bounded(*_others(prior, rest, posed.positive))
+        refined = refine(total, made, others, self.rule, save=posed.save, progress=posed.progress)
+        width = prior.K / NEGLIGIBLE if prior.kind == "none" else prior.K
+        return Answer(refined.theta, refined.proof, tuple(refined.notices(prior.mean, width)), refined)
+
+    def _given(self, posed: Posed) -> dict[str, Any]:
+        if posed.setup is not None:
+            return self.shapes(posed.setup)
+        return {} if self.file is None else dict(self.file.links)

@@ -1,0 +1,92 @@
+"""How to identify: what every method has. What belongs to one method lives in that method."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from steelyard.equations.option_field import option
+from steelyard.equations.options import EquationOptions
+from steelyard.errors import Finding
+from steelyard.identify.method import Method, method_type
+
+
+@dataclass(frozen=True)
+class Options(EquationOptions):
+    """How to identify; the defaults suit most logs. ``method`` is an object, or its name for its defaults."""
+
+    method: Method | str = option("lmi", "What a link may be.")  # type: ignore[assignment]
+    prior: Literal["cad", "box", "none"] = option("cad", "What is believed beforehand.")
+    prior_space: Literal["all", "structure", "data"] = option(
+        "all", "Where the prior pulls: everywhere, or only where structure, or the data, leave θ unseen."
+    )
+    prior_width: Literal["inertia", "box"] = option(
+        "inertia", "How far off the prior may be: by a body's inertia, or by its box."
+    )
+    prior_weight: float = option(1.0, "Weight of the bodies' prior.", metavar="X")
+    total_mass: float | None = option(None, "Weighed mass of all moving bodies.", metavar="KG")
+    robust: bool = option(False, "Let outliers count less (Huber loss).")
+    hold_out: float | None = option(
+        None, "Hold every third S seconds of each log out of the fit, and predict them.", metavar="S"
+    )
+
+    def __post_init__(self) -> None:
+        if isinstance(self.method, str):
+            object.__setattr__(self, "method", method_type(self.method)())
+        super().__post_init__()
+
+    @property
+    def solver(self) -> Method:
+        """The method as the object that it is."""
+        assert isinstance(self.method, Method)
+        return self.method
+
+    def findings(self) -> Iterator[Finding]:
+        """All that is wrong with the options themselves."""
+        yield from super().findings()
+        if self.hold_out is not None and not 0 < self.hold_out < math.inf:
+            yield Finding(f"hold_out {self.hold_out}", "is no length of a block", "Give seconds, more than 0")
+        if self.total_mass is not None and not 0 < self.total_mass < math.inf:
+            yield Finding(f"total_mass {self.total_mass}", "is no mass", "Give kg, more than 0")
+        if not 0 < self.prior_weight < math.inf:
+            fix = "Give more than 0; --prior none drops the prior"
+            yield Finding(f"prior_weight {self.prior_weight}", "is no weight", fix)
+        yield from self.solver.refusals(self)
+
+    def as_json(self) -> dict[str, Any]:
+        """What provenance keeps."""
+        own, of = self.solver, lambda name, default: getattr(self.solver, name, default)
+        return {
+            "links": list(self.links),
+            "prior": self.prior,
+            "friction": self.friction,
+            "robust": self.robust,
+            "regularisation": own.regularisation,
+            "hold_out": self.hold_out,
+            "realisable": of("inside", None) is not None,
+            "total_mass": self.total_mass,
+            "hard_mass": of("hard_mass", False),
+            "symmetric": list(of("symmetric", ())),
+            "null_space": of("null_space", "structure") if self.prior_space == "all" else self.prior_space,
+            "prior_space": "all" if self.prior_space == "all" else "null",
+            "prior_width": self.prior_width,
+            "prior_weight": self.prior_weight,
+            "points": of("per_edge", 3),
+            "points_in": of("within", "box"),
+            "point_ridge": of("ridge", 1e-3),
+        }
+
+
+@dataclass(frozen=True)
+class RangeOptions:
+    """Guaranteed ranges, whatever the prior."""
+
+    of: Literal["none", "masses", "com", "all"] = option(
+        "none", "Least and greatest values whatever the prior: of masses, of com too, or of all.", flag="--ranges"
+    )
+    inside: bool = option(False, "Ranges: the mass of each body lies in the box of its shapes.", flag="--ranges-inside")
+    together: bool = option(
+        False, "Ranges: all hold at once with 95 %, rather than each on its own.", flag="--ranges-together"
+    )

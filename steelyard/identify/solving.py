@@ -1,0 +1,110 @@
+"""From information and prior to the parameters of a robot, by the method that was asked for."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.compose import prior as priors
+from steelyard.compose import shapes
+from steelyard.compose.composition import bounded
+from steelyard.compose.prior import Prior
+from steelyard.equations.setup import Setup
+from steelyard.equations.subspace import Subspace
+from steelyard.identify.division.dividing import refine
+from steelyard.identify.job import Job
+from steelyard.identify.method import Answer, Posed, Source
+from steelyard.identify.options import Options
+from steelyard.identify.unknown_load import UnknownLoad
+from steelyard.information import Information
+from steelyard.robot.model import LOAD
+
+Array = np.ndarray
+
+
+def solve(setup: Setup, info: Information, prior: Prior, options: Options, job: Job | None = None) -> Answer:
+    """θ (n,) of a robot and its certificate; bodies that are not free stay as described."""
+    start, job = time.perf_counter(), job or Job()
+    theta = held(setup, prior)
+    if job.load is not None and job.load.placed:
+        found = _solve_placed(setup, info, prior, options, job, job.load)
+    else:
+        found = _solve(setup, info, prior, options, job, theta)
+    return found._replace(certificate=replace(found.certificate, seconds=time.perf_counter() - start))
+
+
+def held(setup: Setup, prior: Prior) -> Array:
+    """(n,) where every parameter is before anything is known: as believed, and held ones as described."""
+    theta = prior.mean.copy()
+    for name in setup.columns.bodies:
+        if name not in setup.free_bodies:
+            theta[setup.columns.body(name)] = setup.robot.body(name).parameters
+    return theta
+
+
+def pose(setup: Setup, info: Information, prior: Prior, options: Options, theta: Array) -> Posed:
+    """What a method is asked about the free parameters, the others at θ."""
+    free, known = setup.free, setup.known
+    data = info.given(known, theta[known])
+    return Posed(
+        data,
+        replace(prior.about(free), K=pull(setup, data, prior, options)),
+        tuple(setup.robot.body(b) for b in setup.free_bodies),
+        ~setup.columns.signed,
+        setup,
+        theta,
+        options.total_mass,
+    )
+
+
+def _solve(setup: Setup, info: Information, prior: Prior, options: Options, job: Job, theta: Array) -> Answer:
+    posed = replace(pose(setup, info, prior, options, theta), save=job.save_problem, progress=job.progress)
+    found = options.solver.solve(posed)
+    theta = theta.copy()
+    theta[setup.free] = found.theta
+    return found._replace(theta=theta)
+
+
+def _solve_placed(
+    setup: Setup, info: Information, prior: Prior, options: Options, job: Job, load: UnknownLoad
+) -> Answer:
+    """A load that lies in an area is made of the area's parts; the rest of the robot is solved for by the method.
+
+    First the load, with the robot left free to fit: what is uncertain about the robot makes the load uncertain. Then
+    the robot with that load.
+    """
+    theta, free, at = held(setup, prior), setup.free, setup.columns.body(LOAD)
+    data = info.given(setup.known, theta[setup.known])
+    K = pull(setup, data, prior, options)
+    total = data + Information(Information.of(K, K @ prior.mean[free]).triangle, 0, data.names)
+    seen = total.marginal(np.searchsorted(free, np.arange(at.start, at.stop)))
+    none = bounded(np.zeros(0), np.zeros(0), np.zeros(0))
+    made = [shapes.initial(setup.robot.body(LOAD), load.start(setup.robot))]
+    refined = refine(seen, made, none, load.rule, save=job.save_problem, progress=job.progress)
+    theta[at] = refined.theta
+    placed = Answer(theta, refined.proof, tuple(refined.notices(theta[at], np.zeros((10, 10)))), refined)
+    if len(free) == 10:
+        return placed
+    robot = _solve(setup.holding(LOAD), info, prior, options, job, theta)
+    proof = max(placed.certificate, robot.certificate, key=lambda proof: (not proof.holds, proof.gap))
+    return placed._replace(theta=robot.theta, certificate=proof, notices=placed.notices + robot.notices)
+
+
+def pull(setup: Setup, data: Information, prior: Prior, options: Options) -> Array:
+    """(f, f) square root of the precision with which the prior pulls the free parameters; ``data`` is about them."""
+    free = setup.free
+    K: Array = prior.K[np.ix_(free, free)].copy()
+    if options.prior_space == "all":
+        return K
+    return priors.unseen(K, seen_space(setup, data, prior.scale[free], options.prior_space).null)
+
+
+def seen_space(setup: Setup, data: Information, scale: Array, source: Source) -> Subspace:
+    """What is seen of the free parameters: by any motion, or by these data better than the prior knows it."""
+    if source == "structure":
+        return Subspace.of(setup.possible[:, setup.free], scale)
+    space = Subspace.of(data.R, scale)
+    strong = space.values * priors.RELATIVE > 1.0  # directions that the data know better than the prior
+    return Subspace(scale, space.values[strong], space.V[:, strong], space.R)

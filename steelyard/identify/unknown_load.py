@@ -1,0 +1,63 @@
+"""An unknown load: which link carries it, and where it may be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from steelyard.compose.division_rule import Rule
+from steelyard.compose.load_area import RULE, Area, area_findings, as_cuboid, on_top
+from steelyard.compose.primitives import Primitive
+from steelyard.compose.shape_file import ShapeFile
+from steelyard.errors import Finding, UsageError
+from steelyard.robot.model import LOAD, Robot
+
+
+@dataclass(frozen=True)
+class UnknownLoad:
+    """An unknown load on a link, in logs that are ``loaded``; a place for it makes it one of shapes, divided (Xu)."""
+
+    link: str
+    area: Area | None = None  # x0 x1 y0 y1 z0 z1 m, in the link's axes: the load lies in it
+    top: float | None = None  # m: the same of all that is so far above the link
+    shapes: ShapeFile | None = None  # what the load is made of to begin with, in the link's axes
+    divisions: int | None = None  # at most so many
+
+    def __post_init__(self) -> None:
+        if findings := list(self._findings()):
+            raise UsageError(findings)
+
+    @property
+    def placed(self) -> bool:
+        """Whether it is said where the load may be."""
+        given = self.shapes is not None and LOAD in self.shapes.links
+        return self.area is not None or self.top is not None or given
+
+    @property
+    def rule(self) -> Rule:
+        """How its shapes are divided."""
+        rule = RULE if self.shapes is None else self.shapes.rule
+        return rule if self.divisions is None else replace(rule, most=self.divisions)
+
+    def start(self, robot: Robot) -> tuple[Primitive, ...]:
+        """What it is made of to begin with, in the axes of its link."""
+        area = self.area if self.top is None else on_top(robot, self.link, self.top)
+        if area is not None:
+            return (as_cuboid(area),)
+        assert self.shapes is not None
+        return self.shapes.bodies(robot)[LOAD]
+
+    def _findings(self) -> Iterator[Finding]:
+        for name in ("shapes", "divisions"):
+            if getattr(self, name) is not None and not self.placed:
+                what = "divides a load, and nothing says where it is"
+                yield Finding(f"--{name}", what, "Give an area, or shapes of the load itself")
+        if self.area is not None and self.top is not None:
+            yield Finding("--area and --top", "both say where the load is", "Give one of them")
+        if self.area is not None:
+            yield from area_findings(self.area)
+        if self.top is not None and not 0 < self.top < math.inf:
+            yield Finding(f"--top {self.top}", "is no height", "Give m, more than 0")
+        if self.divisions is not None and self.divisions < 0:
+            yield Finding(f"--divisions {self.divisions}", "is less than none", "Give 0 or more")
