@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from steelyard import inertia
+from steelyard import Job, inertia
 from steelyard.compose import prior as priors
 from steelyard.equations.dynamics import Dynamics
 from steelyard.equations.prepare import prepare
@@ -69,7 +69,9 @@ def kept(result: dict[str, Any]) -> bool:
 def _parts(robot: Robot, logs: Sequence[Log]) -> dict[str, float]:
     """s of each stage, by the name that progress gives it."""
     marks: list[tuple[str, float]] = []
-    identify(robot.description, logs, OPTIONS, progress=lambda stage: marks.append((stage, time.perf_counter())))
+    identify(
+        robot.description, logs, OPTIONS, job=Job(progress=lambda stage: marks.append((stage, time.perf_counter())))
+    )
     marks.append(("", time.perf_counter()))
     return {marks[k][0]: marks[k + 1][1] - marks[k][1] for k in range(len(marks) - 1)}
 

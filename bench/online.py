@@ -26,6 +26,7 @@ from bench import peers
 from bench.ceres import ceres
 from bench.solvers import RIGHT, excess
 from bench.windows import A1_FEET, NOISE, RIDGE, a1_information, cuboids, grid, nonnegative
+from steelyard import Shapes
 from steelyard.compose import prior as priors
 from steelyard.compose import pseudo_inertia
 from steelyard.compose.primitives import cuboid
@@ -122,7 +123,7 @@ class _Ours:
 
 def _ours(like: Log, robot: Robot, log: Log, *, warm: bool) -> _Ours:
     parts = ShapeFile("eleven cuboids", {"base": _cuboids(robot.bodies[0].box)})
-    options = Options(method="shapes", feet=A1_FEET, links=("trunk",), shapes=parts)
+    options = Options(method=Shapes(start=parts), feet=A1_FEET, links=("trunk",))
     identifier = OnlineIdentifier("a1", like, options, alarm_every=np.inf)
     assert identifier.fast is not None
     identifier.fast.constants["rules"][5] = float(warm)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from bench.figure import Line, Panel, chart
+from steelyard import Points
 from steelyard.compose import prior as priors
 from steelyard.compose.points import place
 from steelyard.compose.points_cover import cover
@@ -85,7 +86,7 @@ def _study(name: str, seeds: int, grids: Sequence[int]) -> dict[str, Any]:
         covers = [cover(b, b.parameters, n) for b in bodies]
         if sum(c.count + 1 for c in covers) > MOST:
             continue
-        found = [case.run(Options(method="points", points=n, point_ridge=0.0)) for case in cases]
+        found = [case.run(Options(method=Points(per_edge=n, ridge=0.0))) for case in cases]
         excess = [f["objective"] / b["objective"] - 1 for f, b in zip(found, best, strict=True)]
         rows.append(
             {

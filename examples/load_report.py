@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard import LoadEstimator, Options, Robot, inertia, weigh_load
+from steelyard import LoadEstimator, Options, Robot, Shapes, inertia, weigh_load
 from steelyard.compose.primitives import cuboid
 from steelyard.compose.shape_file import ShapeFile
 from steelyard.output.report import courses_of
@@ -33,7 +33,7 @@ parts = [[k.time, k.body.parameters, k.body.std, k.body.com_std] for k in known]
 courses = courses_of(*map(np.array, zip(*parts, strict=True)), name="load", truth=cube)
 
 area = ShapeFile(links={"(load)": (cuboid([0.4, 0.2, 0.04], above),)})
-result = weigh_load("a1", [log], "trunk", Options(method="shapes", feet=FEET, shapes=area))
+result = weigh_load("a1", [log], "trunk", Options(method=Shapes(start=area), feet=FEET))
 files = write_results(result, Path(sys.argv[1] if sys.argv[1:] else tempfile.mkdtemp()), courses)
 (load,) = result.estimate.loads
 print(f"{load.mass:.3f} kg, {1e3 * np.linalg.norm(load.parameters[1:4] / load.mass - place):.1f} mm off: {files[-1]}")

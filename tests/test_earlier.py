@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from steelyard import Options, UsageError, identify
+from steelyard import Job, Options, UsageError, identify
 from steelyard.experiment.simulate.arm import simulate_arm
 from steelyard.identify.resume import identify_further
 from steelyard.log.table import read_log
@@ -41,7 +41,7 @@ def test_a_short_and_noisy_log_moves_what_was_known_before_but_little(arm):
     first = identify("demo_arm", [arm.train], OPTIONS)
     info = first.information
     short = simulate_arm(arm.robot, arm.truth, seed=3, seconds=3, noise="high", friction=arm.friction)
-    with_more = identify("demo_arm", [short], OPTIONS, earlier=info)
+    with_more = identify("demo_arm", [short], OPTIONS, job=Job(earlier=info))
     alone = identify("demo_arm", [short], OPTIONS)
     moved = [np.linalg.norm(info.R @ (r.theta - first.theta)) for r in (with_more, alone)]
     assert moved[0] < 0.2 * moved[1]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from steelyard import Job
 from steelyard.identify.division.history import BODIES, PICTURES, cells, recorded, recorded_body
 from steelyard.identify.identify import identify
 from steelyard.identify.options import Options
@@ -12,7 +13,7 @@ from steelyard.output.report.solids import meshes
 @pytest.fixture(scope="module")
 def found(arm):
     said = []
-    result = identify("demo_arm", [arm.train], Options(method="shapes", friction="all"), progress=said.append)
+    result = identify("demo_arm", [arm.train], Options(method="shapes", friction="all"), job=Job(progress=said.append))
     return result.estimate, said
 
 

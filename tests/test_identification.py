@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from steelyard import Filter, Options, identify, inertia
+from steelyard import Filter, Lmi, Options, identify, inertia
 from steelyard.equations.holdout import Training
 from steelyard.equations.prepare import prepare
 from steelyard.equations.setup import Setup
@@ -146,7 +146,7 @@ def test_a_robust_loss_shrugs_off_torque_spikes(arm):
 @pytest.mark.parametrize("options", [
     Options(prior="none", friction="all"),
     Options(prior="box", friction="all"),
-    Options(regularisation="entropic", friction="all"),
+    Options(method=Lmi(regularisation="entropic"), friction="all"),
 ], ids=["no prior", "box prior", "entropic"])  # fmt: skip
 def test_every_prior_gives_physical_bodies_and_a_certificate(arm, options):
     result = identify("demo_arm", [arm.train], options, validate=[arm.test])

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from steelyard import Options, UsageError, identify, weigh_load
+from steelyard import Lmi, Options, Shapes, UsageError, identify, weigh_load
 from steelyard.compose.division_rule import Rule
 from steelyard.compose.primitives import cuboid
 from steelyard.compose.shape_file import ShapeFile
@@ -59,7 +59,7 @@ def test_the_answer_tells_its_shapes_and_how_they_came_about(pair):
 def test_the_description_that_shapes_cannot_be_is_said(a1_robot):
     truth = {b.name: b.parameters for b in a1_robot.bodies}
     log = floating_log(a1_robot, truth, FEET, seconds=2.0, rate=200, wrenches=True)
-    found = identify("a1", [log], Options(method="shapes", divisions=0)).estimate
+    found = identify("a1", [log], Options(method=Shapes(divisions=0))).estimate
     (said,) = [n for n in found.notices if "outside what their shapes can be" in n]
     assert said.startswith("the priors of 13 of 13 bodies lie outside")
     assert "standard deviations" in said
@@ -80,7 +80,7 @@ AREA = ShapeFile(links={LOAD: (cuboid([0.4, 0.2, 0.04], at(0, 0, 0.077)),)})
 
 def test_a_cube_on_a_walking_robot_is_found_by_dividing_the_area_it_may_be_in(cube):
     log, place = cube
-    result = weigh_load("a1", [log], "trunk", Options(method="shapes", feet=FEET, shapes=AREA))
+    result = weigh_load("a1", [log], "trunk", Options(method=Shapes(start=AREA), feet=FEET))
     (load,) = result.estimate.loads
     assert load.consistent
     assert result.estimate.certificate.holds
@@ -106,20 +106,20 @@ def test_without_an_area_a_load_is_looked_for_in_a_cube_about_its_link(cube):
 def test_the_file_says_how_to_divide_and_the_command_line_how_often():
     file = ShapeFile(rule=Rule(parts=3))
     assert Options(method="shapes").rule == Rule()
-    assert Options(method="shapes", shapes=file).rule == Rule(parts=3)
-    assert Options(method="shapes", shapes=file, divisions=5).rule == Rule(parts=3, most=5)
+    assert Options(method=Shapes(start=file)).rule == Rule(parts=3)
+    assert Options(method=Shapes(start=file, divisions=5)).rule == Rule(parts=3, most=5)
 
 
 def test_options_that_do_not_fit_shapes_are_refused_with_every_reason():
     with pytest.raises(UsageError) as error:
-        Options(method="lmi", shapes=ShapeFile(), divisions=-3)
+        Options(method=Lmi(start=ShapeFile(), divisions=-3))
     assert [str(f) for f in error.value.findings] == [
         "--shapes: is for method shapes, not lmi. Drop it, or use --method shapes.",
         "--divisions: is for method shapes, not lmi. Drop it, or use --method shapes.",
         "--divisions -3: is less than none. Give 0 or more.",
     ]
     with pytest.raises(UsageError, match="entropic': is for method lmi, not shapes"):
-        Options(method="shapes", regularisation="entropic")
+        Options(method=Shapes(regularisation="entropic"))
 
 
 def test_a_file_of_shapes_comes_in_by_the_command_line_and_is_remembered(arm, tmp_path, steelyard):

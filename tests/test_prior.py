@@ -162,7 +162,7 @@ def test_where_the_prior_does_not_pull_it_does_not_narrow_either(in_the_null_spa
 def test_a_null_space_taken_from_the_data_keeps_what_the_prior_knows_better(arm):
     """Less is left to noise: nearer to the prior than with the structure's null space, in units of its widths."""
     found = {
-        kind: identify("demo_arm", [arm.train], Options(friction="all", prior_space="null", null_space=kind))
+        kind: identify("demo_arm", [arm.train], Options(friction="all", prior_space=kind))
         for kind in ("structure", "data")
     }
     prior = priors.make(arm.robot, found["data"].columns)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bench.intervals import study
-from steelyard import Options, identify, inertia
+from steelyard import Lmi, Options, identify, inertia
 from steelyard.compose import pseudo_inertia
 from steelyard.equations.subspace import Subspace
 from steelyard.inference.profile_likelihood import Profile, at_edge
@@ -132,7 +132,7 @@ def test_bodies_at_the_edge_and_no_others_get_such_an_interval(estimate, arm):
 def test_methods_without_the_cone_have_no_profile(arm):
     for options in (
         Options(friction="all", method="least-squares"),
-        Options(friction="all", regularisation="entropic"),
+        Options(method=Lmi(regularisation="entropic"), friction="all"),
     ):
         found = identify("demo_arm", [arm.train], options).estimate
         assert all(b.interval is None for b in found.bodies)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.stream import PROMISED, bench_stream, figure, kept
-from steelyard import Filter, Log, LogError, Options, UsageError, identify
+from steelyard import Filter, Job, Log, LogError, Options, UsageError, identify
 from steelyard.equations import rows as regressor
 from steelyard.equations.columns import FRICTION, Columns
 from steelyard.equations.coupled_motors import Motor
@@ -486,7 +486,7 @@ def test_gather_takes_a_walk_without_force_sensors_and_identify_goes_on_from_it(
     told = steelyard("gather", "a1", tmp_path / "a1.parquet", "--feet", ",".join(FEET), "-o", tmp_path / "i.npz")
     assert told.code == 0
     kept = Information.load(tmp_path / "i.npz")
-    again = identify("a1", [log], Options(feet=FEET), earlier=kept)
+    again = identify("a1", [log], Options(feet=FEET), job=Job(earlier=kept))
     assert again.information.rows == 2 * kept.rows
     assert again.estimate.certificate.holds
 
@@ -512,7 +512,7 @@ def test_what_was_gathered_helps_an_identification(arm):
     options = Options(friction="all", filter=Filter(10.0, 20.0, 200.0))
     gathered = stream_log("demo_arm", [arm.test], options).information()
     alone = identify("demo_arm", [arm.train], options).estimate
-    further = identify("demo_arm", [arm.train], options, earlier=gathered).estimate
+    further = identify("demo_arm", [arm.train], options, job=Job(earlier=gathered)).estimate
     assert further.rows > alone.rows
     spread = [np.median([b.std[0] for b in e.bodies]) for e in (alone, further)]
     assert spread[1] < spread[0]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from steelyard import Options, identify
+from steelyard import LeastSquares, Options, identify
 from steelyard.equations.prepare import prepare
 from steelyard.equations.rows import Rows
 from steelyard.equations.setup import Setup
@@ -121,7 +121,7 @@ def test_the_fit_of_an_estimate_is_the_score_of_its_own_parameters(walks):
 
 
 def test_least_squares_in_the_directions_that_the_data_know_predicts_held_out_torque(arm):
-    options = Options(friction="all", method="least-squares", null_space="data")
+    options = Options(method=LeastSquares(null_space="data"), friction="all")
     result = identify("demo_arm", [arm.train], options, validate=[arm.test])
     (held,) = result.estimate.validation.values()
     assert held.relative < 0.04

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from steelyard import Options, identify, inertia
+from steelyard import LeastSquares, Lmi, Options, identify, inertia
 from steelyard.compose import prior as priors
 from steelyard.equations.columns import Columns
 from steelyard.equations.setup import Setup
@@ -168,7 +168,9 @@ def test_an_entropic_prior_pulls_with_the_weight_that_it_states():
     Y = block.Y.reshape(-1, columns.n)
     info = Information.of(Y, Y @ truth, columns.names)
     prior = priors.make(robot, columns)
-    theta, proof, *_ = solve(Setup(robot, "joint", columns), info, prior, Options(regularisation="entropic"))
+    theta, proof, *_ = solve(
+        Setup(robot, "joint", columns), info, prior, Options(method=Lmi(regularisation="entropic"))
+    )
     assert proof.holds
     pull = np.zeros(columns.n)
     for body in robot.bodies:
@@ -189,7 +191,7 @@ def test_least_squares_in_the_directions_of_the_data_moves_nothing_that_the_prio
     info = Information.of(Y, Y @ (1.3 * robot.prior), columns.names)
     prior = priors.make(robot, columns)
     setup = Setup(robot, "joint", columns)
-    theta, proof, *_ = solve(setup, info, prior, Options(method="least-squares", null_space="data"))
+    theta, proof, *_ = solve(setup, info, prior, Options(method=LeastSquares(null_space="data")))
     assert proof.holds
     space = Subspace.of(info.R, prior.scale)
     moved = space.V.T @ ((theta - robot.prior) / prior.scale)

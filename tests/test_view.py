@@ -8,6 +8,7 @@ import urllib.request
 import numpy as np
 import pytest
 
+from steelyard import Shapes
 from steelyard.errors import SteelyardError
 from steelyard.identify.identify import identify
 from steelyard.identify.options import Options
@@ -20,7 +21,7 @@ from steelyard.robot.model import Robot
 @pytest.fixture(scope="module")
 def folder(arm, tmp_path_factory):
     out = tmp_path_factory.mktemp("view")
-    write_results(identify("demo_arm", [arm.train], Options(method="shapes", divisions=3)), out)
+    write_results(identify("demo_arm", [arm.train], Options(method=Shapes(divisions=3))), out)
     return out
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from bench.points import Case
-from steelyard import inertia
+from steelyard import Points, inertia
 from steelyard.compose import prior as priors
 from steelyard.equations.subspace import Subspace
 from steelyard.identify.options import Options
@@ -21,7 +21,7 @@ from steelyard.identify.prediction import base_error
 from steelyard.identify.solving import solve
 from steelyard.robot.model import Body
 
-PROPOSED = Options(method="points", points="auto", prior_space="null", prior_width="box")
+PROPOSED = Options(method=Points(per_edge="auto"), prior_space="structure", prior_width="box")
 
 
 def widths(body: Body, *, error: str = "min", negative: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -65,7 +65,7 @@ READINGS = {
     "A, (19) with a negative mass": (PROPOSED, lambda case: root(case, negative=True)),
     "A, null space from the data": (replace(PROPOSED, null_space="data"), lambda case: root(case)),
     "the same prior, everywhere": (replace(PROPOSED, prior_space="all"), lambda case: root(case)),
-    "Steelyard's own prior, everywhere": (Options(method="points", points="auto"), lambda case: case.prior.K),
+    "Steelyard's own prior, everywhere": (Options(method=Points(per_edge="auto")), lambda case: case.prior.K),
     "B, least squares": (Options(method="least-squares"), lambda case: case.prior.K),
     "D, without prior": (replace(PROPOSED, prior_space="all"), lambda case: priors.NEGLIGIBLE * case.prior.K),
 }

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from steelyard import inertia
+from steelyard import Lmi, Points, inertia
 from steelyard.compose import prior as priors
 from steelyard.equations.columns import Columns
 from steelyard.equations.filters import Filter
@@ -42,14 +42,14 @@ Array = np.ndarray
 DESCRIPTION = "C, the description"
 WAYS: dict[str, Options] = {
     "B, least squares": Options(method="least-squares"),
-    "A, mass points": Options(method="points", prior_space="null", prior_width="box"),
+    "A, mass points": Options(method="points", prior_space="structure", prior_width="box"),
     "D, mass points, no prior": Options(method="points", prior="none"),
-    "mass points, prior everywhere": Options(method="points", points="auto"),
+    "mass points, prior everywhere": Options(method=Points(per_edge="auto")),
     "Mata's programme": Options(method="mata"),
     "Jovic's programme": Options(method="constrained"),
     "log-Cholesky": Options(method="nonlinear"),
     "pseudo-inertia": Options(),
-    "pseudo-inertia, entropic": Options(regularisation="entropic"),
+    "pseudo-inertia, entropic": Options(method=Lmi(regularisation="entropic")),
 }
 QUICK = ("B, least squares", "A, mass points", "D, mass points, no prior", "Jovic's programme", "pseudo-inertia")
 AS_IT_IS = 1e9  # Hz: nothing is filtered

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard import Options, identify, inertia
+from steelyard import Constrained, Options, identify, inertia
 from steelyard.compose import boxed
 from steelyard.compose import prior as priors
 from steelyard.equations.columns import Columns
@@ -146,7 +146,7 @@ def test_the_total_mass_is_soft_unless_it_is_asked_to_be_hard():
     assert abs(masses(soft.theta).sum() - described) < abs(masses(free.theta).sum() - described)
     assert masses(soft.theta).sum() != pytest.approx(described, rel=1e-6)
     for total in (None, 33.3):
-        hard = solve(setup, data, prior, Options(method="constrained", hard_mass=True, total_mass=total))
+        hard = solve(setup, data, prior, Options(method=Constrained(hard_mass=True), total_mass=total))
         assert masses(hard.theta).sum() == pytest.approx(total or described, rel=1e-9)
         assert hard.certificate.holds
 
@@ -164,7 +164,7 @@ def test_a_total_that_was_weighed_is_data():
 def test_bodies_that_are_held_count_in_the_total():
     setup, data, prior = robot_and_data("demo_arm", rows=30)
     links = ("forearm_link", "wrist_1_link")
-    options = Options(method="constrained", links=links, total_mass=27.0, hard_mass=True)
+    options = Options(method=Constrained(hard_mass=True), links=links, total_mass=27.0)
     found = solve(setup, data, prior, options)
     assert masses(found.theta).sum() == pytest.approx(27.0, rel=1e-9)
     for b in setup.robot.bodies:
@@ -208,7 +208,7 @@ def test_a_log_is_identified_and_every_option_reaches_the_problem(arm):
 @installed
 def test_left_and_right_get_the_same_mass_and_mirrored_centres_of_mass():
     setup, data, prior = robot_and_data("a1")
-    found = solve(setup, data, prior, Options(method="constrained", symmetric=("auto",)))
+    found = solve(setup, data, prior, Options(method=Constrained(symmetric=("auto",))))
     assert found.certificate.holds
     for end in ("F", "R"):
         for part in ("hip", "thigh", "calf"):
@@ -225,7 +225,7 @@ def test_left_and_right_get_the_same_mass_and_mirrored_centres_of_mass():
 def test_one_of_a_pair_may_be_held():
     setup, data, prior = robot_and_data("a1")
     left, right = setup.robot.body("FL_calf"), setup.robot.body("FR_calf")
-    options = Options(method="constrained", symmetric=("FL_calf=FR_calf", "FL_hip=FR_hip"), links=("FL_calf",))
+    options = Options(method=Constrained(symmetric=("FL_calf=FR_calf", "FL_hip=FR_hip")), links=("FL_calf",))
     found = solve(setup, data, prior, options)
     assert found.theta[setup.columns.body(left.name)][0] == pytest.approx(right.parameters[0], rel=1e-9)
 
@@ -234,7 +234,7 @@ def test_one_of_a_pair_may_be_held():
 def test_a_pair_of_which_the_held_one_has_its_centre_of_mass_outside_the_others_box_is_a_contradiction():
     """The A1's thighs: the motor is beside the shape that stands for them."""
     setup, data, prior = robot_and_data("a1")
-    options = Options(method="constrained", symmetric=("FL_thigh=FR_thigh",), links=("FL_thigh",))
+    options = Options(method=Constrained(symmetric=("FL_thigh=FR_thigh",)), links=("FL_thigh",))
     with pytest.raises(SolveError, match="contradicts itself: drop --hard-mass"):
         solve(setup, data, prior, options)
     free = solve(setup, data, prior, QP)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial import Delaunay
 
-from steelyard import Options, identify, inertia
+from steelyard import Lmi, Options, Points, identify, inertia
 from steelyard.cli.demo import reference_motion
 from steelyard.compose import points, pseudo_inertia
 from steelyard.compose.points_cover import cover, cover_notices
@@ -302,7 +302,7 @@ def test_a_walking_robot_of_masses_has_its_base_parameters(a1_robot, options):
     truth = perturbed(a1_robot, np.random.default_rng(4), spread=0.05)
     feet = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
     log = floating_log(a1_robot, truth, feet, wrenches=True, seconds=8, rate=200)
-    result = identify(a1_robot.description, [log], Options(method="points", points="auto", equations="full", **options))
+    result = identify(a1_robot.description, [log], Options(method=Points(per_edge="auto"), equations="full", **options))
     exact = np.concatenate([truth[b.name] for b in a1_robot.bodies])
     space = Setup(a1_robot, "full", result.columns).structure(np.ones(result.columns.n))
     assert result.estimate.consistent
@@ -317,7 +317,7 @@ def test_links_of_a_humanoid_are_found_while_the_others_stay():
     truth |= {name: p for name, p in perturbed(robot, np.random.default_rng(1), spread=0.05).items() if name in free}
     soles, noise = ("left_sole_link", "right_sole_link"), (1e-5, 0.001, 0.01, 0.05)
     log = floating_log(robot, truth, soles, wrenches=True, seconds=5, rate=200, noise=noise)
-    result = identify(robot.description, [log], Options(method="points", points="auto", links=free))
+    result = identify(robot.description, [log], Options(method=Points(per_edge="auto"), links=free))
     exact = np.concatenate([truth[b.name] for b in robot.bodies])
     space = Setup(robot, "full", result.columns).structure(np.ones(result.columns.n))
     assert base_error(space, result.theta, exact) < 0.1 * base_error(space, robot.prior, exact)
@@ -378,7 +378,7 @@ def test_what_makes_no_sense_is_refused(steelyard, arm, tmp_path, arguments, sai
 
 def test_an_entropic_prior_acts_on_whole_bodies_not_on_the_null_space():
     with pytest.raises(UsageError, match="prior_space 'null': has no entropic regularisation"):
-        Options(regularisation="entropic", prior_space="null")
+        Options(method=Lmi(regularisation="entropic"), prior_space="structure")
 
 
 def test_a_load_is_not_made_of_points_since_nobody_knows_where_it_is():
@@ -389,4 +389,4 @@ def test_a_load_is_not_made_of_points_since_nobody_knows_where_it_is():
 def test_more_masses_than_can_be_weighed_are_refused(arm, monkeypatch):
     monkeypatch.setattr(methods, "MOST", 4000)
     with pytest.raises(UsageError, match=r"points: come to 4380 masses, more than 4000"):
-        identify("demo_arm", [arm.train], Options(method="points", points=9))
+        identify("demo_arm", [arm.train], Options(method=Points(per_edge=9)))

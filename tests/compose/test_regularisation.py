@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard import Options, identify, inertia
+from steelyard import Lmi, Options, identify, inertia
 from steelyard.compose import prior as priors
 from steelyard.compose import pseudo_inertia, realisable
 from steelyard.identify.solving import solve_bodies
@@ -83,11 +83,11 @@ PULLS = {
     "no prior": (no_prior, Options()),
     "entropic": (
         lambda b: priors.of_bodies(b, regularisation="entropic"),
-        Options(regularisation="entropic"),
+        Options(method=Lmi(regularisation="entropic")),
     ),
     "pullback": (
         lambda b: priors.of_bodies(b, regularisation="pullback"),
-        Options(regularisation="pullback"),
+        Options(method=Lmi(regularisation="pullback")),
     ),
 }
 
@@ -138,7 +138,7 @@ def test_the_quadratic_prior_knows_no_frames_where_principal_axes_are_distinct_a
 
 
 def test_an_ellipsoid_does_depend_on_the_axes_that_its_box_is_along():
-    pull = (no_prior, Options(realisable=True))
+    pull = (no_prior, Options(method=Lmi(inside="ellipsoid")))
     here, there, _ = both_ways(3, "frames", pull)
     assert np.abs(there - here).max() > 0.02
     here, there, _ = both_ways(3, "metres", pull)
@@ -196,7 +196,7 @@ def test_mass_stays_inside_where_it_is_asked_to_and_pays_for_it():
     bodies = described(rng, 3)
     data, prior = measured(rng, bodies, 25, 1.0), priors.of_bodies(bodies)
     free = solve_bodies(data, bodies, prior, Options())
-    kept = solve_bodies(data, bodies, prior, Options(realisable=True))
+    kept = solve_bodies(data, bodies, prior, Options(method=Lmi(inside="ellipsoid")))
     rows = [realisable.row(b) for b in bodies]
     out = [q @ free.theta[10 * k : 10 * k + 10] for k, q in enumerate(rows)]
     inside = [q @ kept.theta[10 * k : 10 * k + 10] for k, q in enumerate(rows)]
@@ -217,7 +217,7 @@ def test_a_load_may_be_anywhere():
     load = replace(body(rng), carrier="anything but nothing")
     data, prior = measured(rng, [load], 25, 0.1), priors.of_bodies([load])
     free = solve_bodies(data, [load], prior, Options())
-    kept = solve_bodies(data, [load], prior, Options(realisable=True))
+    kept = solve_bodies(data, [load], prior, Options(method=Lmi(inside="ellipsoid")))
     assert realisable.row(load) @ free.theta < 0
     np.testing.assert_array_equal(kept.theta, free.theta)
 
@@ -257,7 +257,7 @@ def test_a_faint_entropic_pull_on_bodies_that_data_press_flat_is_certified_all_t
     data = Information.of(Y, Y @ truth + np.abs(Y @ truth).max() * rng.normal(size=60))
     prior = priors.of_bodies(bodies, weight=0.5)
     assert prior.gamma == pytest.approx(1.0)
-    found = solve_bodies(data, bodies, prior, Options(regularisation="entropic", realisable=True))
+    found = solve_bodies(data, bodies, prior, Options(method=Lmi(regularisation="entropic", inside="ellipsoid")))
     assert found.certificate.holds
     assert all(consistent(found.theta, bodies))
 

@@ -14,7 +14,7 @@ import pytest
 from scipy.io import loadmat
 from scipy.optimize import brentq
 
-from steelyard import Options, inertia
+from steelyard import Lmi, Options, inertia
 from steelyard.compose import prior as priors
 from steelyard.identify.solving import solve_bodies
 from steelyard.information import Information
@@ -36,12 +36,17 @@ class Human:
         """Minimise squares + weight × squared distance, or 2·weight × divergence: theirs has no halves."""
         prior = priors.of_bodies(self.bodies, weight=weight / 2, regularisation=regularisation)
         return solve_bodies(
-            self.data, self.bodies, prior, Options(regularisation=regularisation, realisable=realisable)
+            self.data,
+            self.bodies,
+            prior,
+            Options(method=Lmi(regularisation=regularisation, inside="ellipsoid" if realisable else None)),
         )
 
     def euclidean(self, realisable: bool = True):
         prior = replace(priors.of_bodies(self.bodies), K=np.sqrt(self.weight) * np.eye(160))
-        return solve_bodies(self.data, self.bodies, prior, Options(realisable=realisable))
+        return solve_bodies(
+            self.data, self.bodies, prior, Options(method=Lmi(inside="ellipsoid" if realisable else None))
+        )
 
     def at_level(self, regularisation: str):
         """The weight at which the errors are those published, and the answer there."""
