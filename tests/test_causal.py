@@ -13,6 +13,8 @@ from steelyard.log import Log
 from steelyard.samples import inputs_of, prepare
 from tests.floating import floating_log
 
+pytestmark = pytest.mark.numerical
+
 FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
 
 

@@ -14,6 +14,8 @@ from steelyard.information import Information
 from steelyard.solve import conic, nnls
 from steelyard.solve.problem import Cone, Problem
 
+pytestmark = pytest.mark.numerical
+
 seeds = st.integers(0, 10**6)
 
 

@@ -18,6 +18,8 @@ from steelyard.robot import Robot
 from steelyard.solve.certified import least_squares
 from tests.motions import FLOATING, installed, load, parameters, segment
 
+pytestmark = pytest.mark.numerical
+
 KINDS = ("revolute", "prismatic", "continuous")
 
 

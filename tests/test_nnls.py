@@ -17,6 +17,8 @@ from steelyard.solve import conic, nnls
 from steelyard.solve.certified import certified
 from steelyard.solve.problem import Problem
 
+pytestmark = pytest.mark.numerical
+
 
 def best_by_enumeration(A, z, free=()):
     """Least ½‖Ax − z‖² over x ≥ 0 (``free`` unbounded): an optimum with independent columns always exists."""

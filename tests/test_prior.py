@@ -15,6 +15,8 @@ from steelyard.regressor import Columns
 from steelyard.robot import Body, Robot
 from steelyard.validate import base_error
 
+pytestmark = pytest.mark.numerical
+
 HALF = np.array([0.1, 0.2, 0.3])
 
 

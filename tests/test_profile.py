@@ -18,6 +18,8 @@ from steelyard.solve import conic
 from steelyard.solve.problem import Cone, Problem
 from tests.motions import physical
 
+pytestmark = pytest.mark.numerical
+
 SIZE = 0.4
 
 

@@ -24,6 +24,8 @@ from steelyard.solve.extreme import Extremes
 from tests.floating import floating_log
 from tests.motions import physical
 
+pytestmark = pytest.mark.numerical
+
 SIZE = 0.4
 ONE = float(chi2.ppf(0.95, 1))
 
@@ -133,8 +135,8 @@ def pushed(data, region, value):
 
 
 def test_a_search_without_cones_or_duals_comes_as_far_as_the_ends_and_no_further():
-    """No further but for rounding, since all that is reached lies in the region; as far as the best of the searches comes,
-    which on some processors leaves 0.015 of h − t m, and less than 1e-4 of the others.
+    """No further but for rounding, since all that is reached lies in the region; as far as the best of the searches
+    comes, which on some processors leaves 0.015 of h − t m, and less than 1e-4 of the others.
     """
     data, allowed, _ = case(1, 1, 0, 6, 0.2)
     region, _ = make_region(data, allowed, ONE)

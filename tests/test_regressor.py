@@ -13,6 +13,8 @@ from steelyard.samples import Filter, lowpass
 from steelyard.write.mjcf import to_mjcf
 from tests.motions import FLOATING, ROBOTS, installed, load, parameters, rotation, segment, smooth
 
+pytestmark = pytest.mark.numerical
+
 
 def columns(robot, *terms):
     return Columns(tuple(b.name for b in robot.bodies), tuple(terms))

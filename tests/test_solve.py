@@ -19,6 +19,8 @@ from steelyard.solve.polish import polished
 from steelyard.solve.problem import Cone, Entropy, Linear, Problem, Solution
 from tests.motions import physical
 
+pytestmark = pytest.mark.numerical
+
 SIZE = 0.4
 
 

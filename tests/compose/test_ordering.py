@@ -12,6 +12,8 @@ from steelyard.information import Information
 from steelyard.solve.methods import solve_bodies
 from tests.bodies import body, consistent, described, measured, no_prior, objective
 
+pytestmark = pytest.mark.numerical
+
 seeds = st.integers(0, 10_000)
 
 

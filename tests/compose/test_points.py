@@ -31,6 +31,8 @@ from tests.compose.battery import fitted, loose, made, noisy
 from tests.floating import floating_log
 from tests.motions import ROBOTS, installed, load
 
+pytestmark = pytest.mark.numerical
+
 NESTED = (2, 3, 5, 9)  # each grid has all points of the one before
 
 

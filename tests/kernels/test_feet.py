@@ -12,6 +12,8 @@ from steelyard.kernels.tree import LANES, Tree
 from steelyard.regressor import Columns, Dynamics, Rows
 from tests.motions import installed, load, smooth
 
+pytestmark = pytest.mark.numerical
+
 FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
 BASE = FreeRows(12, tuple(range(6)))
 

@@ -13,6 +13,8 @@ from steelyard.robot import Robot
 from steelyard.write.mjcf import to_mjcf
 from tests.motions import installed, load, parameters, segment
 
+pytestmark = pytest.mark.numerical
+
 SOME = ("a1", "talos", "g1", "panda", "ur10", "pr2")
 
 

@@ -17,6 +17,8 @@ from steelyard.robot import Robot
 from steelyard.samples import Filter
 from tests.motions import installed, load, segment, smooth
 
+pytestmark = pytest.mark.numerical
+
 NAMES = [entry.name for entry in index.robots()]
 SENSORS = {
     "a1": ("FR_foot", "RL_foot_fixed", "FR_foot_fixed"),  # two in one weld

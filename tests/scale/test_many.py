@@ -61,6 +61,7 @@ def assert_the_same_covariance(one, other):
     assert np.abs((one - other) / unit).max() <= most
 
 
+@pytest.mark.numerical
 @pytest.mark.parametrize("piece_bytes", [8_000_000, 20_000])
 def test_sums_are_fitted_as_rows_are(arm, tmp_path, piece_bytes):
     plan, rows, sums = rows_and_sums(
@@ -73,6 +74,7 @@ def test_sums_are_fitted_as_rows_are(arm, tmp_path, piece_bytes):
     assert one.meat == pytest.approx(other.meat, rel=1e-6, abs=1e-6 * np.abs(one.meat).max())
 
 
+@pytest.mark.numerical
 @pytest.mark.parametrize("equations", ["full", "contact-free"])
 def test_products_of_rows_with_later_ones_are_kept_for_every_equation(a1_robot, tmp_path, equations):
     feet = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
@@ -94,6 +96,7 @@ def test_products_of_rows_with_later_ones_are_kept_for_every_equation(a1_robot, 
         assert products @ twice == pytest.approx(np.array(direct), abs=1e-8 * scale)
 
 
+@pytest.mark.numerical
 def test_many_logs_read_once_are_what_they_are_in_memory(few, fleet):
     held = fleet.names[-1]
     once = identify_many("demo_arm", few, replace(OPTIONS, method="lmi"), validate=[held])

@@ -16,6 +16,8 @@ from steelyard.search.windows import Windows
 from steelyard.simulate.truth import perturbed
 from tests.motions import installed
 
+pytestmark = pytest.mark.numerical
+
 
 def shaken(robot, integrator="euler", steps=8, count=20, ramp=False):
     """Windows of random states and torques."""
