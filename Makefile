@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types bench clean
+.PHONY: help setup demo test laws lint types bench clean
 
 help:
 	@echo "make demo   weigh a trotting quadruped and what it carries, write demo/report.html"
 	@echo "make test   lint, types, tests"
+	@echo "make laws   the numerical tests alone; OPENBLAS_CORETYPE=Nehalem make laws has them on another processor's arithmetic"
 	@echo "make setup  .venv with every extra"
 	@echo "make bench  times of identification, solvers, kernels, streams, online steps and simulations against others (installs those)"
 
@@ -44,9 +45,12 @@ types: $(STAMPS)/setup
 	$(BIN)/mypy
 
 # One thread a process: two test processes share the cores.
-test: export OPENBLAS_NUM_THREADS = 1
+test laws: export OPENBLAS_NUM_THREADS = 1
 test: lint types
 	$(BIN)/python -m pytest -n 2
+
+laws: $(STAMPS)/setup
+	$(BIN)/python -m pytest -n 2 -m numerical
 
 # One thread, as most of those compared with have.
 bench: export OPENBLAS_NUM_THREADS = 1

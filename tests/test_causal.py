@@ -13,6 +13,8 @@ from steelyard.equations.prepare import inputs_of, prepare
 from steelyard.log.log import Log
 from tests.floating import floating_log
 
+pytestmark = pytest.mark.numerical
+
 FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
 
 

@@ -15,6 +15,8 @@ from steelyard.solve import nnls
 from steelyard.solve.certify import _by_tangent, certify
 from steelyard.solve.problem import Cone, Problem
 
+pytestmark = pytest.mark.numerical
+
 seeds = st.integers(0, 10**6)
 
 

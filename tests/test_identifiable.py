@@ -19,6 +19,8 @@ from steelyard.robot.model import Robot
 from steelyard.solve.solve import least_squares
 from tests.motions import FLOATING, installed, load, parameters, segment
 
+pytestmark = pytest.mark.numerical
+
 KINDS = ("revolute", "prismatic", "continuous")
 
 

@@ -16,6 +16,8 @@ from steelyard.solve.problem import Cone, Problem
 from steelyard.solve.solve import certified
 from tests.test_solve import CASES, body, problem
 
+pytestmark = pytest.mark.numerical
+
 QUADRATIC = {name: p for name, p in CASES.items() if not p.entropies and not np.any(p.linear.equal)}
 
 

@@ -17,6 +17,8 @@ from tests.compose.bodies import at
 from tests.floating import floating_log
 from tests.test_load import carrying
 
+pytestmark = pytest.mark.numerical
+
 FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
 
 

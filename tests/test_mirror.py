@@ -10,6 +10,8 @@ from steelyard.errors import UsageError
 from steelyard.robot.symmetry import _other_side, pairs
 from tests.motions import installed, load, physical
 
+pytestmark = pytest.mark.numerical
+
 COUNTS = {"a1": 6, "go2": 6, "anymal": 6, "talos": 14, "g1": 13}  # every body but base, torso and head
 
 

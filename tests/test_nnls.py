@@ -18,6 +18,8 @@ from steelyard.solve.certify import certify
 from steelyard.solve.problem import Problem
 from steelyard.solve.solve import certified
 
+pytestmark = pytest.mark.numerical
+
 
 def best_by_enumeration(A, z, free=()):
     """Least ½‖Ax − z‖² over x ≥ 0 (``free`` unbounded): an optimum with independent columns always exists."""

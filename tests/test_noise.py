@@ -23,6 +23,8 @@ from steelyard.robot.model import Robot
 from tests.floating import floating_log
 from tests.motions import installed, smooth
 
+pytestmark = pytest.mark.numerical
+
 MIX = np.array([[1.0, 0.0, 0.0], [0.9, 0.3, 0.0], [-1.6, 0.4, 0.5]])  # of white noise into three channels
 NAMES = ("a", "b", "c", "d")
 NOTHING = Information.none(len(NAMES))

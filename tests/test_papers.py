@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def run(module, *arguments):
     """What a module prints that is started from the root of the project."""
     command = [sys.executable, "-m", module, *map(str, arguments)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=300)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
     return done.stdout
 

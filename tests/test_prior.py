@@ -16,6 +16,8 @@ from steelyard.information import Information
 from steelyard.robot import geometry
 from steelyard.robot.model import Body, Robot
 
+pytestmark = pytest.mark.numerical
+
 HALF = np.array([0.1, 0.2, 0.3])
 
 

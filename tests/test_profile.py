@@ -19,6 +19,8 @@ from steelyard.solve import clarabel_ as conic
 from steelyard.solve.problem import Cone, Problem
 from tests.motions import physical
 
+pytestmark = pytest.mark.numerical
+
 SIZE = 0.4
 
 

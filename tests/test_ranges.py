@@ -24,6 +24,8 @@ from steelyard.solve.extreme import Extremes
 from tests.floating import floating_log
 from tests.motions import physical
 
+pytestmark = pytest.mark.numerical
+
 SIZE = 0.4
 ONE = float(chi2.ppf(0.95, 1))
 
@@ -101,39 +103,57 @@ def test_nothing_that_is_allowed_lies_outside(name):
     assert ranges.total[0] <= masses.min() < masses.max() <= ranges.total[1]
 
 
+def drawn_back(data, region, theta):
+    """The point of the region nearest to theta on the line from its start: where that leaves it, if it does."""
+    a, d = data.R @ region.start - data.z, data.R @ (theta - region.start)
+    most = region.radius**2 * (1 - 1e-12)
+    if np.sum((a + d) ** 2) <= most:
+        return theta
+    share = (np.sqrt((a @ d) ** 2 + d @ d * (most - a @ a)) - a @ d) / (d @ d)
+    return region.start + share * (theta - region.start)
+
+
 def pushed(data, region, value):
-    """The greatest value by SLSQP in log-Cholesky coordinates, where a body is always physical: no cone, no dual."""
+    """The greatest value by SLSQP in log-Cholesky coordinates, where a body is always physical: no cone, no dual.
+
+    In these the region is not convex, and the ends, bodies that are flat, are infinitely far: a search stops at its
+    bounds or gives up, and rounding decides where. So there are three, each begins again where it ended, and what
+    oversteps the region by the solver's tolerance is drawn back to it instead of being lost.
+    """
     best, most = -np.inf, region.radius**2
-    for start in (region.start, *sampled(region, 40)[19::20]):
-        first = inertia.log_cholesky(start)
-        found = minimize(
-            lambda x: -value(inertia.from_log_cholesky(x)), first, method="SLSQP",
-            bounds=[(x - 6, x + 3) for x in first], options={"maxiter": 200, "ftol": 1e-8},
-            constraints=[{"type": "ineq", "fun": lambda x: 1 - data.misfit(inertia.from_log_cholesky(x)) / most}],
-        )  # fmt: skip
-        reached = inertia.from_log_cholesky(found.x)
-        if data.misfit(reached) <= most * (1 + 1e-6):
+    for reached in (region.start, *sampled(region, 40)[19::20]):
+        for _ in range(2):
+            first = inertia.log_cholesky(region.start + (1 - 1e-6) * (reached - region.start))
+            found = minimize(
+                lambda x: -value(inertia.from_log_cholesky(x)), first, method="SLSQP",
+                bounds=[(x - 6, x + 3) for x in first], options={"maxiter": 200, "ftol": 1e-8},
+                constraints=[{"type": "ineq", "fun": lambda x: 1 - data.misfit(inertia.from_log_cholesky(x)) / most}],
+            )  # fmt: skip
+            reached = drawn_back(data, region, inertia.from_log_cholesky(found.x))
             best = max(best, value(reached))
     return best
 
 
 def test_a_search_without_cones_or_duals_comes_as_far_as_the_ends_and_no_further():
+    """No further but for rounding, since all that is reached lies in the region; as far as the best of the searches
+    comes, which on some processors leaves 0.015 of h − t m, and less than 1e-4 of the others.
+    """
     data, allowed, _ = case(1, 1, 0, 6, 0.2)
     region, _ = make_region(data, allowed, ONE)
     found, E = Extremes(region), np.eye(10)
     mass, h, least = E[0], E[2], found.least(E[0]).proved
     for sign, bound in ((1, found.greatest(mass)), (-1, found.least(mass))):
         reached = pushed(data, region, lambda p, s=sign: s * p[0])
-        assert sign * bound.proved - 0.01 < reached <= sign * bound.proved + 1e-6
+        assert sign * bound.proved - 0.01 < reached <= sign * bound.proved + 1e-9
     most, fewest = found.greatest_ratio(h, mass, least).proved, found.least_ratio(h, mass, least).proved
     for sign, t in ((1, most), (-1, fewest)):  # h/m goes as far as t where h − t m goes as far as zero
-        assert -0.03 < pushed(data, region, lambda p, s=sign, t=t: s * (p[2] - t * p[0])) <= 1e-6
+        assert -0.03 < pushed(data, region, lambda p, s=sign, t=t: s * (p[2] - t * p[0])) <= 1e-9
 
     def trace(p):
         return p[4] + p[6] + p[9] - 2 * p[1:4] @ p[1:4] / p[0]
 
     most = found.greatest_trace(0).proved
-    assert 0.99 * most < pushed(data, region, trace) <= most + 1e-6
+    assert 0.99 * most < pushed(data, region, trace) <= most + 1e-9
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -16,6 +16,8 @@ from steelyard.equations.unknown_forces import foot
 from steelyard.output.mjcf import to_mjcf
 from tests.motions import FLOATING, ROBOTS, installed, load, parameters, rotation, segment, smooth
 
+pytestmark = pytest.mark.numerical
+
 
 def columns(robot, *terms):
     return Columns(tuple(b.name for b in robot.bodies), tuple(terms))

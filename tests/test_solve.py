@@ -20,6 +20,8 @@ from steelyard.solve.problem import Cone, Entropy, Linear, Problem, Solution
 from steelyard.solve.solve import certified
 from tests.motions import physical
 
+pytestmark = pytest.mark.numerical
+
 SIZE = 0.4
 
 

@@ -39,6 +39,8 @@ from tests.floating import floating_log
 from tests.kernels.test_rows import SENSORS
 from tests.motions import ROBOTS, installed, load, segment, smooth
 
+pytestmark = pytest.mark.numerical
+
 FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
 
 

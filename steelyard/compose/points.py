@@ -22,7 +22,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from scipy.linalg import qr
 from scipy.optimize import nnls
 from scipy.spatial import ConvexHull
 
@@ -42,6 +41,7 @@ GRID = 3  # points along each edge (Ayusawa's 27)
 COARSEST, FINEST = 2, 9
 RIDGE = 1e-3  # λ_ρ (Ayusawa 24)
 INSIDE = 1e-6  # relative distance up to which parameters count as made of the masses
+TIE = 1e-6  # relative difference below which rounding, not the body, would decide which of two is larger
 REACH = 1.25  # carriers lie this much further out, squared, than they must: what they carry is not at the edge
 
 
@@ -124,8 +124,7 @@ def _grid(body: Body, n: int, within: Within) -> Masses:
         cube = np.array(list(itertools.product(np.linspace(-1.0, 1.0, n), repeat=3)))
         grid = centre + cube * half
         inside = np.max(grid @ outward[:, :3].T + outward[:, 3], axis=1) <= 1e-9 * body.size
-        ahead = (cube / half)[np.any(cube != 0, axis=1)] @ (vertices - centre).T
-        furthest = vertices[np.unique(np.argmax(ahead, axis=1))]
+        furthest = vertices[_furthest((vertices - centre) / half, cube[np.any(cube != 0, axis=1)])]
         apart = np.linalg.norm(furthest[:, None] - grid[inside], axis=2).min(axis=1, initial=np.inf)
         return np.vstack([grid[inside], furthest[apart > 1e-9 * body.size]])
 
@@ -143,14 +142,41 @@ def rank(points: Array) -> int:
     return int(np.linalg.matrix_rank(_moments(points), tol=1e-6 * np.sqrt(len(points))))
 
 
+def _furthest(vertices: Array, directions: Array) -> Array:
+    """Which of the vertices (v, 3), in units of their region, lie furthest in some of these directions (d, 3).
+
+    Where an edge or a face lies furthest, each of its ends in the other directions does, as if the direction leaned a
+    little towards these. Rounding thus decides nothing, and what is symmetric stays so.
+    """
+    ahead = directions @ vertices.T
+    tied = ahead >= ahead.max(axis=1, keepdims=True) - TIE
+    chosen = tied[tied.sum(axis=1) == 1].any(axis=0)
+    for face in np.unique(tied[tied.sum(axis=1) > 1], axis=0):
+        along = ahead[:, face]
+        along = along[np.ptp(along, axis=1) > TIE]
+        chosen[face] |= (along >= along.max(axis=1, keepdims=True) - TIE).any(axis=0)
+    return np.flatnonzero(chosen)
+
+
 def _completed(points: Array, others: Array, centre: Array, half: Array) -> Array:
-    """As few of the others added as it takes to raise the rank as far as they can."""
+    """Some of the others added, those that add most first, until the rank is as high as they can raise it.
+
+    Those that add equally much are added together. In a box they mirror each other (with two points an edge they are
+    the centres of all six faces), and rounding would choose between them: otherwise wherever the frame's origin is.
+    """
     have, more = _moments((points - centre) / half), _moments((others - centre) / half)
-    U, s, _ = np.linalg.svd(have, full_matrices=False)
-    U = U[:, s > 1e-6 * s[0]]
-    _, R, pivot = qr(more - U @ (U.T @ more), mode="economic", pivoting=True)
-    lacking = int(np.sum(np.abs(np.diag(R)) > 1e-6))
-    return np.vstack([points, others[pivot[:lacking]]])
+    added = np.zeros(len(others), bool)
+    latest = have
+    while True:
+        U, s, _ = np.linalg.svd(latest, full_matrices=False)
+        U = U[:, s > 1e-6 * s[0]]
+        more = more - U @ (U.T @ more)
+        gain = np.linalg.norm(more, axis=0)
+        if gain.max() <= 1e-6:
+            return np.vstack([points, others[added]])
+        tied = gain >= (1 - TIE) * gain.max()
+        added |= tied
+        latest = more[:, tied]
 
 
 def _moments(points: Array) -> Array:
@@ -173,12 +199,15 @@ def _region(body: Body, within: Within) -> tuple[Array, Within]:
 def _carriers(parameters: Array, masses: Masses) -> Array:
     """(7, 3) points whose masses, with their share of the whole, can have exactly these parameters.
 
-    Centre c and c ± √(3κλ) e along the principal axes, κ the ``REACH``: six masses of m/6κ have the covariance λ.
+    Centre c and c ± √(3κ) a, κ the ``REACH``: six masses of m/6κ have the covariance Σ aaᵀ. The three a are √λ e along
+    the principal axes; where two of these are equally long no axes are principal, and they are the columns of √Σ.
     """
     J = inertia.pseudo(parameters / parameters[0]) - masses.blur * inertia.pseudo(masses.whole)
     rest = inertia.from_pseudo(J / J[3, 3])
     w, V = np.linalg.eigh(inertia.density_covariance(rest))
     arms = (V * np.sqrt(3 * REACH * np.maximum(w, 0.0))).T
+    if np.diff(w).min() <= TIE * w[-1]:
+        arms = V @ arms
     return np.asarray(rest[1:4] + np.vstack([np.zeros(3), arms, -arms]))
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 BINARY = "/usr/bin/chromium"
+PATIENCE = 600  # s: a browser that is silent for so long hangs, however busy the machine
 FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -61,9 +62,10 @@ class Chromium:
         self._session = None
         try:
             self._call("Browser.close", timeout=10)
-        except (OSError, TimeoutError):
+            self._process.wait(timeout=20)
+        except (OSError, TimeoutError, subprocess.TimeoutExpired):
             self._process.kill()
-        self._process.wait(timeout=20)
+            self._process.wait()
         os.close(self._in)
         os.close(self._out)
         self._profile.cleanup()
@@ -80,7 +82,7 @@ class Chromium:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
-    def wait_for(self, expression, timeout=60):
+    def wait_for(self, expression, timeout=PATIENCE):
         end = time.monotonic() + timeout
         while not self.evaluate(expression):
             assert time.monotonic() < end, f"never true: {expression}"
@@ -89,7 +91,7 @@ class Chromium:
     def seen(self, method):
         return [event["params"] for event in self.events if event.get("method") == method]
 
-    def _call(self, method, session=None, timeout=60, **params):
+    def _call(self, method, session=None, timeout=PATIENCE, **params):
         self._count += 1
         message = {"id": self._count, "method": method, "params": params}
         if session:

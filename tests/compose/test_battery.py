@@ -9,6 +9,8 @@ import pytest
 from steelyard.compose import COMPOSITIONS, linear, points, pseudo_inertia
 from tests.compose import battery
 
+pytestmark = pytest.mark.numerical
+
 MAKERS = {
     **COMPOSITIONS,
     "points, 2 an edge": partial(points.composition, count=2),

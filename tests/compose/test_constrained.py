@@ -23,6 +23,8 @@ from steelyard.solve.solve import certified
 from tests.bodies import body, consistent, described, measured, objective
 from tests.motions import installed, load
 
+pytestmark = pytest.mark.numerical
+
 seeds = st.integers(0, 10_000)
 QP = Options(method="constrained")
 

@@ -13,6 +13,8 @@ from steelyard.compose.division import MOST_PARTS, criterion, cut, divide, longe
 from steelyard.compose.primitives import Solid, capsule, cuboid, cylinder, ellipsoid, polyhedron, sphere, together
 from tests.compose.bodies import KINDS, pose, random_primitive
 
+pytestmark = pytest.mark.numerical
+
 seeds = st.integers(0, 10**6)
 parts = st.integers(2, MOST_PARTS)
 axes = st.sampled_from([None, 0, 1, 2])

@@ -22,6 +22,8 @@ from tests import test_solve
 from tests.bodies import SIZE, body, consistent, described, measured, no_prior, objective
 from tests.motions import physical, rotation
 
+pytestmark = pytest.mark.numerical
+
 
 def negative(p):
     """The same with data that ask for what would be a body of negative mass."""

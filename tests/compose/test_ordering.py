@@ -12,6 +12,8 @@ from steelyard.identify.solving import solve_bodies
 from steelyard.information import Information
 from tests.bodies import body, consistent, described, measured, no_prior, objective
 
+pytestmark = pytest.mark.numerical
+
 seeds = st.integers(0, 10_000)
 
 

@@ -32,6 +32,8 @@ from tests.compose.battery import fitted, loose, made, noisy
 from tests.floating import floating_log
 from tests.motions import ROBOTS, installed, load
 
+pytestmark = pytest.mark.numerical
+
 NESTED = (2, 3, 5, 9)  # each grid has all points of the one before
 
 
@@ -88,12 +90,66 @@ def test_any_ten_parameters_can_be_reached_whatever_the_box(body, n):
     assert np.linalg.matrix_rank(points._natural(body.parameters, body.size) @ masses.map) == 10
 
 
-def test_two_an_edge_leave_three_directions_out_so_points_are_added():
-    """All corners have x² = d²: they cannot tell the mass from the moments."""
+def test_two_an_edge_leave_three_directions_out_so_the_centres_of_all_faces_are_added():
+    """All corners have x² = d²: they cannot tell the mass from the moments. Three faces would do, but which three?"""
     corners = np.array(np.meshgrid(*[[-1.0, 1.0]] * 3)).reshape(3, 8).T
     assert points.rank(corners) == 7
     body = boxed([0.1, 0.2, 0.3])
-    assert len(points.place(body, body.parameters, 2).points) == 11
+    found = points.place(body, body.parameters, 2).points / [0.1, 0.2, 0.3]
+    np.testing.assert_allclose(found[:8], corners[np.lexsort(corners.T[::-1])], atol=1e-12)
+    np.testing.assert_allclose(np.sort(np.abs(found[8:])), np.tile([0, 0, 1], (6, 1)), atol=1e-12)
+    np.testing.assert_allclose(found[8:].sum(axis=0), 0, atol=1e-12)
+
+
+def elsewhere(body, T):
+    """The same body written in another frame, whose axes are those of the body's, in any order and sense."""
+    corners = np.array(body.box) @ T[:3, :3].T + T[:3, 3]
+    return replace(
+        body,
+        parameters=inertia.transform(body.parameters, T),
+        box=(corners.min(axis=0), corners.max(axis=0)),
+        parts=tuple((link, T @ placement) for link, placement in body.parts),
+    )
+
+
+def frames(count):
+    """Frames far away, turned by quarter turns."""
+    rng = np.random.default_rng(0)
+    for _ in range(count):
+        T = np.eye(4)
+        T[:3, :3] = np.eye(3)[rng.permutation(3)] * rng.choice([-1.0, 1.0], 3)
+        T[0, :3] *= np.linalg.det(T[:3, :3])
+        T[:3, 3] = rng.normal(size=3)
+        yield T
+
+
+def assert_the_same_points(one, other, size):
+    assert len(one) == len(other)
+    apart = np.linalg.norm(one[:, None] - other, axis=2)
+    assert max(apart.min(axis=0).max(), apart.min(axis=1).max()) < 1e-9 * size
+
+
+@installed
+@pytest.mark.parametrize("name", ["demo_arm", "a1", "anymal", "talos"])
+@pytest.mark.parametrize(("count", "within"), [(2, "box"), (2, "hull"), (3, "hull"), ("auto", "box")])
+def test_points_are_the_same_whatever_frame_the_body_is_written_in(name, count, within):
+    """Symmetric shapes have many points that tie, and rounding would choose between these in each frame anew."""
+    for body in load(name).bodies:
+        here = points.place(body, body.parameters, count, within).points
+        for T in frames(6):
+            moved = elsewhere(body, T)
+            there = points.place(moved, moved.parameters, count, within).points
+            assert_the_same_points(here @ T[:3, :3].T + T[:3, 3], there, body.size)
+
+
+def test_legs_that_mirror_each_other_have_points_that_do(a1_robot):
+    """The hips of A1 are cylinders, of which whole edges lie furthest: rounding must not choose between their ends."""
+    mirror = np.diag([1.0, -1.0, 1.0])
+    for count in (2, 3, 5):
+        for one, other in (("FL_hip", "FR_hip"), ("RL_hip", "RR_hip")):
+            left, right = (a1_robot.body(name) for name in (one, other))
+            here, there = (points.place(b, b.parameters, count, "hull").points for b in (left, right))
+            assert_the_same_points(here @ mirror, there, left.size)
 
 
 @given(bodies(), st.sampled_from([2, 3, 5]), st.integers(0, 10_000), st.floats(-6, 6), st.floats(0, 1))
@@ -256,6 +312,23 @@ def test_carriers_have_exactly_the_parameters_they_were_placed_for():
     assert said == "the prior does not fit in the box of b: masses were added to carry it"
 
 
+@pytest.mark.parametrize("extent", [(3.0, 3.0, 3.0), (3.0, 3.0, 5.0), (2.0, 4.0, 4.0)])
+def test_carriers_of_a_ball_or_a_bar_do_not_depend_on_which_axes_rounding_calls_principal(extent):
+    half = np.array([0.1, 0.1, 0.1])
+    wide = np.array(extent) * half
+    turn = np.eye(4)
+    turn[:3, :3] = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
+    for oblique in (np.eye(4), turn):
+        body = boxed(half, inertia.transform(geometry.box_inertia(2.0, (-wide, wide)), oblique))
+        here = points.place(body, body.parameters, "auto")
+        assert here.carriers == 7
+        assert cover(body, body.parameters, "auto").inside
+        for T in frames(6):
+            moved = elsewhere(body, T)
+            there = points.place(moved, moved.parameters, "auto")
+            assert_the_same_points(here.points @ T[:3, :3].T + T[:3, 3], there.points, body.size)
+
+
 def test_the_ridge_pulls_towards_the_shortest_masses_that_make_the_prior():
     body = loose(np.random.default_rng(0), 0.3)
     c = points.composition(body, np.ones(10))
@@ -338,7 +411,7 @@ def test_the_command_says_which_bodies_the_masses_cannot_be_and_writes_how_far_o
     for entry in estimate["points"].values():
         assert entry["prior_inside"] is False
         assert 0 < entry["prior_distance"] < 1
-        assert (entry["count"], entry["per_axis"], entry["within"], entry["carriers"]) == (11, 2, "box", 0)
+        assert (entry["count"], entry["per_axis"], entry["within"], entry["carriers"]) == (14, 2, "box", 0)
     chosen = estimate["provenance"]["options"]
     assert (chosen["points"], chosen["points_in"], chosen["point_ridge"]) == (2, "box", 1e-3)
 

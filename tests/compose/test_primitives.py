@@ -23,6 +23,8 @@ from steelyard.compose.primitives import (
 )
 from tests.compose.bodies import KINDS, pose, random_primitive
 
+pytestmark = pytest.mark.numerical
+
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(6)
 AROUND = 2 * np.pi * np.arange(8) / 8  # exact for the low harmonics of second moments
 

@@ -28,6 +28,8 @@ from steelyard.solve.solve import certified
 from tests.compose.bodies import KINDS, at, body_of, pose, random_primitive
 from tests.motions import physical
 
+pytestmark = pytest.mark.numerical
+
 NOTHING = bounded(np.zeros(0), np.zeros(0), np.zeros(0))
 seeds = st.integers(0, 10**6)
 

@@ -17,6 +17,8 @@ from steelyard.solve.problem import Entropy
 from tests.bodies import SIZE, body, consistent, described, measured, no_prior, objective
 from tests.motions import physical, rotation
 
+pytestmark = pytest.mark.numerical
+
 seeds = st.integers(0, 10_000)
 
 

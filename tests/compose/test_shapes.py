@@ -19,6 +19,8 @@ from steelyard.robot.model import LOAD, Body, Robot
 from tests.compose.bodies import KINDS, at, body_of, random_primitive
 from tests.motions import ROBOTS, installed, load
 
+pytestmark = pytest.mark.numerical
+
 seeds = st.integers(0, 10**6)
 
 PART = """<robot name="part"><link name="world"/><link name="arm"><inertial><origin xyz="0.1 0 0"/><mass value="3"/>

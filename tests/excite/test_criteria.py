@@ -13,6 +13,8 @@ from steelyard.equations.setup import Setup
 from steelyard.experiment.excite import criteria
 from tests.motions import installed, load, segment
 
+pytestmark = pytest.mark.numerical
+
 
 def rows(seed, m, r=6):
     return np.random.default_rng(seed).normal(size=(m, r)) * np.logspace(0, 2, r)

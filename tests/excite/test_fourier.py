@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from steelyard.experiment.excite.fourier import Fourier, designs
 
+pytestmark = pytest.mark.numerical
+
 
 @st.composite
 def motions(draw):

@@ -14,6 +14,8 @@ from steelyard.kernels.tree import LANES, REGULAR
 from steelyard.robot.flat_tree import flat_tree
 from tests.motions import installed, load, smooth
 
+pytestmark = pytest.mark.numerical
+
 FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
 BASE = FreeRows(12, tuple(range(6)))
 

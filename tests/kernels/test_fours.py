@@ -1,6 +1,7 @@
 """Factors and steps of one body's matrix, against NumPy's, and the length of a step against trying all."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +13,8 @@ from steelyard.kernels import nonlinear
 from steelyard.solve.problem import Cone
 from tests.bodies import body
 from tests.motions import physical
+
+pytestmark = pytest.mark.numerical
 
 seeds = st.integers(0, 10_000)
 

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from steelyard.kernels import gram
 
+pytestmark = pytest.mark.numerical
+
 
 @given(sizes=st.lists(st.integers(1, 40), min_size=1, max_size=6), rows=st.integers(1, 70), seed=st.integers(0, 99))
 def test_every_block_gains_its_product_below_the_diagonal_and_nothing_else_is_touched(sizes, rows, seed):

@@ -15,6 +15,8 @@ from steelyard.robot.flat_tree import flat_tree
 from steelyard.robot.model import Robot
 from tests.motions import installed, load, parameters, segment
 
+pytestmark = pytest.mark.numerical
+
 SOME = ("a1", "talos", "g1", "panda", "ur10", "pr2")
 
 

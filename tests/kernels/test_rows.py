@@ -20,6 +20,8 @@ from steelyard.robot.flat_tree import flat_tree
 from steelyard.robot.model import Robot
 from tests.motions import installed, load, segment, smooth
 
+pytestmark = pytest.mark.numerical
+
 NAMES = [entry.name for entry in index.robots()]
 SENSORS = {
     "a1": ("FR_foot", "RL_foot_fixed", "FR_foot_fixed"),  # two in one weld

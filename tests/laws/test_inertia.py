@@ -11,6 +11,8 @@ from scipy.linalg import sqrtm
 from steelyard import inertia
 from steelyard.inertia import MARGIN
 
+pytestmark = pytest.mark.numerical
+
 EPS = np.finfo(float).eps
 NUMBERS = st.floats(-1, 1, allow_subnormal=False)
 LENGTHS = st.floats(1e-3, 1.0)

@@ -12,6 +12,8 @@ from hypothesis.extra.numpy import arrays
 
 from steelyard.information import Information
 
+pytestmark = pytest.mark.numerical
+
 N = 4
 NUMBERS = st.floats(-10, 10, allow_subnormal=False)
 THETA = arrays(float, N, elements=NUMBERS)

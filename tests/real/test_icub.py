@@ -24,7 +24,7 @@ def icub(measured, tmp_path_factory):
     folder, out = measured("icub"), tmp_path_factory.mktemp("icub")
     pytest.importorskip("h5py")
     command = [sys.executable, "examples/icub.py", str(folder), str(out)]
-    subprocess.run(command, cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, check=True, capture_output=True, timeout=120)
+    subprocess.run(command, cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, check=True, capture_output=True)
     return folder / "model.urdf", out
 
 

@@ -16,6 +16,8 @@ from steelyard.experiment.simulate.truth import perturbed
 from steelyard.robot.model import Robot
 from tests.motions import installed
 
+pytestmark = pytest.mark.numerical
+
 
 def shaken(robot, integrator="euler", steps=8, count=20, ramp=False):
     """Windows of random states and torques."""
