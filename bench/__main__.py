@@ -35,6 +35,8 @@ from bench.played import played
 from bench.points import GRIDS, figure, points
 from bench.problems import CASES
 from bench.ranges import USUAL, ranges
+from bench.same import arguments as same_arguments
+from bench.same import study as same_study
 from bench.scale import CASES as SCALE_CASES
 from bench.scale import scale
 from bench.scale import table as scale_table
@@ -49,7 +51,7 @@ from bench.stream import kept as stream_kept
 PHYSICAL = ("lmi", "points", "shapes", "nonlinear")  # methods that promise bodies that can exist
 STUDIES = (
     "arms", "consistency", "coverage", "excite", "humanoid", "identify", "intervals", "kernels", "online", "played",
-    "points", "ranges", "scale", "search", "solvers", "stream",
+    "points", "ranges", "same", "scale", "search", "solvers", "stream",
 )  # fmt: skip
 
 
@@ -72,18 +74,23 @@ def main() -> int:
         help="problems a case (consistency, intervals: 1000, ranges: 200), candidates (played: 300)",
     )
     parser.add_argument(
-        "--quick", action="store_true", help="few problems (consistency, excite, intervals, online, ranges, scale)"
+        "--quick",
+        action="store_true",
+        help="few problems (consistency, excite, intervals, online, ranges, same, scale)",
     )
     parser.add_argument(
         "--cases", default="", help="some of the cases, with commas (consistency, excite, ranges, scale)"
     )
     parser.add_argument("--methods", default="", help="some of the methods, with commas (consistency)")
     data = os.environ.get("STEELYARD_DATA")
-    parser.add_argument("--data", type=Path, default=Path(data) if data else None, help="measured data (arms)")
+    parser.add_argument("--data", type=Path, default=Path(data) if data else None, help="measured data (arms, same)")
     parser.add_argument("--jobs", type=int, default=1, help="processes at once (consistency)")
     parser.add_argument("--robots", default=",".join(GRIDS), help="names, with commas (points)")
     parser.add_argument("--figure", type=Path, default=None, help="SVG to write (points, stream)")
+    same_arguments(parser)
     options = parser.parse_args()
+    if options.name == "same":
+        return same_study(options)
     result: dict[str, Any]
     if options.name == "points":
         result, kept = points(options.seeds or 5, options.robots.split(",")), True
