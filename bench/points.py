@@ -23,9 +23,10 @@ from steelyard.equations.columns import Columns
 from steelyard.equations.setup import Setup
 from steelyard.equations.subspace import Subspace
 from steelyard.experiment.simulate.truth import perturbed
+from steelyard.identify.method import MOST
 from steelyard.identify.options import Options
 from steelyard.identify.prediction import base_error
-from steelyard.identify.solving import MOST, solve
+from steelyard.identify.solving import solve
 from steelyard.information import Information
 from steelyard.robot.model import Robot
 

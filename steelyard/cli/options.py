@@ -89,7 +89,7 @@ def made_of(cls: type, given: Mapping[str, Any], only: tuple[str, ...] | None = 
     for each in fields(cls):
         if each.name in flags:
             flag = flags[each.name]
-            if given[flag.name] != flag.default:
+            if given.get(flag.name, flag.default) != flag.default:
                 values[each.name] = flag.value(given[flag.name])
         elif is_dataclass(hints[each.name]) and (only is None or each.name in only):
             values[each.name] = made_of(hints[each.name], given)
