@@ -5,6 +5,7 @@ import numpy as np
 from steelyard import Options, Robot, identify
 from steelyard.experiment.simulate.arm import Friction, simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
+from steelyard.identify.sentence import sentence
 from steelyard.inertia import NAMES
 
 robot = Robot.load("demo_arm")  # comes with Steelyard
@@ -29,4 +30,4 @@ for p in sorted(links, key=lambda p: p.std / abs(p.value))[:3]:
     true = sum(factor * exact[name] for name, factor in p.terms.items())
     print(f"{p.value:8.4f} ± {1.96 * p.std:.4f}, true {true:.4f}:  {terms}")
 
-print(f"\n{estimate.sentence()}")
+print(f"\n{sentence(estimate)}")

@@ -7,6 +7,7 @@ import numpy as np
 
 from steelyard import Log, Robot, identify, inertia
 from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.identify.sentence import sentence
 from steelyard.robot.index import find
 
 GUESS = """<link name="tool0"><inertial><origin xyz="0 0 0.05"/><mass value="1"/>
@@ -31,4 +32,4 @@ mass, com, _ = inertia.unpack(tool.parameters)
 print(f"mass            {mass:.4f} ± {1.96 * tool.std[0]:.4f} kg, true 1.8 ({tool.verdict.mass})")
 print(f"centre of mass  {np.round(1e3 * com, 2)} mm, true [20 -10 90] ({tool.verdict.com})")
 print(f"offset          {np.round(np.array(sensor.offset), 3)} N, N·m, true {OFFSET}")
-print(f"\n{estimate.sentence()}")
+print(f"\n{sentence(estimate)}")

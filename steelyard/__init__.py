@@ -5,7 +5,7 @@ link, physically consistent, and with a statement of what the data said and what
 
 >>> from steelyard import identify
 >>> result = identify("ur10", ["log.parquet"])       # doctest: +SKIP
->>> print(result.estimate.sentence())                # doctest: +SKIP
+>>> print(result.sentence)                # doctest: +SKIP
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from steelyard.compose import prior as priors
 from steelyard.equations.setup import Setup
 from steelyard.experiment.excite import criteria
 from steelyard.identify.options import Options
+from steelyard.identify.sentence import sentence
 from tests.motions import installed
 from tests.swinging import swinging, write_motions
 
@@ -90,7 +91,7 @@ def test_no_single_mass_of_a_humanoid_is_claimed_from_base_rows(weighed):
     estimate = identify(library.robot.description, logs, Options(equations="base")).estimate
     assert {b.verdict.mass for b in estimate.bodies} == {"prior"}
     assert estimate.total.verdict == "identified"
-    assert "the mass of any single body is the prior's share" in estimate.sentence()
+    assert "the mass of any single body is the prior's share" in sentence(estimate)
     assert estimate.total.mass == pytest.approx(float(truth[::10].sum()), abs=0.1)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from steelyard import Options, UsageError, identify, inertia, weigh_load
 from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.identify.sentence import sentence
 from steelyard.log.table import write_log
 from steelyard.output.results import write_results
 from steelyard.robot.model import LOAD
@@ -89,7 +90,7 @@ def test_without_logs_or_estimate_the_robot_is_taken_as_described_and_the_senten
     (load,) = result.estimate.loads
     assert load.mass == pytest.approx(BLOCK[0], rel=0.01)
     assert not any(b.free for b in result.estimate.bodies)
-    assert "the robot was held exactly as described" in result.estimate.sentence()
+    assert "the robot was held exactly as described" in sentence(result.estimate)
     wrong = weigh_load("demo_arm", [loaded], ON, Options(friction="all")).estimate.loads[0]
     assert abs(wrong.mass - BLOCK[0]) > 5 * abs(load.mass - BLOCK[0])  # another robot than described: why the sentence
 
@@ -119,7 +120,7 @@ def test_drive_gains_and_a_load_are_found_together(arm, pair, known):
         assert load.std_data[0] is None
         assert load.std[0] == pytest.approx(estimate.scale.doubt * load.mass, rel=0.2)
         assert estimate.scale.load_std < 0.1 * load.std[0]
-        assert "their common scale from the description" in estimate.sentence()
+        assert "their common scale from the description" in sentence(estimate)
 
 
 def test_the_doubt_about_the_scale_is_carried_on_from_an_earlier_estimate(arm, pair, tmp_path):

@@ -13,6 +13,8 @@ from steelyard.equations.missing import unmeasured
 from steelyard.equations.prepare import prepare
 from steelyard.equations.setup import Setup
 from steelyard.errors import LogError, UsageError
+from steelyard.identify.sentence import sentence
+from steelyard.identify.verdict import exit_code
 from steelyard.log.force_plate import Plate
 from steelyard.spatial import WRENCH
 from tests.motions import installed, load, parameters, smooth
@@ -121,7 +123,7 @@ def test_two_scales_weigh_a_robot():
     assert list(estimate.fit.rmse) == ["base.fz"]
     assert estimate.total.mass == pytest.approx(1.1 * 90.272192, rel=0.02), "they stand a few degrees askew"
     said = "To learn more, log fx, fy, mx, my, mz of plate.left and plate.right."
-    assert estimate.sentence().endswith(f"since vertical force alone cannot tell one body from another. {said}")
+    assert sentence(estimate).endswith(f"since vertical force alone cannot tell one body from another. {said}")
 
 
 STOOL = """<mujoco model="stool"><option timestep="0.001" cone="elliptic"/><worldbody>{floor}
@@ -193,7 +195,7 @@ def test_a_robot_that_stands_on_two_plates_in_mujoco_is_weighed(tmp_path):
     np.testing.assert_allclose(estimate.body("weight").parameters[1:4] / 3, [0.1, 0, 0], rtol=0, atol=2e-3)
     assert estimate.total.verdict == "identified"
     assert estimate.fit.relative_filtered < 1e-3
-    assert estimate.exit_code == 0
+    assert exit_code(estimate) == 0
 
 
 def refused(log, error=LogError, **options):

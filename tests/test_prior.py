@@ -12,6 +12,7 @@ from steelyard.cli.demo import reference_motion
 from steelyard.compose import prior as priors
 from steelyard.equations.columns import Columns
 from steelyard.identify.prediction import base_error
+from steelyard.identify.verdict import is_trusted
 from steelyard.information import Information
 from steelyard.robot import geometry
 from steelyard.robot.model import Body, Robot
@@ -147,7 +148,7 @@ def test_a_prior_that_speaks_only_where_nothing_is_seen_leaves_physical_bodies_a
     in_the_null_space, arm, method
 ):
     found = in_the_null_space[method, "null"]
-    assert found.estimate.trusted
+    assert is_trusted(found.estimate)
     exact = np.concatenate([arm.truth[b.name] for b in arm.robot.bodies])
     yardstick = reference_motion(arm.robot, found.columns)
     assert base_error(yardstick, found.theta[: len(exact)], exact) < 0.2 * base_error(yardstick, arm.robot.prior, exact)

@@ -15,6 +15,7 @@ from scipy.stats import chi2
 from steelyard import Options, UsageError, identify, inertia
 from steelyard.experiment.simulate.arm import simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
+from steelyard.identify.sentence import sentence
 from steelyard.inference.feasible_set import Allowed, Evidence, box_rows, make_region
 from steelyard.inference.ranges import find_ranges, spoken
 from steelyard.log.table import read_log
@@ -342,7 +343,7 @@ def test_without_a_known_gain_no_mass_has_a_limit(arm):
     assert all(body.inertia[1] == (None, None) for body in ranges.bodies.values())
     low, high = ranges.bodies["forearm_link"].com[0]  # a ratio
     assert low < arm.truth["forearm_link"][1] / arm.truth["forearm_link"][0] < high < 0
-    assert "no mass has an upper limit but by the prior" in estimate.sentence()
+    assert "no mass has an upper limit but by the prior" in sentence(estimate)
 
 
 def test_a_floating_robot_knows_its_total_and_so_limits_every_mass(a1_robot):

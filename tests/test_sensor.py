@@ -17,7 +17,10 @@ from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import Foot, foot
 from steelyard.experiment.simulate.arm import simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
+from steelyard.identify.estimate_json import estimate_json
 from steelyard.identify.prediction import base_error
+from steelyard.identify.sentence import sentence
+from steelyard.identify.verdict import is_trusted
 from steelyard.log.log import Log
 from steelyard.log.table import write_log
 from steelyard.robot import index
@@ -297,7 +300,7 @@ def test_a_component_that_is_not_measured_is_a_row_less(tooled):
     assert list(estimate.fit.rmse) == [f"tool_joint.{c}" for c in ("fy", "fz", "mx", "my")]
     sensor = estimate.sensors["tool_joint"]
     assert [x is None for x in sensor.offset] == [True, False, False, False, False, True]
-    assert estimate.as_json()["sensors"]["tool_joint"]["offset"][0] is None
+    assert estimate_json(estimate)["sensors"]["tool_joint"]["offset"][0] is None
     assert estimate.body("tool0").mass == pytest.approx(truth["tool0"][0], rel=1e-3)
 
 
@@ -353,7 +356,7 @@ def test_weight_and_offset_of_a_sensor_that_never_turns_are_not_told_apart(toole
     assert verdicts["fx"] == verdicts["fy"] == verdicts["mz"] == "identified"
     assert estimate.body("base_link").verdict.mass == "prior"
     assert "base_link" in estimate.hidden
-    assert estimate.trusted
+    assert is_trusted(estimate)
     assert estimate.base_identified > 20, "what turns above the sensor shows its moments"
 
 
@@ -406,7 +409,7 @@ def test_sensors_in_the_feet_stand_in_for_contact_forces(walker, drop, equations
     assert total.verdict == "prior"
     assert total.above.verdict == "identified"
     assert total.above.mass == pytest.approx(sum(truth[b][0] for b in truth if b not in A1_FEET), abs=1e-4)
-    assert "kg (identified) above the sensors" in estimate.sentence()
+    assert "kg (identified) above the sensors" in sentence(estimate)
 
 
 @installed

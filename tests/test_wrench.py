@@ -16,6 +16,8 @@ from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import foot
 from steelyard.errors import LogError, UsageError
 from steelyard.identify.options import Options
+from steelyard.identify.sentence import sentence
+from steelyard.identify.verdict import exit_code
 from steelyard.log.log import Log
 from steelyard.spatial import WRENCH
 from tests.floating import floating_log
@@ -360,13 +362,13 @@ def test_a_humanoid_whose_feet_measure_fz_alone_is_weighed(base):
     assert estimate.total.mass == pytest.approx(1.1 * 90.272192, rel=1e-3)
     assert estimate.total.verdict == "identified"
     assert {b.verdict.worst for b in estimate.bodies} == {"prior"}
-    assert estimate.exit_code == 0
+    assert exit_code(estimate) == 0
     what = (
         r"the whole robot weighs 99.\d\d ± \S+ kg \(identified\); the mass of any single body is the prior's share, "
         r"since vertical force alone cannot tell one body from another\. To learn more, log fx, fy, mx, my, mz of "
         r"wrench.left_sole_link and wrench.right_sole_link\.$"
     )
-    assert re.search(what, estimate.sentence())
+    assert re.search(what, sentence(estimate))
     everything = {f"{b.name}.m": 1.0 for b in robot.bodies}
     (whole,) = [p for p in estimate.base if p.terms == everything]
     assert whole.identified
@@ -379,5 +381,5 @@ def test_feet_without_moments_tell_force_parameters_and_say_so():
     estimate = identify(robot.description, [only(log, *WRENCH[:3])]).estimate
     assert list(estimate.fit.rmse) == ["base.fx", "base.fy", "base.fz"]
     assert estimate.total.mass == pytest.approx(1.1 * 90.272192, rel=1e-3)
-    assert "since force without moment cannot tell one body from another" in estimate.sentence()
+    assert "since force without moment cannot tell one body from another" in sentence(estimate)
     assert estimate.fit.relative_filtered < 1e-3

@@ -25,6 +25,7 @@ from steelyard.cli.arguments import (
 from steelyard.cli.options import listed, numbered
 from steelyard.cli.terminal import print_bodies, print_end, print_table, shown_bar, shown_progress
 from steelyard.equations.options import Friction
+from steelyard.identify.estimate_json import estimate_json, estimate_text
 
 if TYPE_CHECKING:
     from steelyard.experiment.excite.humanoid import Asked as Standing
@@ -50,7 +51,7 @@ def demo(
         progress("writing")
         files = write_results(result, out)
     if as_json:
-        print(result.estimate.to_json(), end="")
+        print(estimate_text(estimate_json(result.estimate)), end="")
         return
     if arm:
         print("Arm demonstration: simulated, so the truth is known. Nothing below was told to the identification.\n")

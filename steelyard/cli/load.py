@@ -21,6 +21,7 @@ from steelyard.cli.identify import problem_file
 from steelyard.cli.options import takes
 from steelyard.cli.terminal import command_line, print_bodies, print_end, shown_progress
 from steelyard.identify.options import Options, RangeOptions
+from steelyard.identify.verdict import exit_code
 
 SHARED = ("base", "equations", "friction", "feet", "lock", "repair_prior", "robust", "filter")
 
@@ -88,4 +89,4 @@ def load(
     else:
         print_bodies(result)
         print_end(result, files)
-    raise typer.Exit(result.estimate.exit_code)
+    raise typer.Exit(exit_code(result.estimate))

@@ -81,7 +81,7 @@ def report(
 ) -> None:
     """Write the report of a finished identification again."""
     from steelyard.files import write_text
-    from steelyard.identify.estimate import read_estimate
+    from steelyard.identify.estimate_json import read_estimate
     from steelyard.output.report import load_series, render
     from steelyard.output.scene import read_scene
 

@@ -20,6 +20,8 @@ FEW = 4  # bodies held as described: more are one line
 
 def print_bodies(result: Identification, truth: bool = False) -> None:
     """Every body with its mass, centre of mass, and who says so; then the fit and its proof."""
+    from steelyard.identify.sentence import weight
+
     estimate = result.estimate
     header = ["body", "mass, kg", "who says so", "centre of mass, mm", "who says so", "inertia", "physical"]
     rows = []
@@ -28,7 +30,7 @@ def print_bodies(result: Identification, truth: bool = False) -> None:
         com = 1e3 * b.parameters[1:4] / b.mass if b.mass else b.parameters[1:4]
         row = [
             b.name,
-            b.weight(".3f") if b.free else f"{b.mass:.3f}",
+            weight(b, ".3f") if b.free else f"{b.mass:.3f}",
             _says(b.verdict.mass) if b.free else "held fixed",
             " ".join(f"{x:.1f}" for x in com),
             _says(b.verdict.com) if b.free else "held fixed",
@@ -106,9 +108,11 @@ def _millimetres(parameters: Array) -> str:
 
 
 def _load(load: BodyEstimate) -> list[str]:
+    from steelyard.identify.sentence import weight
+
     return [
         f"load on {load.carrier}",
-        load.weight(".3f"),
+        weight(load, ".3f"),
         _says(load.verdict.mass),
         _millimetres(load.parameters),
         _says(load.verdict.com),
@@ -119,6 +123,7 @@ def _load(load: BodyEstimate) -> list[str]:
 
 def print_end(result: Identification, files: list[Path]) -> None:
     """Notices, files, and the verdict in one sentence."""
+    from steelyard.identify.sentence import sentence
     from steelyard.output.results import has_report
 
     for notice in result.estimate.notices:
@@ -126,7 +131,7 @@ def print_end(result: Identification, files: list[Path]) -> None:
     print("written: " + ", ".join(str(f) for f in files if f.suffix in (".json", ".urdf", ".xml", ".html")))
     if not has_report():
         print('note: no report, its packages are missing: pip install "steelyard[report]"')
-    print(f"\n{result.estimate.sentence()}")
+    print(f"\n{sentence(result.estimate)}")
 
 
 def _offsets(estimate: Estimate) -> list[list[str]]:
@@ -213,9 +218,12 @@ def tell(result: Identification, files: list[Path], as_json: bool) -> NoReturn:
     """The result, for people or machines; and the exit code."""
     import typer
 
+    from steelyard.identify.estimate_json import estimate_json, estimate_text
+    from steelyard.identify.verdict import exit_code
+
     if as_json:
-        print(result.estimate.to_json(), end="")
+        print(estimate_text(estimate_json(result.estimate)), end="")
     else:
         print_bodies(result)
         print_end(result, files)
-    raise typer.Exit(result.estimate.exit_code)
+    raise typer.Exit(exit_code(result.estimate))

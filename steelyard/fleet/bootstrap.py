@@ -21,7 +21,7 @@ from steelyard.equations.setup import Setup
 from steelyard.errors import Finding, LogError, UsageError
 from steelyard.fleet.gather import Gathered, Task, channels_of, summarise
 from steelyard.fleet.workers import Workers
-from steelyard.identify import verdict as judge
+from steelyard.identify.conclude import mass_gradients
 from steelyard.identify.estimate import Estimate
 from steelyard.identify.fit import Fit, known_before
 from steelyard.identify.job import Job
@@ -92,7 +92,7 @@ def bootstrap(
     }
     total = None
     if estimate.total is not None:
-        total = Resampled.of(thetas @ judge.weighed_masses(setup)[0], estimate.total.std, ENDS)
+        total = Resampled.of(thetas @ mass_gradients(setup)[0], estimate.total.std, ENDS)
     return Bootstrap(count, SEED, len(logs), len(units), bodies, base, total)
 
 

@@ -12,26 +12,21 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.check.opening import open_logs
-from steelyard.compose import prior as priors
-from steelyard.compose.points_cover import Cover, cover, cover_notices
 from steelyard.equations.columns import Columns
 from steelyard.equations.holdout import HoldOut, Training
 from steelyard.equations.rows import Rows
 from steelyard.equations.setup import Setup
 from steelyard.errors import Finding, UsageError
 from steelyard.files import digest
-from steelyard.identify import bounds
-from steelyard.identify import verdict as judge
-from steelyard.identify.advice import advice
+from steelyard.identify.conclude import Evidence, conclude
 from steelyard.identify.drive_gains import as_torques
 from steelyard.identify.estimate import Estimate
-from steelyard.identify.fit import Fit, fit
+from steelyard.identify.fit import fit
 from steelyard.identify.job import Job
-from steelyard.identify.methods.points import Points
 from steelyard.identify.options import Options
 from steelyard.identify.prediction import Score, pooled, predict
+from steelyard.identify.sentence import sentence
 from steelyard.identify.series import Series
-from steelyard.inference.uncertainty import base_parameters
 from steelyard.information import Information
 from steelyard.log.log import Log
 from steelyard.log.mapping import ColumnMap, read_mapping
@@ -58,6 +53,11 @@ class Identification:
     information: Information
     series: tuple[Series, ...]
     posture: Array  # (J,) rad or m, of the first sample
+
+    @property
+    def sentence(self) -> str:
+        """One sentence: trusted or not, why, what motion would help."""
+        return sentence(self.estimate)
 
 
 def identify(
@@ -122,65 +122,6 @@ def identify(
     )
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """What an estimate rests on beside the fit."""
-
-    explained: Score  # of the logs that were learned from
-    validation: Mapping[str, Score]
-    rows: Sequence[str]  # names of the equations
-    notices: tuple[str, ...]
-    origin: Mapping[str, Any]  # provenance
-    truth: Mapping[str, Array]
-    left_out: str = ""  # what was asked for and not used
-
-
-def conclude(setup: Setup, options: Options, found: Fit, evidence: Evidence, job: Job) -> Estimate:
-    """The answer, from what was fitted and how well that explains the logs."""
-    theta, free, unc, drives = found.theta, found.free, found.uncertainty, found.drives
-    gains = drives.named() if drives is not None else {}
-    bounded = bounds.ranges(setup, found, job)
-    edges = bounds.intervals(setup, options, found)
-    said = [*evidence.notices, *found.notices, *(bounded.notices(job.ranges.inside) if bounded else [])]
-    said += judge.about_gains(gains, drives)
-    covers = _covers(setup, found.prior, options)
-    said += cover_notices(covers, getattr(options.solver, "within", "box"))
-    bodies = [replace(b, interval=edges.get(b.name)) for b in judge.bodies(setup, found.prior, theta, unc)]
-    masses = judge.weighed_masses(setup) if setup.robot.floating else []
-    names = [setup.columns.names[i] for i in free]
-    return Estimate(
-        robot=setup.robot.name,
-        method=options.solver.name,
-        equations=setup.equations,
-        bodies=tuple(b for b in bodies if b.carrier is None),
-        joints=judge.joints(setup.columns, theta, gains),
-        base=base_parameters(found.space, unc, theta[free], names, [g[free] for g in masses]),
-        base_condition=found.space.condition,
-        rows=found.information.rows,
-        objective=0.5 * found.information.cost(theta),
-        fit=evidence.explained,
-        validation=evidence.validation,
-        certificate=found.certificate,
-        provenance=evidence.origin,
-        notices=tuple(dict.fromkeys(said + judge.thin(setup, theta))),
-        hidden=judge.hidden(setup, found.prior),
-        blind=judge.blind(setup, evidence.rows),
-        advice=advice(setup, unc, found.prior, evidence.explained),
-        total=judge.total(masses, theta, free, unc) if masses else None,
-        truth=evidence.truth,
-        locked=dict(setup.robot.locked),
-        loads=tuple(b for b in bodies if b.carrier is not None),
-        scale=judge.scale(setup, unc, drives),
-        sensors=judge.sensors(setup, found.prior, theta, unc),
-        motors=judge.motors(setup.columns, theta),
-        ranges=bounded,
-        points=covers,
-        shapes=found.refined.shapes if found.refined else {},
-        divisions=found.refined.steps if found.refined else (),
-        left_out=evidence.left_out,
-    )
-
-
 def _refuse_training_logs(fit: Sequence[Log], held_out: Sequence[Log]) -> None:
     """A log that was learned from says nothing when it is predicted."""
     for log in held_out:
@@ -209,17 +150,6 @@ def _scores(
             found.append(whole.part(log.source, hold.left).score("fit"))
             found.append(whole.part(hold.name, hold.held).score("validation"))
     return found
-
-
-def _covers(setup: Setup, prior: priors.Prior, options: Options) -> dict[str, Cover]:
-    """Of method points: how many masses each free body got, and whether it could be as believed."""
-    method = options.solver
-    if not isinstance(method, Points):
-        return {}
-    return {
-        name: cover(setup.robot.body(name), prior.mean[setup.columns.body(name)], method.per_edge, method.within)
-        for name in setup.free_bodies
-    }
 
 
 def _without_gains(columns: Columns) -> tuple[Columns, Array]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from steelyard.compose.composition import Assembly, Composition
+    from steelyard.compose.points_cover import Cover
     from steelyard.compose.prior import Prior
     from steelyard.equations.setup import Setup
     from steelyard.identify.division.dividing import Refined
@@ -96,6 +97,10 @@ class Method(ABC):
     def shapes(self, setup: Setup) -> dict[str, Any]:
         """Shapes that bodies are made of to begin with, where the method has any; refused where they do not fit."""
         return {}
+
+    def covers(self, setup: Setup, prior: Prior) -> tuple[dict[str, Cover], list[str]]:
+        """How each free body is covered by single masses, where it is made of such; and what is to be said of it."""
+        return {}, []
 
     @abstractmethod
     def solve(self, posed: Posed) -> Answer:

@@ -16,6 +16,7 @@ from typing import Any
 
 from steelyard.errors import Finding, UsageError
 from steelyard.identify.division.history import recorded_body
+from steelyard.identify.estimate_json import estimate_json
 from steelyard.identify.identify import Identification, as_log, identify
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options
@@ -65,7 +66,7 @@ def weigh_load(
 def load_report(result: Identification) -> dict[str, Any]:
     """The content of ``load.json``."""
     estimate = result.estimate
-    content = estimate.as_json()
+    content = estimate_json(estimate)
     return {
         "schema": SCHEMA,
         "robot": estimate.robot,

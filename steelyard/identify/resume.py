@@ -15,7 +15,8 @@ import numpy as np
 
 from steelyard.equations.options import Friction
 from steelyard.errors import Finding, UsageError
-from steelyard.identify.estimate import BodyEstimate, Scale, read_estimate
+from steelyard.identify.estimate import BodyEstimate, Scale
+from steelyard.identify.estimate_json import read_estimate
 from steelyard.identify.identify import Identification, as_log, identify
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options

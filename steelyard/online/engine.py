@@ -21,11 +21,12 @@ from steelyard.check.opening import open_logs
 from steelyard.equations.prepare import inputs_of
 from steelyard.equations.subspace import Subspace
 from steelyard.errors import Finding, UsageError
-from steelyard.identify import verdict as judge
+from steelyard.identify.conclude import judge_bodies
 from steelyard.identify.estimate import BodyEstimate
 from steelyard.identify.fit import belief
 from steelyard.identify.method import Answer, Method, Posed, method_names, method_type
 from steelyard.identify.options import Options
+from steelyard.identify.sentence import weight
 from steelyard.identify.solving import held, pull
 from steelyard.inference import noise
 from steelyard.inference.noise import Noise
@@ -74,7 +75,7 @@ class OnlineEstimate:
 
     def sentence(self) -> str:
         """What may be trusted, in one line."""
-        shown = ", ".join(f"{b.name} {b.weight('.3f')} kg ({b.verdict.worst})" for b in self.bodies)
+        shown = ", ".join(f"{b.name} {weight(b, '.3f')} kg ({b.verdict.worst})" for b in self.bodies)
         kept = self.certificate.holds and all(b.consistent for b in self.bodies)
         changed = f"; {len(self.changes)} changes noticed" if self.changes else ""
         return f"{'Proved and physical' if kept else 'Not proved'}: {shown}; {1e3 * self.delay:.0f} ms late{changed}."
@@ -327,7 +328,7 @@ class Engine:
     def estimate(self) -> OnlineEstimate:
         """All that is known, with intervals and verdicts."""
         self._solve()
-        found = judge.bodies(self.setup, self.prior, self.theta.copy(), self.uncertainty())
+        found = judge_bodies(self.setup, self.prior, self.theta.copy(), self.uncertainty())
         return OnlineEstimate(
             self.time, self.delay, tuple(b for b in found if b.free), self.certificate, self.running.data.rows,
             tuple(self.changes),

@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError
-from steelyard.identify.estimate import read_estimate
+from steelyard.identify.estimate_json import read_estimate
 
 Array = np.ndarray
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from steelyard.errors import Finding, SteelyardError, UsageError
 from steelyard.files import Staging
-from steelyard.identify.estimate import estimate_text
+from steelyard.identify.estimate_json import estimate_json, estimate_text
 from steelyard.identify.identify import Identification
 from steelyard.identify.payload import load_text
+from steelyard.identify.sentence import sentence
 from steelyard.identify.series import save_series
 from steelyard.output.mjcf import to_mjcf
 from steelyard.output.report.time_courses import Course
@@ -31,9 +32,9 @@ def write_results(result: Identification, folder: Path, courses: Sequence[Course
     estimate, robot = result.estimate, result.robot
     refuse_overwriting(folder, [Path(p) for p in estimate.provenance["inputs"]])
     inertials = robot.inertials({b.name: b.parameters for b in estimate.bodies if b.free})
-    comment = f"Inertial parameters by Steelyard ({estimate.method}). {estimate.sentence()} See estimate.json."
+    comment = f"Inertial parameters by Steelyard ({estimate.method}). {sentence(estimate)} See estimate.json."
     with Staging(folder) as out:
-        content = estimate.as_json() | ({"courses": [c.as_json() for c in courses]} if courses else {})
+        content = estimate_json(estimate) | ({"courses": [c.as_json() for c in courses]} if courses else {})
         out.write_text("estimate.json", estimate_text(content))
         if estimate.loads:
             out.write_text("load.json", load_text(result))

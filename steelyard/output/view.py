@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import Finding, SteelyardError
-from steelyard.identify.estimate import read_estimate
+from steelyard.identify.estimate_json import read_estimate
 from steelyard.output.report.placement import LOAD, Placed, found_shapes, listed, placed
 from steelyard.output.report.section import Report
 from steelyard.output.report.solids import Mesh, matrix, merged, meshes

@@ -11,6 +11,7 @@ from steelyard import Lmi, Options, identify, inertia
 from steelyard.compose import prior as priors
 from steelyard.compose import pseudo_inertia, realisable
 from steelyard.identify.solving import solve_bodies
+from steelyard.identify.verdict import exit_code
 from steelyard.information import Information
 from steelyard.robot.model import Body
 from steelyard.solve.problem import Entropy
@@ -269,7 +270,7 @@ def test_a_faint_entropic_pull_on_bodies_that_data_press_flat_is_certified_all_t
 )
 def test_a_log_can_be_identified_with_each_of_them(arm, options):
     estimate = identify("demo_arm", [arm.train], Options(friction="all", **options)).estimate
-    assert estimate.exit_code == 0
+    assert exit_code(estimate) == 0
     assert estimate.fit.relative < 0.02
     assert estimate.provenance["options"].items() >= options.items()
     if "regularisation" in options:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from steelyard import Log, Options, identify
+from steelyard.identify.verdict import exit_code
 
 JOINTS = [f"{name}_joint" for name in ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")]
 GAINS = (14.87, 13.26, 11.13, 10.62, 11.03, 11.47)  # N·m/A, De Luca
@@ -48,7 +49,7 @@ def test_every_body_is_consistent_and_another_motion_is_predicted_to_4_8_percent
     assert estimate.certificate.holds
     assert score.relative <= 0.048
     assert score.relative_filtered <= 0.040
-    assert estimate.exit_code == 0
+    assert exit_code(estimate) == 0
 
 
 def test_physical_consistency_costs_no_accuracy_against_least_squares(ur10e):

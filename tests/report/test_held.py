@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from steelyard import Options, identify
+from steelyard.identify.estimate_json import estimate_json
 from steelyard.output.report import render
 
 
 def test_a_body_that_was_held_is_said_to_be_held(arm):
     result = identify("demo_arm", [arm.train], Options(friction="all", links=("forearm_link",)))
-    content = result.estimate.as_json()
+    content = estimate_json(result.estimate)
     assert [name for name, link in content["links"].items() if link["free"]] == ["forearm_link"]
     page = render(content, result.series)
     assert page.count("Held exactly as described.") == len(content["links"]) - 1

@@ -17,6 +17,7 @@ import pytest
 from steelyard import Filter, Options
 from steelyard.fleet import identify_many
 from steelyard.fleet.workers import Workers
+from steelyard.identify.estimate_json import estimate_json
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = 200
@@ -46,7 +47,7 @@ def fleet(tmp_path_factory) -> Fleet:
     for k, name in enumerate(names):
         write_log(name, simulate_arm(robot, truth, seed=k, seconds=2.0, rate=100.0, friction=friction))
     found = identify_many("demo_arm", names, OPTIONS)
-    return Fleet(folder, names, found.theta, found.estimate.as_json())
+    return Fleet(folder, names, found.theta, estimate_json(found.estimate))
 
 
 @pytest.fixture(scope="session")

@@ -23,6 +23,7 @@ from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.quadruped import Gait, leg_friction, simulate_quadruped, true_robot
 from steelyard.experiment.simulate.sensors import LEVELS, Sensors, measured
 from steelyard.experiment.simulate.trot import Command
+from steelyard.identify.estimate_json import estimate_json, estimate_text
 from steelyard.log.log import Log
 from steelyard.log.table import read_log
 from steelyard.spatial import rotations
@@ -56,7 +57,7 @@ def trot():
 
 
 def distance(result, log):
-    found = np.array(json.loads(result.estimate.to_json())["links"]["base"]["parameters"])
+    found = np.array(json.loads(estimate_text(estimate_json(result.estimate)))["links"]["base"]["parameters"])
     return np.linalg.norm(found - log.metadata["truth"]["parameters"]["base"])
 
 

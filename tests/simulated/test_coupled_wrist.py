@@ -12,6 +12,7 @@ import pytest
 from steelyard import Options, identify, inertia
 from steelyard.equations.columns import COULOMB_SPEED
 from steelyard.experiment.simulate.arm import fourier_motion
+from steelyard.identify.estimate_json import estimate_json
 from steelyard.log.log import Log
 
 COUPLED = ("wrist_2_joint", "wrist_3_joint")
@@ -75,7 +76,7 @@ def test_without_the_transmission_the_motors_friction_is_taken_for_the_joints(ar
     plain = [replace(log, metadata={}) for log in logs]
     estimate = identify("demo_arm", plain[:1], Options(friction="all"), validate=plain[1:]).estimate
     (without,) = estimate.validation.values()
-    assert "motors" not in estimate.as_json()
+    assert "motors" not in estimate_json(estimate)
     known = identify("demo_arm", [logs[0]], Options(friction="all"), validate=[logs[1]]).estimate
     (held,) = known.validation.values()
     assert without.rmse["wrist_3_joint"] > 5 * held.rmse["wrist_3_joint"]

@@ -13,7 +13,9 @@ from steelyard.identify.method import Composed
 
 if TYPE_CHECKING:
     from steelyard.compose.composition import Composition
+    from steelyard.compose.points_cover import Cover
     from steelyard.compose.prior import Prior
+    from steelyard.equations.setup import Setup
     from steelyard.robot.model import Body
 
 COARSEST, FINEST = 2, 9
@@ -57,6 +59,16 @@ class Points(Composed):
         """Why this method cannot weigh an unknown load."""
         what = "asks where the mass may be, and nothing says so about a load"
         yield Finding("method 'points'", what, "Use lmi to weigh a load")
+
+    def covers(self, setup: Setup, prior: Prior) -> tuple[dict[str, Cover], list[str]]:
+        """How many masses each free body got, and whether it could be as believed."""
+        from steelyard.compose.points_cover import cover, cover_notices
+
+        found = {
+            name: cover(setup.robot.body(name), prior.mean[setup.columns.body(name)], self.per_edge, self.within)
+            for name in setup.free_bodies
+        }
+        return found, cover_notices(found, self.within)
 
     def composition(self, body: Body, prior: Prior) -> Composition:
         """What a body may be."""

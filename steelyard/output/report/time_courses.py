@@ -2,7 +2,7 @@
 
 What a recursive or online identification found along the way, in the form that a page shows:
 
-    content = estimate.as_json() | {"courses": [c.as_json() for c in courses_of(times, parameters, std)]}
+    content = estimate_json(estimate) | {"courses": [c.as_json() for c in courses_of(times, parameters, std)]}
 """
 
 from __future__ import annotations

@@ -1,0 +1,228 @@
+"""From θ and its uncertainty to the estimate: what the data said about each thing, and what they left open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from steelyard import inertia
+from steelyard.compose import prior as priors
+from steelyard.equations.columns import Columns
+from steelyard.equations.coupled_motors import LAWS, PREFIX
+from steelyard.equations.missing import Missing
+from steelyard.equations.rows import BASE_ROWS
+from steelyard.equations.setup import Setup
+from steelyard.equations.subspace import ROW_SPACE
+from steelyard.identify import bounds
+from steelyard.identify.advice import advice
+from steelyard.identify.drive_gains import Drives
+from steelyard.identify.estimate import BodyEstimate, Estimate, Scale, SensorEstimate, Total
+from steelyard.identify.fit import Fit
+from steelyard.identify.job import Job
+from steelyard.identify.options import Options
+from steelyard.identify.prediction import Score
+from steelyard.inference.profile_likelihood import THIN
+from steelyard.inference.uncertainty import BodyVerdict, Uncertainty, base_parameters, body_verdict
+from steelyard.spatial import WRENCH, Array
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What an estimate rests on beside the fit."""
+
+    explained: Score  # of the logs that were learned from
+    validation: Mapping[str, Score]
+    rows: Sequence[str]  # names of the equations
+    notices: tuple[str, ...]
+    origin: Mapping[str, Any]  # provenance
+    truth: Mapping[str, Array]
+    left_out: str = ""  # what was asked for and not used
+
+
+def conclude(setup: Setup, options: Options, found: Fit, evidence: Evidence, job: Job) -> Estimate:
+    """The answer, from what was fitted and how well that explains the logs."""
+    theta, free, unc, drives = found.theta, found.free, found.uncertainty, found.drives
+    gains = drives.named() if drives is not None else {}
+    bounded = bounds.ranges(setup, found, job)
+    edges = bounds.intervals(setup, options, found)
+    said = [*evidence.notices, *found.notices, *(bounded.notices(job.ranges.inside) if bounded else [])]
+    said += describe_gains(gains, drives)
+    covers, remarks = options.solver.covers(setup, found.prior)
+    said += remarks
+    bodies = [replace(b, interval=edges.get(b.name)) for b in judge_bodies(setup, found.prior, theta, unc)]
+    masses = mass_gradients(setup) if setup.robot.floating else []
+    names = [setup.columns.names[i] for i in free]
+    return Estimate(
+        robot=setup.robot.name,
+        method=options.solver.name,
+        equations=setup.equations,
+        bodies=tuple(b for b in bodies if b.carrier is None),
+        joints=name_joint_terms(setup.columns, theta, gains),
+        base=base_parameters(found.space, unc, theta[free], names, [g[free] for g in masses]),
+        base_condition=found.space.condition,
+        rows=found.information.rows,
+        objective=0.5 * found.information.cost(theta),
+        fit=evidence.explained,
+        validation=evidence.validation,
+        certificate=found.certificate,
+        provenance=evidence.origin,
+        notices=tuple(dict.fromkeys(said + describe_thin(setup, theta))),
+        hidden=find_hidden(setup, found.prior),
+        blind=describe_blindness(setup, evidence.rows),
+        advice=advice(setup, unc, found.prior, evidence.explained),
+        total=judge_total(masses, theta, free, unc) if masses else None,
+        truth=evidence.truth,
+        locked=dict(setup.robot.locked),
+        loads=tuple(b for b in bodies if b.carrier is not None),
+        scale=judge_scale(setup, unc, drives),
+        sensors=judge_sensors(setup, found.prior, theta, unc),
+        motors=name_motor_terms(setup.columns, theta),
+        ranges=bounded,
+        points=covers,
+        shapes=found.refined.shapes if found.refined else {},
+        divisions=found.refined.steps if found.refined else (),
+        left_out=evidence.left_out,
+    )
+
+
+def judge_bodies(setup: Setup, prior: priors.Prior, theta: Array, unc: Uncertainty) -> tuple[BodyEstimate, ...]:
+    """Every body with its intervals and verdicts."""
+    free = setup.free
+    where = {int(i): k for k, i in enumerate(free)}
+    widths = prior.std
+    found = []
+    for name in setup.columns.bodies:
+        body, at = setup.robot.body(name), setup.columns.body(name)
+        std, data = np.zeros(10), tuple[float | None, ...]([None] * 10)
+        verdict, com_std = BodyVerdict("prior", "prior", "prior"), None
+        if at.start in where:
+            mine = slice(where[at.start], where[at.start] + 10)
+            unit = np.eye(len(free))[mine]
+            std = np.array([unc.std(g) for g in unit])
+            data = tuple(unc.std_data(g) for g in unit)
+            verdict = body_verdict(unc, mine, theta[at], body.size)
+            mass, com, _ = inertia.unpack(theta[at])
+            com_std = np.array([unc.std(g - c * unit[0]) for g, c in zip(unit[1:4], com, strict=True)]) / mass
+        found.append(
+            BodyEstimate(name, body.links, theta[at], std, data, verdict, body.size, prior.mean[at], widths[at],
+                         at.start in where, body.carrier.name if body.carrier else None, com_std)
+        )  # fmt: skip
+    return tuple(found)
+
+
+def name_joint_terms(columns: Columns, theta: Array, gains: Mapping[str, float]) -> dict[str, dict[str, float | None]]:
+    """Joint terms by joint; a gain is in N·m/A."""
+    terms = {(j, term): float(theta[k]) for k, (j, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies))}
+    terms |= {(joint, "gain"): gain for joint, gain in gains.items()}  # in place of the relative change
+    joints: dict[str, dict[str, float | None]] = {}
+    for (joint, term), value in terms.items():
+        if not term.startswith(PREFIX):
+            entry = joints.setdefault(joint, dict.fromkeys(("viscous", "coulomb", "armature", "offset", "gain")))
+            entry[term] = value
+    return joints
+
+
+def judge_sensors(setup: Setup, prior: priors.Prior, theta: Array, unc: Uncertainty) -> dict[str, SensorEstimate]:
+    """Offsets of the force–torque sensors."""
+    unit = np.eye(setup.columns.n)[:, setup.free]
+    at = dict(zip(setup.columns.offsets, setup.columns.offset_index, strict=True))
+    found = {}
+    for s in setup.robot.sensors:
+        index = [at.get((s.name, c)) for c in WRENCH]
+        found[s.name] = SensorEstimate(
+            tuple(None if k is None else float(theta[k]) for k in index),
+            tuple(None if k is None else unc.std(unit[k]) for k in index),
+            tuple(None if k is None else unc.verdict(unit[k], float(prior.scale[k])) for k in index),
+        )
+    return found
+
+
+def name_motor_terms(columns: Columns, theta: Array) -> dict[str, dict[str, float | None]]:
+    """Terms of motors that turn with several joints."""
+    motors: dict[str, dict[str, float | None]] = {}
+    for k, (joint, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies)):
+        if term.startswith(PREFIX):
+            motors.setdefault(joint, dict.fromkeys(LAWS))[term.removeprefix(PREFIX)] = float(theta[k])
+    return motors
+
+
+def find_hidden(setup: Setup, prior: priors.Prior) -> tuple[str, ...]:
+    """Bodies whose mass no motion could tell from these equations."""
+    possible = setup.structure(prior.scale)
+    unit = np.eye(setup.columns.n)
+    return tuple(b for b in setup.columns.bodies if possible.outside(unit[setup.columns.body(b).start]) >= ROW_SPACE)
+
+
+def describe_blindness(setup: Setup, rows: Sequence[str]) -> str:
+    """What base rows of these names measure, where wrenches measured in part leave forces only."""
+    parts = [m for m in setup.unknown if isinstance(m, Missing)]
+    if not parts or not all(name in BASE_ROWS[:3] for name in rows):
+        return ""
+    return "vertical force alone" if len(rows) == 1 and any(m.level for m in parts) else "force without moment"
+
+
+def describe_thin(setup: Setup, theta: Array) -> list[str]:
+    """Bodies that ended where physics does: flat, or with all their mass on a line."""
+    thin = []
+    for name in setup.columns.bodies:
+        p, size = theta[setup.columns.body(name)], setup.robot.body(name).size
+        if 0 <= inertia.min_eigenvalue(p) < THIN * inertia.MARGIN * size**2:
+            thin.append("the load" if setup.robot.body(name).carrier else name)
+    shown = ", ".join(thin)
+    return (
+        [f"at the edge of what is physical, as thin as a sheet: {shown}; do not take their inertia literally"]
+        if thin
+        else []
+    )
+
+
+def mass_gradients(setup: Setup) -> list[Array]:
+    """(n,) gradients of masses with a meaning: of the whole robot, and of what is above sensors in contact, if any."""
+    model, feet = setup.robot.model, {f.frame.joint for f in setup.unknown if f.frame is not None}
+    below = {
+        int(i) for s in setup.robot.sensors if feet & set(model.subtrees[s.joint]) for i in model.subtrees[s.joint]
+    }
+    gradients = []
+    for left_out in (set[int](), below) if below else (set[int](),):
+        g = np.zeros(setup.columns.n)
+        for name in setup.columns.bodies:
+            body = setup.robot.body(name)
+            g[setup.columns.body(name).start] = float(body.joint not in left_out and body.carrier is None)
+        gradients.append(g)
+    return gradients
+
+
+def judge_total(gradients: Sequence[Array], theta: Array, free: Array, unc: Uncertainty) -> Total:
+    """Mass of the whole, and of what is above sensors in contact where only that is told."""
+    totals = [Total(m := float(g @ theta), unc.std(g[free]), unc.verdict(g[free], m)) for g in gradients]
+    return totals[0] if totals[0].verdict == "identified" else replace(totals[0], above=(*totals, None)[1])
+
+
+def judge_scale(setup: Setup, unc: Uncertainty, drives: Drives | None) -> Scale | None:
+    """How well the common scale of gains and masses is known, where only the description tells it."""
+    if drives is None or drives.scale is None:
+        return None
+    load = next((b.name for b in setup.robot.bodies if b.carrier is not None), None)
+    if load is None:
+        return Scale(drives.scale.doubt)
+    gauge, unit = drives.gauge, np.eye(setup.columns.n)[setup.columns.body(load).start]
+    C = unc.posterior
+    given = unit @ C @ unit - (unit @ C @ gauge) ** 2 / (gauge @ C @ gauge)
+    return Scale(drives.scale.doubt, float(np.sqrt(max(given, 0.0))))
+
+
+def describe_gains(gains: Mapping[str, float], drives: Drives | None) -> list[str]:
+    """What is to be said of gains that were found."""
+    if drives is None:
+        return []
+    said = f"drive gains not given, found as {', '.join(f'{j} {k:.3g}' for j, k in gains.items())} N·m/A"
+    if drives.scale is None:
+        return [said]
+    doubt = f"{100 * 1.96 * drives.scale.doubt:.0f} %"
+    return [
+        f"{said}; only their ratios come from the data: their overall scale, and with it that of every mass, is the "
+        f"description's, give or take {doubt} (a known gain or torque on one joint would tell it)"
+    ]

@@ -1,0 +1,131 @@
+"""``estimate.json``: what is written of an estimate, and read again. Absent values are null, never NaN."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from steelyard import inertia
+from steelyard.errors import Finding, SteelyardError
+from steelyard.identify.division.history import recorded
+from steelyard.identify.estimate import BodyEstimate, Estimate, Total
+from steelyard.identify.sentence import sentence
+from steelyard.identify.verdict import is_trusted
+
+SCHEMA = 1
+
+
+def estimate_json(estimate: Estimate) -> dict[str, Any]:
+    """The content of ``estimate.json``: schema 1, absent values None, never NaN."""
+    proof = estimate.certificate
+    return {
+        "schema": SCHEMA,
+        "robot": estimate.robot,
+        "method": estimate.method,
+        "equations": estimate.equations,
+        "bodies_welded": {b.name: list(b.links) for b in estimate.bodies},
+        "links": {b.name: body_json(b) for b in estimate.bodies},
+        "joints": {j: dict(terms) for j, terms in estimate.joints.items()},
+        **({"motors": {j: dict(terms) for j, terms in estimate.motors.items()}} if estimate.motors else {}),
+        "sensors": {name: {k: list(v) for k, v in vars(s).items()} for name, s in estimate.sensors.items()},
+        "base_parameters": {
+            "count": estimate.base_count,
+            "condition": estimate.base_condition if math.isfinite(estimate.base_condition) else None,
+            "identified": estimate.base_identified,
+            "parameters": [vars(p) for p in estimate.base],
+        },
+        "fit": {
+            "rows": estimate.rows,
+            "objective": estimate.objective,
+            **_without(estimate.fit.as_json(), "correlation"),
+        },
+        "validation": {path: s.as_json() for path, s in estimate.validation.items()},
+        "certificate": {"kkt": proof.kkt, "gap": proof.gap},
+        "information": "information.npz",
+        "provenance": {**estimate.provenance, "solver": {"name": proof.solver, "unknowns": proof.unknowns}},
+        "verdict": {"sentence": sentence(estimate), "trusted": is_trusted(estimate)},
+        "total": total_json(estimate.total) if estimate.total else None,
+        "prior": {b.name: {"parameters": b.prior.tolist(), "std": b.prior_std.tolist()} for b in estimate.bodies},
+        "truth": {name: {"parameters": p.tolist()} for name, p in estimate.truth.items()} or None,
+        "locked": dict(estimate.locked),
+        "loads": [{**load_json(b), "shapes": estimate.shapes.get(b.name, [])} for b in estimate.loads],
+        **(
+            {"shapes": {b.name: estimate.shapes.get(b.name, []) for b in estimate.bodies if b.free}}
+            if estimate.shapes
+            else {}
+        ),
+        **({"divisions": recorded(estimate.divisions)} if estimate.divisions else {}),
+        "scale": vars(estimate.scale) if estimate.scale else None,
+        **({"points": {name: c.as_json() for name, c in estimate.points.items()}} if estimate.points else {}),
+        "notices": list(estimate.notices),
+        **(
+            {"ranges": estimate.ranges.as_json(), "ranges_about": estimate.ranges.about_json()}
+            if estimate.ranges
+            else {}
+        ),
+        **({"bootstrap": estimate.bootstrap.as_json()} if estimate.bootstrap else {}),
+    }
+
+
+def body_json(body: BodyEstimate) -> dict[str, Any]:
+    """The entry under ``links``."""
+    mass, com, I = inertia.unpack(body.parameters)
+    least = inertia.min_eigenvalue(body.parameters)
+    return {
+        "mass": mass,
+        "com": com.tolist(),
+        "inertia": inertia.six(I).tolist(),
+        "parameters": body.parameters.tolist(),
+        "std": body.std.tolist(),
+        "std_data": list(body.std_data),
+        "verdict": body.verdict.worst,
+        "verdicts": {"mass": body.verdict.mass, "com": body.verdict.com, "inertia": body.verdict.inertia},
+        "consistent": body.consistent,
+        "min_eigenvalue": least if math.isfinite(least) else None,
+        "com_std": None if body.com_std is None else body.com_std.tolist(),
+        "free": body.free,
+        "interval": body.interval.as_json() if body.interval else None,
+    }
+
+
+def total_json(total: Total) -> dict[str, Any]:
+    """The entry ``total``."""
+    whole = {"mass": total.mass, "std": total.std, "verdict": total.verdict}
+    return whole if total.above is None else {**whole, "above_sensors": total_json(total.above)}
+
+
+def estimate_text(content: Mapping[str, Any]) -> str:
+    """Text of ``estimate.json`` from its content."""
+    return json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def load_json(load: BodyEstimate) -> dict[str, Any]:
+    """The entry under ``loads``: everything in the axes of the link that carries it."""
+    return {"link": load.carrier, **body_json(load)}
+
+
+def read_estimate(path: Path) -> dict[str, Any]:
+    """Content of an ``estimate.json``, or of the one in a folder."""
+    file = path / "estimate.json" if path.is_dir() else path
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SteelyardError(
+            Finding(str(file), "is not there", "Give a folder that `steelyard identify` wrote")
+        ) from None
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise SteelyardError(
+            Finding(str(file), f"cannot be read ({error})", "Run `steelyard identify` again")
+        ) from None
+    if not isinstance(content, dict) or content.get("schema") != SCHEMA or not isinstance(content.get("links"), dict):
+        raise SteelyardError(
+            Finding(str(file), "is not an estimate of schema 1", "Give a file that `steelyard identify` wrote")
+        )
+    return content
+
+
+def _without(mapping: dict[str, Any], key: str) -> dict[str, Any]:
+    return {k: v for k, v in mapping.items() if k != key}
