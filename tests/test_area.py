@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from steelyard import Options, UsageError, identify, inertia
+from steelyard import Options, UnknownLoad, UsageError, identify, inertia
 from steelyard.compose.load_area import as_cuboid, on_top
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify.payload import load_report, weigh_load
@@ -47,7 +47,7 @@ def found(result):
 
 @pytest.mark.parametrize("where", [{"area": AREA}, {"top": 0.08}])
 def test_dividing_an_area_finds_where_in_it_a_cube_lies(dog, where):
-    result = weigh_load("demo_a1", [dog.described_loaded], "trunk", Options(feet=FEET, load="trunk", **where))
+    result = weigh_load("demo_a1", [dog.described_loaded], UnknownLoad("trunk", **where), Options(feet=FEET))
     mass, far = found(result)
     assert mass == pytest.approx(1.0, abs=0.02)
     assert far < 4.0
@@ -66,9 +66,9 @@ def test_dividing_an_area_finds_where_in_it_a_cube_lies(dog, where):
 def test_a_robot_that_was_weighed_before_keeps_its_uncertainty_and_its_errors_out_of_the_load(dog, tmp_path):
     base = identify("demo_a1", [dog.other_empty], Options(feet=FEET, links=("trunk",)))
     write_results(base, tmp_path / "base")
-    options = Options(feet=FEET, load="trunk", area=AREA)
-    wrong = weigh_load("demo_a1", [dog.other_loaded], "trunk", options)
-    right = weigh_load("demo_a1", [dog.other_loaded], "trunk", options, earlier=tmp_path / "base")
+    options, load = Options(feet=FEET), UnknownLoad("trunk", area=AREA)
+    wrong = weigh_load("demo_a1", [dog.other_loaded], load, options)
+    right = weigh_load("demo_a1", [dog.other_loaded], load, options, earlier=tmp_path / "base")
     assert found(wrong)[1] > 30
     mass, far = found(right)
     assert mass == pytest.approx(1.0, abs=0.02)
@@ -78,14 +78,14 @@ def test_a_robot_that_was_weighed_before_keeps_its_uncertainty_and_its_errors_ou
     assert load_.std[0] > wrong.estimate.loads[0].std[0]
     free = {b.name for b in right.estimate.bodies if b.free}
     assert free == {"trunk"}  # the legs were held as described then, and are now
-    both = weigh_load("demo_a1", [dog.other_loaded], "trunk", options, empty=[dog.other_empty])
+    both = weigh_load("demo_a1", [dog.other_loaded], load, options, empty=[dog.other_empty])
     assert found(both)[1] < 6.0  # legs free as well
     assert all(b.consistent for b in both.estimate.bodies)
 
 
 def test_no_more_divisions_are_made_than_asked_for(dog):
-    options = Options(feet=FEET, load="trunk", area=AREA, divisions=2)
-    assert len(weigh_load("demo_a1", [dog.described_loaded], "trunk", options).estimate.divisions) == 3
+    load = UnknownLoad("trunk", area=AREA, divisions=2)
+    assert len(weigh_load("demo_a1", [dog.described_loaded], load, Options(feet=FEET)).estimate.divisions) == 3
 
 
 def test_the_command_writes_where_the_load_is_and_how_it_was_found(steelyard, dog, tmp_path):
@@ -117,12 +117,13 @@ def test_a_file_says_what_the_load_is_made_of_and_how_that_is_divided(steelyard,
         ({"area": (0.2, np.nan, -0.1, 0.1, 0.0, 0.1)}, "is no cuboid"),
         ({"area": AREA, "top": 0.1}, "both say where the load is"),
         ({"top": 0.0}, "is no height"),
-        ({"area": AREA, "load": None}, "there is none"),
+        ({"divisions": 3}, "nothing says where it is"),
+        ({"area": AREA, "divisions": -1}, "is less than none"),
     ],
 )
 def test_an_area_that_makes_no_sense_is_refused(options, message):
     with pytest.raises(UsageError, match=message):
-        Options(**{"load": "trunk", **options})
+        UnknownLoad("trunk", **options)
 
 
 def test_an_area_is_a_cuboid_and_the_top_of_a_link_is_above_its_shapes(dog):

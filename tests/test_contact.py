@@ -8,7 +8,6 @@ import pytest
 
 from steelyard.equations.columns import Columns
 from steelyard.equations.dynamics import Dynamics
-from steelyard.equations.rows import Rows
 from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import FreeRows, foot
 from steelyard.errors import UsageError
@@ -171,7 +170,7 @@ def test_each_row_is_named_after_a_coordinate_of_its_own_and_the_same_in_every_l
     rows = Setup(robot, "contact-free", columns, tuple(feet)).rows([motion(robot)])
     assert len(set(rows.names)) == len(rows.names) == 6 + len(robot.joints) - sum(f.forces for f in feet)
     assert set(rows.names) <= {*(f"base.{c}" for c in ("fx", "fy", "fz", "mx", "my", "mz")), *robot.joints}
-    again = Rows(robot, [motion(robot, amplitude=0.02)], columns, "contact-free", feet, free=rows.free)
+    again = rows.setup.rows([motion(robot, amplitude=0.02)], free=rows.free)
     assert again.names == rows.names
 
 

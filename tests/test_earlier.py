@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from steelyard import Job, Options, UsageError, identify
+from steelyard import Job, Options, RangeOptions, UsageError, identify
 from steelyard.experiment.simulate.arm import simulate_arm
 from steelyard.identify.resume import identify_further
 from steelyard.log.table import read_log
@@ -76,7 +76,9 @@ def test_doubt_about_the_scale_of_gains_is_in_every_mass(arm, tmp_path):
 
     first = identify("demo_arm", [currents(arm.train)], OPTIONS)
     write_results(first, tmp_path)
-    later = identify_further("demo_arm", [currents(arm.test)], tmp_path, Options(ranges="masses")).estimate
+    later = identify_further(
+        "demo_arm", [currents(arm.test)], tmp_path, job=Job(ranges=RangeOptions("masses"))
+    ).estimate
     assert later.scale.doubt == first.estimate.scale.doubt
     assert all(b.std[0] > 0.99 * later.scale.doubt * b.mass for b in later.bodies)
     assert all(b.verdict.mass == "prior" for b in later.bodies)

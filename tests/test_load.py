@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from steelyard import Options, UsageError, identify, inertia, weigh_load
+from steelyard import Job, Options, UnknownLoad, UsageError, identify, inertia, weigh_load
 from steelyard.experiment.simulate.arm import simulate_arm
 from steelyard.identify.sentence import sentence
 from steelyard.log.table import write_log
@@ -65,7 +65,7 @@ def test_a_load_is_weighed_against_logs_without_it_in_the_axes_of_its_carrier(ar
 
 def test_a_log_without_the_load_says_nothing_about_it(arm, pair):
     empty, _ = pair
-    (load,) = identify("demo_arm", [empty], Options(load=ON)).estimate.loads
+    (load,) = identify("demo_arm", [empty], job=Job(load=UnknownLoad(ON))).estimate.loads
     assert load.verdict.worst == "prior"
     assert load.std_data == (None,) * 10
 

@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from steelyard import Filter, Options, identify
+from steelyard import Filter, LeastSquares, Lmi, Mata, Nonlinear, Options, Points, Shapes, identify
 from steelyard.cli.demo import reference_motion
 from steelyard.equations.setup import Setup
 from steelyard.errors import LogError, UsageError
@@ -75,14 +75,23 @@ def test_an_arm_of_which_all_joints_but_one_are_locked_is_identified(arm):
     assert result.estimate.fit.relative < 0.03
 
 
-@pytest.mark.parametrize(("field", "value"), [
-    ("base", "flying"), ("equations", "all"), ("method", "magic"), ("prior", "mine"),
-    ("regularisation", "ridge"), ("null_space", "mine"), ("friction", "sticky"),
-])  # fmt: skip
-def test_a_value_that_no_option_has_is_refused_with_those_there_are(field, value):
+@pytest.mark.parametrize(
+    ("kind", "field", "value", "among"),
+    [
+        (Options, "base", "flying", "auto"),
+        (Options, "equations", "all", "auto"),
+        (Options, "method", "magic", "lmi"),
+        (Options, "prior", "mine", "cad"),
+        (Options, "friction", "sticky", "none"),
+        (Lmi, "regularisation", "ridge", "quadratic"),
+        (LeastSquares, "null_space", "mine", "structure"),
+        (Points, "within", "ball", "box"),
+    ],
+)
+def test_a_value_that_no_option_has_is_refused_with_those_there_are(kind, field, value, among):
     with pytest.raises(UsageError, match=f"{field} '{value}': is not known. Choose from: ") as error:
-        Options(**{field: value})
-    assert getattr(Options(), field) in str(error.value)
+        kind(**{field: value})
+    assert among in str(error.value)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -93,24 +102,57 @@ def test_locks_and_gravity_are_numbers(value):
         Options(gravity=(0.0, value, -9.81))
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    ({"prior": "none", "regularisation": "entropic"}, "entropic.*prior is 'none'"),
-    ({"prior": "none", "regularisation": "pullback"}, "pullback.*prior is 'none'"),
-    ({"method": "mata", "regularisation": "entropic"}, "entropic.*is for method lmi, not mata"),
-    ({"method": "nonlinear", "regularisation": "entropic"}, "entropic.*is for method lmi, not nonlinear"),
-    ({"method": "least-squares", "regularisation": "pullback"}, "pullback.*least-squares has none"),
-    ({"method": "nonlinear", "realisable": True}, "ellipsoid: is for method lmi, not nonlinear"),
-    ({"method": "constrained", "prior": "none"}, "prior 'none': leaves method constrained without the damping"),
-    ({"method": "constrained", "prior_weight": 0.0}, "prior_weight 0.0: is no weight"),
-    ({"method": "constrained", "prior_weight": np.inf}, "prior_weight inf: is no weight"),
-    ({"method": "constrained", "total_mass": -1.0}, "total_mass -1.0: is no mass"),
-    ({"total_mass": 2.0}, "total_mass: is for method constrained, not lmi"),
-    ({"hard_mass": True}, "hard_mass: is for method constrained, not lmi"),
-    ({"symmetric": ("auto",)}, "symmetric: is for method constrained, not lmi"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"prior": "none", "method": Lmi(regularisation="entropic")}, "entropic.*prior is 'none'"),
+        ({"prior": "none", "method": Lmi(regularisation="pullback")}, "pullback.*prior is 'none'"),
+        ({"prior": "none", "method": Mata(regularisation="pullback")}, "pullback.*prior is 'none'"),
+        ({"method": "constrained", "prior": "none"}, "prior 'none': leaves method constrained without the damping"),
+        ({"method": Lmi(regularisation="entropic"), "prior_space": "data"}, "'data': has no entropic regularisation"),
+        ({"method": "constrained", "prior_weight": 0.0}, "prior_weight 0.0: is no weight"),
+        ({"method": "constrained", "prior_weight": np.inf}, "prior_weight inf: is no weight"),
+        ({"method": "constrained", "total_mass": -1.0}, "total_mass -1.0: is no mass"),
+    ],
+)
 def test_options_of_methods_that_make_no_sense_together_are_refused(options, message):
     with pytest.raises(UsageError, match=message):
         Options(**options)
+
+
+@pytest.mark.parametrize("method", [Mata, Nonlinear, Points, Shapes])
+def test_the_entropic_pull_is_for_lmi(method):
+    with pytest.raises(UsageError, match="entropic.*is for method lmi, not "):
+        method(regularisation="entropic")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("--method", "nonlinear", "--ellipsoid"), "--ellipsoid: is for method lmi, not nonlinear"),
+        (("--method", "least-squares", "--regularisation", "pullback"), "--regularisation: is for method"),
+        (("--hard-mass",), "--hard-mass: is for method constrained, not lmi"),
+        (("--symmetric", "auto"), "--symmetric: is for method constrained, not lmi"),
+        (("--points", "4"), "--points: is for method points, not lmi"),
+        (("--divisions", "4"), "--divisions: is for method shapes, not lmi"),
+    ],
+)
+def test_the_command_line_refuses_options_of_another_method(steelyard, arm, tmp_path, given, message):
+    done = steelyard("identify", "demo_arm", arm.train, "-o", tmp_path / "out", *given)
+    assert done.code == 2
+    assert message in done.err
+
+
+@pytest.mark.parametrize("method", ["lmi", "points", "nonlinear"])
+def test_a_weighed_total_is_one_soft_row_for_any_method(arm, method):
+    described = float(sum(b.parameters[0] for b in arm.robot.bodies))
+    plain, heavy = (
+        identify("demo_arm", [arm.train], Options(method=method, friction="all", total_mass=total)).estimate
+        for total in (None, 1.2 * described)
+    )
+    mass = [sum(b.mass for b in estimate.bodies) for estimate in (plain, heavy)]
+    assert mass[1] == pytest.approx(1.2 * described, rel=0.02)
+    assert abs(mass[0] - mass[1]) > 0.05 * described
 
 
 def test_options_are_refused_once_with_every_reason():

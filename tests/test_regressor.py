@@ -10,7 +10,6 @@ from steelyard.equations import rows as regressor
 from steelyard.equations.columns import COULOMB_SPEED, FRICTION, Columns
 from steelyard.equations.dynamics import Dynamics
 from steelyard.equations.filters import Filter, lowpass
-from steelyard.equations.rows import Rows
 from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import foot
 from steelyard.output.mjcf import to_mjcf
@@ -307,10 +306,10 @@ def test_forces_of_rows_are_what_the_rows_say(compiled):
     part = segment(robot, rng, samples=70)
     columns = Columns(tuple(b.name for b in robot.bodies))
     for equations in ("base", "full"):
-        rows = Rows(robot, [part], columns, equations, samples=10**9 if compiled else 0)
+        rows = Setup(robot, equations, columns).rows([part], samples=10**9 if compiled else 0)
         assert (rows.tree is not None) == compiled
         time, needed, measured = rows.forces(part, theta)
-        (block,) = Rows(robot, [part], columns, equations, samples=0)
+        (block,) = Setup(robot, equations, columns).rows([part], samples=0)
         np.testing.assert_allclose(needed, block.Y @ theta, rtol=1e-9, atol=1e-9)
         np.testing.assert_array_equal(time, block.time)
         np.testing.assert_allclose(measured, block.target, rtol=1e-9, atol=1e-9)

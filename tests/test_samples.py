@@ -5,11 +5,11 @@ import pytest
 from scipy.interpolate import make_interp_spline
 
 from steelyard.equations.filters import Filter, lowpass
-from steelyard.equations.prepare import GRAVITY, prepare
+from steelyard.equations.prepare import prepare
 from steelyard.errors import LogError
 from steelyard.log.log import Log
 from steelyard.log.timing import merged, motion_band
-from steelyard.robot.model import Robot
+from steelyard.robot.model import GRAVITY, Robot
 
 LEVER, TILT = np.array([0.1, -0.2, 0.3]), 0.7  # of the IMU: m, and rad about x
 BODY = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'

@@ -9,7 +9,6 @@ import pytest
 
 from steelyard import LeastSquares, Options, identify
 from steelyard.equations.prepare import prepare
-from steelyard.equations.rows import Rows
 from steelyard.equations.setup import Setup
 from steelyard.identify.prediction import pooled, score
 from tests.floating import floating_log
@@ -81,7 +80,7 @@ def test_scores_of_two_logs_pool_to_the_score_of_both(walks, kind):
     rng = np.random.default_rng(1)
     theta = load("a1").prior * rng.uniform(0.8, 1.2, len(load("a1").prior))
     rows = rows_of(kind, *walks)
-    each = [Rows(rows.robot, [s], rows.columns, kind, rows.feet, rows.filter, rows.free) for s in rows.segments]
+    each = [rows.setup.rows([s], free=rows.free) for s in rows.segments]
     together = pooled([score(r, theta, log, "fit")[0] for r, log in zip(each, walks, strict=True)])
     both, _ = score(rows, theta, walks[0], "fit")
     assert together.rows == both.rows

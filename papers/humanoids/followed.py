@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 import pinocchio as pin
 
-from steelyard.equations.prepare import GRAVITY
+from steelyard.robot.model import GRAVITY
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import find_soles

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from steelyard.equations.option_field import option
 from steelyard.equations.options import EquationOptions
 from steelyard.errors import Finding
-from steelyard.identify.method import Method, method_type
+from steelyard.identify.method import Method, method_names, method_type
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Options(EquationOptions):
     )
 
     def __post_init__(self) -> None:
-        if isinstance(self.method, str):
+        if isinstance(self.method, str) and self.method in method_names():
             object.__setattr__(self, "method", method_type(self.method)())
         super().__post_init__()
 
@@ -53,7 +53,11 @@ class Options(EquationOptions):
         if not 0 < self.prior_weight < math.inf:
             fix = "Give more than 0; --prior none drops the prior"
             yield Finding(f"prior_weight {self.prior_weight}", "is no weight", fix)
-        yield from self.solver.refusals(self)
+        if isinstance(self.method, Method):
+            yield from self.method.refusals(self)
+        else:
+            fix = f"Choose from: {', '.join(method_names())}"
+            yield Finding(f"method {self.method!r}", "is not known", fix)
 
     def as_json(self) -> dict[str, Any]:
         """What provenance keeps."""

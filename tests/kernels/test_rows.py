@@ -10,7 +10,6 @@ from steelyard.equations import rows as regressor
 from steelyard.equations.columns import FRICTION, Columns
 from steelyard.equations.coupled_motors import Motor
 from steelyard.equations.filters import Filter
-from steelyard.equations.rows import Rows
 from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import foot
 from steelyard.errors import DescriptionError
@@ -31,12 +30,12 @@ SENSORS = {
 }
 
 
-def both(monkeypatch, *arguments, **options):
+def both(monkeypatch, robot, segments, columns, equations, unknown=(), filter=None):
     """Names, Y and target of the same rows, compiled and by Pinocchio."""
     made = []
     for least in (0, 10**9):
         monkeypatch.setattr(regressor, "COMPILED_FROM", least)
-        rows = Rows(*arguments, **options)
+        rows = Setup(robot, equations, columns, tuple(unknown), filter).rows(segments)
         assert (rows.tree is None) == (least > 0)
         blocks = list(rows)
         made.append((rows.names, np.concatenate([b.Y for b in blocks]), np.concatenate([b.target for b in blocks])))
