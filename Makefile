@@ -5,11 +5,11 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test laws lint types bench clean
+.PHONY: help setup demo test laws lint layers types bench clean
 
 help:
 	@echo "make demo   weigh a trotting quadruped and what it carries, write demo/report.html"
-	@echo "make test   lint, types, tests"
+	@echo "make test   lint, layers, types, tests"
 	@echo "make laws   the numerical tests alone; OPENBLAS_CORETYPE=Nehalem make laws has them on another processor's arithmetic"
 	@echo "make setup  .venv with every extra"
 	@echo "make bench  times of identification, solvers, kernels, streams, online steps and simulations against others (installs those)"
@@ -41,12 +41,15 @@ lint: $(STAMPS)/setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
+layers: $(STAMPS)/setup
+	$(BIN)/lint-imports
+
 types: $(STAMPS)/setup
 	$(BIN)/mypy
 
 # One thread a process: two test processes share the cores.
 test laws: export OPENBLAS_NUM_THREADS = 1
-test: lint types
+test: lint layers types
 	$(BIN)/python -m pytest -n 2
 
 laws: $(STAMPS)/setup

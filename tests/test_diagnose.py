@@ -9,9 +9,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from steelyard.check.attitude import attitude_findings
+from steelyard.check.checks.attitude import attitude_findings
+from steelyard.check.checks.signals import Timing
 from steelyard.check.delay import SURE, find_delay
-from steelyard.check.signals import Timing
 from steelyard.check.torque_balance import balance, slowed, spread
 from steelyard.equations.prepare import prepare
 from steelyard.equations.setup import Setup

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from steelyard.check.friction import more_friction
-from steelyard.check.torque_balance import Balance, basis, long_run
+from steelyard.check.torque_balance import TorqueBalance, basis, long_run
 from steelyard.errors import Finding
 from steelyard.log.log import Log
 
@@ -95,7 +95,7 @@ class _Solution(NamedTuple):
     drift_cov: Array  # (J, J)
 
 
-def find_delay(balance: Balance) -> Delay | None:
+def find_delay(balance: TorqueBalance) -> Delay | None:
     """Delay of torque against motion; None where the log cannot tell."""
     inner = _inner(balance)
     if np.sum(inner) * float(np.median(np.diff(balance.time))) < LEAST:
@@ -115,7 +115,7 @@ def find_delay(balance: Balance) -> Delay | None:
     return Delay(seconds, std, drift, drift_std, duration, joints)
 
 
-def _inner(balance: Balance) -> Array:
+def _inner(balance: TorqueBalance) -> Array:
     """(T,) rows whose torques stay within their piece when they are moved as far as the reach."""
     kept = []
     for p in balance.pieces:
@@ -125,10 +125,10 @@ def _inner(balance: Balance) -> Array:
     return np.concatenate(kept)
 
 
-class _Part:
+class _DelayPart:
     """Rows that share their parameters, and the joints whose torques are in them."""
 
-    def __init__(self, balance: Balance, rows: list[int], joints: list[int], columns: Array, keep: Array):
+    def __init__(self, balance: TorqueBalance, rows: list[int], joints: list[int], columns: Array, keep: Array):
         """``columns`` (T, C, n) of these rows; ``keep`` (T,) times that count."""
         self.rows, self.joints = rows, joints
         self.keep = np.repeat(keep[:, None], len(rows), axis=1)
@@ -153,21 +153,21 @@ class _Part:
         return self.left(self.other + shares[:, self.rows][:, :, self.joints].sum(axis=2))[:, 0]
 
 
-def _parts(balance: Balance, keep: Array) -> list[_Part]:
+def _parts(balance: TorqueBalance, keep: Array) -> list[_DelayPart]:
     bodies = 10 * len(balance.columns.bodies)
     J = range(len(balance.robot.joints))
     if not balance.separate:
-        return [_Part(balance, list(range(len(balance.names))), list(J), balance.Y, keep)]
+        return [_DelayPart(balance, list(range(len(balance.names))), list(J), balance.Y, keep)]
     more = more_friction(balance)
     parts = []
     for j in J:
         mine = [k for k in range(balance.columns.n) if k < bodies or np.any(balance.Y[:, j, k])]
         columns = np.concatenate([balance.Y[:, j, mine], more[:, j]], axis=1)[:, None, :]
-        parts.append(_Part(balance, [j], [j], columns, keep))
+        parts.append(_DelayPart(balance, [j], [j], columns, keep))
     return parts
 
 
-def _start(balance: Balance, inner: Array) -> tuple[float, bool]:
+def _start(balance: TorqueBalance, inner: Array) -> tuple[float, bool]:
     """The delay on a coarse grid that leaves least unexplained; and whether it is past the grid."""
     J = len(balance.robot.joints)
     parts = _parts(balance, inner)
@@ -181,7 +181,7 @@ def _start(balance: Balance, inner: Array) -> tuple[float, bool]:
     return float(grid[best]), edge and bool(costs[best] < BEYOND * costs[len(grid) // 2])
 
 
-def _solve(balance: Balance, keep: Array, start: float) -> _Solution:
+def _solve(balance: TorqueBalance, keep: Array, start: float) -> _Solution:
     """Gauss–Newton on every part, from ``start``; ``keep`` (T,) times that count."""
     J = len(balance.robot.joints)
     middle = float((balance.time[0] + balance.time[-1]) / 2)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.check.torque_balance import Balance, left
+from steelyard.check.torque_balance import TorqueBalance, left
 
 Array = np.ndarray
 
@@ -26,7 +26,7 @@ def rubbing(torque: Array, v: Array, dry: Array, beside: Array) -> int:
     return int(np.sign(power)) if rubs and abs(power) > RUBS else 0
 
 
-def more_friction(balance: Balance) -> Array:
+def more_friction(balance: TorqueBalance) -> Array:
     """(T, J, …) friction that the usual columns lack: of the root of the speed, of the gears' load, of springs."""
     found, row = [], 0
     for p in balance.pieces:

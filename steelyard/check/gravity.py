@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.check.friction import rubbing
 from steelyard.check.partial_regression import partial
-from steelyard.check.torque_balance import Balance, left
+from steelyard.check.torque_balance import TorqueBalance, left
 from steelyard.equations.dynamics import Dynamics
 from steelyard.errors import Finding
 from steelyard.log.log import Log
@@ -26,7 +26,7 @@ AXIS = 0.8  # and taken to be along an axis where the best direction leaves no l
 MOVED = 0.2  # share of a torque that inertia must explain to tell its sign
 
 
-def gravity_findings(balance: Balance, log: Log) -> list[Finding]:
+def gravity_findings(balance: TorqueBalance, log: Log) -> list[Finding]:
     """Gravity that explains the torques of a fixed robot where the described one does not."""
     robot, size = balance.robot, float(np.linalg.norm(balance.robot.gravity))
     if size == 0 or any(p.segment.current for p in balance.pieces):
@@ -64,7 +64,7 @@ def gravity_findings(balance: Balance, log: Log) -> list[Finding]:
     return [Finding(where, what, f"Say --gravity {shown}, or turn the base in the description")]
 
 
-def _pull(balance: Balance) -> Array:
+def _pull(balance: TorqueBalance) -> Array:
     """(T, J, 3) torques that hold the described robot still, for each unit of gravity along x, y and z."""
     robot, J = balance.robot, len(balance.robot.joints)
     found = []

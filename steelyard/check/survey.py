@@ -9,20 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.check.attitude import attitude_findings
-from steelyard.check.delay import Delay, delay_findings, find_delay
+from steelyard.check.checks.signals import Timing
 from steelyard.check.excitation import NOISE, Excitation, excitation
 from steelyard.check.opening import open_logs
-from steelyard.check.sensors import sign_findings
-from steelyard.check.signals import Timing, signal_findings
-from steelyard.check.torque_balance import MOST_SAMPLES, balance, slowed, spread
-from steelyard.check.torques import torque_findings
+from steelyard.check.subject import Subject, all_checks
+from steelyard.check.torque_balance import MOST_SAMPLES, spread
 from steelyard.compose import prior as priors
 from steelyard.equations.options import EquationOptions
 from steelyard.equations.segment import Segment
 from steelyard.equations.setup import Setup
 from steelyard.equations.subspace import Subspace
-from steelyard.errors import Finding, LogError, SteelyardError
+from steelyard.errors import Finding, SteelyardError
 from steelyard.inference import noise
 from steelyard.log.log import Log
 from steelyard.log.table import read_log
@@ -91,14 +88,13 @@ def survey(
     if quiet := _quiet(setup, segments):
         facts["hardly moving"] = ", ".join(quiet)
     progress("comparing channels with each other")
-    findings = [*signal_findings(setup.robot, log), *attitude_findings(setup.robot, log)]
-    findings += sign_findings(setup, log, segments)
-    lag = None
-    if not findings:
-        findings, lag = _balanced(setup, log)
-    if lag is not None:
-        facts["torque after motion"] = str(lag)
-    data = {"timing": vars(timing), "excitation": excited.as_json(), "delay": lag.as_json() if lag else None}
+    subject, findings = Subject(setup, log, segments), list[Finding]()
+    data: dict[str, Any] = {"timing": vars(timing), "excitation": excited.as_json(), "delay": None}
+    for check in all_checks():
+        if not (check.after_others and findings):
+            facts |= check.facts(subject)
+            data |= check.data(subject)
+            findings += check.find(subject)
     notices = (*setup.notices, *remarks)
     if findings:
         return Survey(tuple(findings), facts, notices, _not_usable(findings), data)
@@ -134,28 +130,6 @@ def _excited(setup: Setup, segments: Sequence[Segment]) -> Excitation:
     prior = priors.make(setup.robot, setup.columns)
     space = Subspace.of(noise.information(blocks, weights, setup.columns.names).R, prior.scale)
     return excitation(setup, rows, wrong, space, setup.structure(prior.scale))
-
-
-def _balanced(setup: Setup, log: Log) -> tuple[list[Finding], Delay | None]:
-    """Torques against the description; and their delay, where they have their signs and sizes.
-
-    Torques that are very late have no signs to speak of: then only the delay is told.
-    """
-    if setup.equations == "base":
-        return [], None
-    assert setup.filter is not None
-    slow = replace(setup, filter=slowed(setup.filter, log))
-    try:
-        segments, _ = slow.segments(log, level=True)
-    except LogError:  # no piece is long enough for slow rows
-        return [], None
-    both = balance(slow, segments)
-    if both is None:
-        return [], None
-    lag = find_delay(both)
-    if (lag is None or not lag.beyond) and (findings := torque_findings(both, log)):
-        return findings, None
-    return ([], None) if lag is None else (delay_findings(log, lag, setup.filter.delay), lag)
 
 
 def _quiet(setup: Setup, segments: Sequence[Segment]) -> list[str]:

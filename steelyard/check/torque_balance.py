@@ -74,7 +74,7 @@ def spread(segments: Sequence[Segment], most: int) -> list[Segment]:
 
 
 @dataclass(frozen=True)
-class Piece:
+class BalancePiece:
     """A segment of a balance."""
 
     segment: Segment
@@ -108,13 +108,13 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Balance:
+class TorqueBalance:
     """Rows of some segments, every joint's share of the measured side apart."""
 
     robot: Robot
     columns: Columns  # all bodies, and friction, armature and offset of every joint
     names: tuple[str, ...]  # of the C rows
-    pieces: tuple[Piece, ...]
+    pieces: tuple[BalancePiece, ...]
     time: Array  # (T,) s
     Y: Array  # (T, C, n)
     other: Array  # (T, C) measured forces that are no joint's torque
@@ -148,8 +148,8 @@ class Balance:
         return np.concatenate(found)
 
 
-def balance(setup: Setup, segments: Sequence[Segment]) -> Balance | None:
-    """Balance of a log's rows; None where no row holds a torque alone with what can be known.
+def balance(setup: Setup, segments: Sequence[Segment]) -> TorqueBalance | None:
+    """TorqueBalance of a log's rows; None where no row holds a torque alone with what can be known.
 
     Measured wrenches are not relied on: ``full`` rows of a robot that touches the world are looked at with the
     wrenches' places projected out.
@@ -189,12 +189,12 @@ def balance(setup: Setup, segments: Sequence[Segment]) -> Balance | None:
         elif lead:
             N = np.broadcast_to(np.eye(used)[:, lead : lead + J], (len(s.time), used, J))
         step = max(1, round(s.rate / (4 * filter.cutoff))) if len(taps) > 1 else 1
-        pieces.append(Piece(s, signal, N, taps, step))
+        pieces.append(BalancePiece(s, signal, N, taps, step))
     if sum(len(time) for time, _, _ in blocks) < LEAST_ROWS:
         return None
     time, Y, target = (np.concatenate(x) for x in zip(*blocks, strict=True))
     torque = np.concatenate([p.share(p.segment.tau).sum(axis=2) for p in pieces if p.segment.tau is not None])
-    return Balance(robot, columns, rows.names[:used], tuple(pieces), time, Y, target - torque)
+    return TorqueBalance(robot, columns, rows.names[:used], tuple(pieces), time, Y, target - torque)
 
 
 def long_run(residual: Array) -> float:

@@ -43,7 +43,7 @@ class Posed:
     data: Information
     prior: Prior  # about the same; its K as strongly as it pulls
     bodies: tuple[Body, ...]
-    positive: np.ndarray  # (n − 10·bodies,) which of the others are never negative
+    positive: np.ndarray | None = None  # (n − 10·bodies,) which of the others are never negative; None: none is
     setup: Setup | None = None  # the robot they belong to; None: bodies alone
     theta: np.ndarray | None = None  # (N,) all its parameters, those that are not free as they are held
     total_mass: float | None = None  # kg, where the robot was weighed
@@ -159,12 +159,11 @@ class Composed(Pulled):
         import numpy as np
 
         from steelyard.compose import prior as priors
-        from steelyard.compose.composition import Assembly, bounded
+        from steelyard.compose.composition import Assembly
         from steelyard.information import Information
         from steelyard.solve.problem import Problem
 
-        prior, rest = posed.prior, slice(10 * len(posed.bodies), posed.data.n)
-        entropies, K = self.entropies(posed), posed.prior.K.copy()
+        prior, entropies, K = posed.prior, self.entropies(posed), posed.prior.K.copy()
         for entropy in entropies:
             K[entropy.at : entropy.at + 10] *= priors.NEGLIGIBLE
         data, extra, notices = self.extra(posed)
@@ -173,8 +172,7 @@ class Composed(Pulled):
         if (count := sum(p.size for p in parts)) > MOST:
             what = f"come to {count} masses, more than {MOST}, and take too long to weigh"
             raise UsageError(Finding(self.name, what, "Ask for fewer, or free fewer --links"))
-        others = bounded(*_others(prior, rest, posed.positive))
-        assembly = Assembly((*parts, others))
+        assembly = Assembly((*parts, others_of(posed)))
         whole = total.through(assembly.map)
         if np.any(weight := assembly.ridge):
             pull = Information.of(np.diag(weight), weight * assembly.reference)
@@ -194,12 +192,17 @@ class Composed(Pulled):
         return ()
 
 
-def _others(prior: Prior, rest: slice, positive: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Start, scale and lower bound of what is no body."""
+def others_of(posed: Posed) -> Composition:
+    """What is no body: joint terms and offsets, with their bounds."""
     import numpy as np
 
-    mean, scale = prior.mean[rest], prior.scale[rest]
-    return np.where(positive, np.maximum(mean, 1e-3 * scale), mean), scale, np.where(positive, 0.0, -np.inf)
+    from steelyard.compose.composition import bounded
+
+    rest = slice(10 * len(posed.bodies), posed.data.n)
+    mean, scale = posed.prior.mean[rest], posed.prior.scale[rest]
+    positive = np.zeros(len(mean), bool) if posed.positive is None else posed.positive
+    start = np.where(positive, np.maximum(mean, 1e-3 * scale), mean)
+    return bounded(start, scale, np.where(positive, 0.0, -np.inf))
 
 
 def method_names() -> tuple[str, ...]:

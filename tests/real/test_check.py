@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steelyard.check.torques import torque_findings
+from steelyard.check.checks.torques import torque_findings
 from steelyard.log.table import read_log, write_log
 from steelyard.robot.description import read_description
 from tests.planted import arm_faults, assert_told, changed, frozen, late

@@ -14,9 +14,9 @@ import pytest
 from scipy.io import loadmat
 from scipy.optimize import brentq
 
-from steelyard import Lmi, Options, inertia
+from steelyard import Lmi, Nonlinear, inertia
 from steelyard.compose import prior as priors
-from steelyard.identify.solving import solve_bodies
+from steelyard.identify.method import Posed
 from steelyard.information import Information
 from steelyard.robot.model import Body
 
@@ -35,18 +35,12 @@ class Human:
     def solve(self, regularisation: str, weight: float, realisable: bool = True):
         """Minimise squares + weight × squared distance, or 2·weight × divergence: theirs has no halves."""
         prior = priors.of_bodies(self.bodies, weight=weight / 2, regularisation=regularisation)
-        return solve_bodies(
-            self.data,
-            self.bodies,
-            prior,
-            Options(method=Lmi(regularisation=regularisation, inside="ellipsoid" if realisable else None)),
-        )
+        method = Lmi(regularisation=regularisation, inside="ellipsoid" if realisable else None)
+        return method.solve(Posed(self.data, prior, self.bodies))
 
     def euclidean(self, realisable: bool = True):
         prior = replace(priors.of_bodies(self.bodies), K=np.sqrt(self.weight) * np.eye(160))
-        return solve_bodies(
-            self.data, self.bodies, prior, Options(method=Lmi(inside="ellipsoid" if realisable else None))
-        )
+        return Lmi(inside="ellipsoid" if realisable else None).solve(Posed(self.data, prior, self.bodies))
 
     def at_level(self, regularisation: str):
         """The weight at which the errors are those published, and the answer there."""
@@ -150,6 +144,6 @@ def test_a_faint_entropic_pull_is_certified_too_though_bodies_are_as_thin_as_can
 
 def test_log_cholesky_coordinates_lead_to_the_same_parameters(human):
     prior = replace(priors.of_bodies(human.bodies), K=np.sqrt(human.weight) * np.eye(160))
-    one, other = (solve_bodies(human.data, human.bodies, prior, Options(method=m)) for m in ("lmi", "nonlinear"))
+    one, other = (m.solve(Posed(human.data, prior, human.bodies)) for m in (Lmi(), Nonlinear()))
     assert other.certificate.holds
     np.testing.assert_allclose(other.theta / prior.scale, one.theta / prior.scale, atol=5e-3)

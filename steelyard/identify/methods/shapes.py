@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from steelyard.equations.option_field import option
 from steelyard.errors import Finding
-from steelyard.identify.method import Answer, Posed, Pulled, _others
+from steelyard.identify.method import Answer, Posed, Pulled, others_of
 
 if TYPE_CHECKING:
     from steelyard.compose.division_rule import Rule
@@ -62,18 +62,15 @@ class Shapes(Pulled):
     def solve(self, posed: Posed) -> Answer:
         """Solve, divide, solve again."""
         from steelyard.compose import shapes
-        from steelyard.compose.composition import bounded
         from steelyard.compose.prior import NEGLIGIBLE
         from steelyard.identify.division.dividing import refine
         from steelyard.information import Information
 
-        prior, rest = posed.prior, slice(10 * len(posed.bodies), posed.data.n)
-        given = self._given(posed)
+        prior, given = posed.prior, self._given(posed)
         pull = Information.of(prior.K, prior.K @ prior.mean).triangle
         total = posed.data + Information(pull, 0, posed.data.names)
         made = [shapes.initial(body, given.get(body.name, ())) for body in posed.bodies]
-        others = bounded(*_others(prior, rest, posed.positive))
-        refined = refine(total, made, others, self.rule, save=posed.save, progress=posed.progress)
+        refined = refine(total, made, others_of(posed), self.rule, save=posed.save, progress=posed.progress)
         width = prior.K / NEGLIGIBLE if prior.kind == "none" else prior.K
         return Answer(refined.theta, refined.proof, tuple(refined.notices(prior.mean, width)), refined)
 

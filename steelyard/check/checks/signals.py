@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.check.subject import Check, Subject
 from steelyard.errors import Finding
 from steelyard.log.log import BASE_VECTORS, Log
 from steelyard.log.timing import gaps, log_rate
@@ -183,3 +184,13 @@ def _longest_run(flags: Array) -> tuple[int, int]:
         return 0, 0
     k = int(np.argmax(stops - starts))
     return int(starts[k]), int(stops[k])
+
+
+class Signals(Check):
+    """Channels that froze, were clipped, lost or repeated."""
+
+    rank = 10
+
+    def find(self, subject: Subject) -> list[Finding]:
+        """What is wrong, and how to mend it."""
+        return signal_findings(subject.setup.robot, subject.log)

@@ -16,7 +16,8 @@ import numpy as np
 from steelyard.check.friction import rubbing
 from steelyard.check.gravity import gravity_findings
 from steelyard.check.partial_regression import partial
-from steelyard.check.torque_balance import Balance, left, long_run
+from steelyard.check.subject import Check, Subject
+from steelyard.check.torque_balance import TorqueBalance, left, long_run
 from steelyard.compose import prior as priors
 from steelyard.equations.columns import Columns
 from steelyard.errors import Finding
@@ -33,7 +34,7 @@ FIRM = 5.0  # standard deviations by which such a gain must be away from what is
 FREE_GAIN = 3.0  # standard deviation that such gains have about 1 before anything is measured
 
 
-class Told(NamedTuple):
+class JointGain(NamedTuple):
     """What one joint's torque says about itself."""
 
     gain: float  # measured for each predicted
@@ -46,7 +47,7 @@ class Told(NamedTuple):
         return int(np.sign(self.rubs + self.sure * np.sign(self.gain)))
 
 
-def torque_findings(balance: Balance, log: Log) -> list[Finding]:
+def torque_findings(balance: TorqueBalance, log: Log) -> list[Finding]:
     """Joints whose torque has the wrong sign or is a factor off; gravity that points elsewhere."""
     root = np.linalg.inv(priors.make(balance.robot, Columns(balance.columns.bodies)).K)
     if not balance.separate:
@@ -58,7 +59,7 @@ def torque_findings(balance: Balance, log: Log) -> list[Finding]:
     return [f for joint, one in judged if (f := _judge(log, joint, one.gain if one.sure else None, one.sign))]
 
 
-def _told(balance: Balance, j: int, root: Array) -> Told:
+def _told(balance: TorqueBalance, j: int, root: Array) -> JointGain:
     """``root`` (n, n): A with AAᵀ the covariance of what the description says."""
     joint, measured, predicted = balance.robot.joints[j], balance.measured[:, j, j], balance.predicted[:, j]
     v, dry, a, one = (balance.term(joint, t)[:, j] for t in ("viscous", "coulomb", "armature", "offset"))
@@ -67,7 +68,7 @@ def _told(balance: Balance, j: int, root: Array) -> Told:
     seen = left(np.column_stack([v, dry, a, one]), np.column_stack([predicted, wrong]))
     believed = np.linalg.norm(seen[:, 0]) > BELIEVED * np.linalg.norm(seen[:, 1:])
     rubs = rubbing(measured, v, dry, np.column_stack([predicted, a, one]))
-    return Told(gain, bool(believed and explained > EXPLAINED), rubs)
+    return JointGain(gain, bool(believed and explained > EXPLAINED), rubs)
 
 
 def _judge(log: Log, joint: str, gain: float | None, sign: int, limit: float = SMALLEST) -> Finding | None:
@@ -88,7 +89,7 @@ def _judge(log: Log, joint: str, gain: float | None, sign: int, limit: float = S
     return Finding(f"{log.source}, {column}", what, f"Negate {column}")
 
 
-def _together(balance: Balance, log: Log, root: Array) -> Iterator[Finding]:
+def _together(balance: TorqueBalance, log: Log, root: Array) -> Iterator[Finding]:
     """Gains γ of all joints at once, where rows mix their torques; ``root`` as below."""
     joints, J = balance.robot.joints, len(balance.robot.joints)
     needed = balance.predicted - balance.other
@@ -118,3 +119,17 @@ def _together(balance: Balance, log: Log, root: Array) -> Iterator[Finding]:
             finding = _judge(log, joint, float(1 / gain), int(np.sign(gain)), 1 / most)
             if finding is not None:
                 yield finding
+
+
+class Torques(Check):
+    """Torques of another sign or size than the motion takes; those that are very late have neither to speak of."""
+
+    rank = 40
+    after_others = True
+
+    def find(self, subject: Subject) -> list[Finding]:
+        """What is wrong, and how to mend it."""
+        both = subject.balance
+        if both is None or (subject.lag is not None and subject.lag.beyond):
+            return []
+        return torque_findings(both, subject.log)

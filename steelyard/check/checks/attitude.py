@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from steelyard.check.subject import Check, Subject
 from steelyard.equations.base_motion import imu_mount
 from steelyard.errors import Finding
 from steelyard.log.log import Log
@@ -124,3 +125,13 @@ def _gravity(log: Log, quaternion: Array | None, acc: Array) -> Iterator[Finding
         name = "xyz"[int(np.argmax(np.abs(mean)))] if quaternion is None else "across z"
         what = f"points {angle:.0f}° away from up in {frame} (mostly {name}): its axes are not the base's"
         yield Finding(where, what, "Name the sensor's frame (metadata imu_frame), or turn the columns into base axes")
+
+
+class Attitude(Check):
+    """Orientation, gyro and accelerometer that contradict each other."""
+
+    rank = 20
+
+    def find(self, subject: Subject) -> list[Finding]:
+        """What is wrong, and how to mend it."""
+        return attitude_findings(subject.setup.robot, subject.log)

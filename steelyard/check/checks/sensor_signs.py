@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.check.partial_regression import partial
+from steelyard.check.subject import Check, Subject
 from steelyard.equations.columns import Columns
 from steelyard.equations.segment import Segment
 from steelyard.equations.setup import Setup
@@ -48,3 +49,13 @@ def sign_findings(setup: Setup, log: Log, segments: Sequence[Segment]) -> list[F
         if slope < 0 and explained > EXPLAINED:
             found.append(Finding(f"{log.source}, {where}", WHAT, "Negate all its components"))
     return found
+
+
+class SensorSigns(Check):
+    """Force–torque sensors whose force is the opposite of what it has to be."""
+
+    rank = 30
+
+    def find(self, subject: Subject) -> list[Finding]:
+        """What is wrong, and how to mend it."""
+        return sign_findings(subject.setup, subject.log, subject.segments)
