@@ -19,28 +19,40 @@ from typing import Any
 
 import numpy as np
 
-from steelyard import Filter, Options, identify
+from steelyard import (
+    Constrained,
+    Filter,
+    LeastSquares,
+    Linear,
+    Lmi,
+    Mata,
+    Nonlinear,
+    Options,
+    Points,
+    Shapes,
+    identify,
+)
 from steelyard.identify.estimate import Estimate
-from steelyard.identify.options import Method
+from steelyard.identify.method import Method
 from steelyard.log.log import Log
 from steelyard.log.table import read_log
 from steelyard.robot.description import Description, read_description
 
 DOCS = Path(__file__).parents[1] / "docs"
 UR10E = ("ur-20_02_10-30sec_12harm.csv.gz", "ur-20_02_12-40sec_12harm.csv.gz")
-WAYS: dict[str, dict[str, Any]] = {
-    "lmi": {},
-    "lmi, entropic": {"regularisation": "entropic"},
-    "lmi, pullback": {"regularisation": "pullback"},
-    "lmi, ellipsoid": {"realisable": True},
-    "nonlinear": {},
-    "constrained": {},
-    "points": {},
-    "points, auto": {"points": "auto"},
-    "shapes": {},
-    "mata": {},
-    "linear": {},
-    "least-squares": {},
+WAYS: dict[str, Method] = {
+    "lmi": Lmi(),
+    "lmi, entropic": Lmi(regularisation="entropic"),
+    "lmi, pullback": Lmi(regularisation="pullback"),
+    "lmi, ellipsoid": Lmi(inside="ellipsoid"),
+    "nonlinear": Nonlinear(),
+    "constrained": Constrained(),
+    "points": Points(),
+    "points, auto": Points(per_edge="auto"),
+    "shapes": Shapes(),
+    "mata": Mata(),
+    "linear": Linear(),
+    "least-squares": LeastSquares(),
 }
 BODY = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 TERMS = {"Ia": "armature", "fv": "viscous", "fs": "coulomb", "off": "offset"}
@@ -113,10 +125,9 @@ def _each(
     distance: Callable[[Estimate, np.ndarray], float],
 ) -> dict[str, Any]:  # fmt: skip
     found = {}
-    for way, more in WAYS.items():
-        method: Method = way.split(",")[0]  # type: ignore[assignment]
+    for way, method in WAYS.items():
         start = time.perf_counter()
-        result = identify(description, [train], replace(options, method=method, **more), validate=test)
+        result = identify(description, [train], replace(options, method=method), validate=test)
         seconds = time.perf_counter() - start
         (score,) = result.estimate.validation.values()
         found[way] = {

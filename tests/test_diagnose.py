@@ -12,8 +12,8 @@ import pytest
 from steelyard.check.checks.attitude import attitude_findings
 from steelyard.check.checks.signals import Timing
 from steelyard.check.delay import SURE, find_delay
-from steelyard.check.torque_balance import balance, slowed, spread
-from steelyard.equations.prepare import prepare
+from steelyard.check.subject import Subject
+from steelyard.check.torque_balance import slowed, spread
 from steelyard.equations.setup import Setup
 from steelyard.experiment.simulate.arm import NOISE, Friction, fourier_motion, simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
@@ -57,9 +57,7 @@ def check(steelyard, tmp_path):
 def slow_balance(description, log, options=None):
     options = options or Options()
     setup = Setup.of(description, [log], options)
-    filter = slowed(options.filter.for_logs([log]), log)
-    segments, _ = prepare(setup.robot, log, filter, torques=True)
-    return balance(setup.robot, segments, setup.equations, setup.unknown, filter)
+    return Subject(setup, log, ()).balance
 
 
 @pytest.mark.parametrize(
@@ -179,17 +177,16 @@ def test_a_short_log_has_no_delay_and_a_very_short_one_no_balance(arm):
 def test_every_joints_share_sums_to_the_measured_side(walking, options):
     robot, log = walking
     both = slow_balance(robot.description, log, options)
-    setup, filter = Setup.of(robot.description, [log], options), slowed(options.filter.for_logs([log]), log)
-    segments, _ = prepare(setup.robot, log, filter, torques=True)
-    rows = list(Setup(setup.robot, setup.equations, setup.columns, tuple(setup.unknown), filter).rows(segments))
+    setup = Setup.of(robot.description, [log], options)
+    slow = replace(setup, filter=slowed(setup.filter, log))
+    rows = list(slow.rows(slow.segments(log)[0]))
     np.testing.assert_allclose(both.measured.sum(axis=2), np.concatenate([b.target for b in rows]), atol=1e-9)
     np.testing.assert_allclose(both.time, np.concatenate([b.time for b in rows]))
 
 
 def test_a_long_log_is_looked_at_in_pieces_from_start_to_end(arm):
     log = read_log(arm.train)
-    setup, filter = Setup.of(arm.robot.description, [log], Options()), Options().filter.for_logs([log])
-    (segment,), _ = prepare(setup.robot, log, filter, torques=True)
+    (segment,), _ = Setup.of(arm.robot.description, [log], Options()).segments(log)
     pieces = spread([segment] * 4, most=2000)
     assert sum(len(p.time) for p in pieces) <= 2000
     assert (pieces[0].time[0], pieces[-1].time[-1]) == (segment.time[0], segment.time[-1])

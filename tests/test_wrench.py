@@ -9,6 +9,7 @@ import pinocchio as pin
 import pytest
 
 from steelyard import identify
+from steelyard.check.opening import open_logs
 from steelyard.compose.prior import make
 from steelyard.equations.columns import Columns
 from steelyard.equations.missing import Missing, unmeasured
@@ -237,7 +238,7 @@ def test_a_plan_says_what_is_missing_and_needs_the_gains_then():
     table |= {f"wrench.{f}.{c}": 30 + 0 * t for f in A1_FEET for c in ("fx", "fy", "fz")}
     table |= {f"imu.{kind}.{c}": 9.81 * (c == "z") + 0 * t for kind in ("gyro", "acc") for c in "xyz"}
     log = Log.from_columns({"time": t, **table})
-    setup = Setup.of(robot.description, [log], Options())
+    setup = open_logs(robot.description, [log], Options())
     assert [m.column for m in setup.unknown] == [f"wrench.{f}" for f in A1_FEET]
     assert setup.equations == "full"
     which = " and ".join(f"wrench.{f}" for f in A1_FEET)
@@ -304,7 +305,7 @@ def test_forces_that_do_not_carry_the_robot_are_refused(components, scale, messa
     robot, log = talos_log()
     log = only(log, *components, scale=scale)
     if message is None:
-        setup = Setup.of(robot.description, [log], Options())
+        setup = open_logs(robot.description, [log], Options())
         assert setup.equations == "base"
         what = (
             "wrench: carries 54.1 kg, all taken together, of a robot of 90.3 kg: is everything logged that touches it?"
@@ -312,27 +313,27 @@ def test_forces_that_do_not_carry_the_robot_are_refused(components, scale, messa
         assert any(what in n for n in setup.notices) == (scale == 0.6)
         return
     with pytest.raises(LogError, match=message):
-        Setup.of(robot.description, [log], Options())
+        open_logs(robot.description, [log], Options())
 
 
 @installed
 def test_whether_forces_carry_the_robot_is_not_asked_where_nobody_can_know():
     robot, log = talos_log()
     sideways = only(log, "fx", "fy", scale=-1.0)  # what is measured is horizontal
-    Setup.of(robot.description, [sideways], Options())
+    open_logs(robot.description, [sideways], Options())
     lost = only(log, "fz", scale=-1.0)
     lost = replace(lost, columns={n: v for n, v in lost.columns.items() if "quaternion" not in n and ".acc." not in n})
-    Setup.of(robot.description, [lost], Options())  # nothing tells what is up
+    open_logs(robot.description, [lost], Options())  # nothing tells what is up
     torn = replace(only(log, "fz", scale=-1.0))
     torn.columns.update({f"imu.acc.{c}": -torn.columns[f"imu.acc.{c}"] for c in "xyz"})
-    Setup.of(robot.description, [torn], Options())  # orientation and accelerometer disagree: not the forces' fault
+    open_logs(robot.description, [torn], Options())  # orientation and accelerometer disagree: not the forces' fault
 
 
 @installed
 def test_a_foot_that_does_not_stand_level_is_told_or_refused():
     def tilts(lean, *components):
         robot, log = talos_log(lean=lean)
-        return [n for n in Setup.of(robot.description, [only(log, *components)], Options()).notices if "tilts" in n]
+        return [n for n in open_logs(robot.description, [only(log, *components)], Options()).notices if "tilts" in n]
 
     assert tilts(0.0, "fz") == []
     assert tilts(0.15, "fz") == [], "9°"

@@ -11,9 +11,8 @@ from collections.abc import Mapping
 import numpy as np
 import pinocchio as pin
 
-from steelyard.robot.model import GRAVITY
 from steelyard.log.log import Log
-from steelyard.robot.model import Robot
+from steelyard.robot.model import GRAVITY, Robot
 from steelyard.robot.soles import find_soles
 from steelyard.spatial import WRENCH, XYZ, rotations
 

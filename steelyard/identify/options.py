@@ -17,7 +17,7 @@ from steelyard.identify.method import Method, method_names, method_type
 class Options(EquationOptions):
     """How to identify; the defaults suit most logs. ``method`` is an object, or its name for its defaults."""
 
-    method: Method | str = option("lmi", "What a link may be.")  # type: ignore[assignment]
+    method: Method | str = option("lmi", "What a link may be.")
     prior: Literal["cad", "box", "none"] = option("cad", "What is believed beforehand.")
     prior_space: Literal["all", "structure", "data"] = option(
         "all", "Where the prior pulls: everywhere, or only where structure, or the data, leave θ unseen."
@@ -61,13 +61,16 @@ class Options(EquationOptions):
 
     def as_json(self) -> dict[str, Any]:
         """What provenance keeps."""
-        own, of = self.solver, lambda name, default: getattr(self.solver, name, default)
+
+        def of(name: str, default: Any) -> Any:
+            return getattr(self.solver, name, default)
+
         return {
             "links": list(self.links),
             "prior": self.prior,
             "friction": self.friction,
             "robust": self.robust,
-            "regularisation": own.regularisation,
+            "regularisation": self.solver.regularisation,
             "hold_out": self.hold_out,
             "realisable": of("inside", None) is not None,
             "total_mass": self.total_mass,

@@ -23,6 +23,7 @@ from steelyard.identify.options import Options
 from steelyard.identify.resume import identify_further
 from steelyard.identify.unknown_load import UnknownLoad
 from steelyard.log.log import Log
+from steelyard.log.mapping import ColumnMap, read_mapping
 from steelyard.robot.model import LOAD
 
 SCHEMA = 1
@@ -37,6 +38,7 @@ def weigh_load(
     empty: Sequence[str | Path | Log] = (),
     earlier: Path | None = None,
     validate: Sequence[str | Path | Log] = (),
+    mapping: str | Path | ColumnMap | None = None,
     job: Job | None = None,
 ) -> Identification:
     """Weigh what a robot carries.
@@ -49,6 +51,7 @@ def weigh_load(
         empty: Logs without the load, fitted along.
         earlier: Folder that ``identify`` wrote without the load.
         validate: Held-out logs with the load.
+        mapping: How foreign files are read.
         job: What else one run is asked for.
     """
     if empty and earlier is not None:
@@ -56,11 +59,12 @@ def weigh_load(
         raise UsageError(Finding("--empty and --from", what, "Give one of them: the logs tell more"))
     options = options or Options()
     job = replace(job or Job(), load=UnknownLoad(on) if isinstance(on, str) else on)
-    loaded, held_out = ([replace(as_log(x, None), loaded=True) for x in part] for part in (logs, validate))
+    how = read_mapping(mapping) if isinstance(mapping, str | Path) else mapping
+    loaded, held_out = ([replace(as_log(x, how), loaded=True) for x in part] for part in (logs, validate))
     if earlier is not None:
         return identify_further(source, loaded, earlier, options, validate=held_out, job=job)
     options = options if empty else replace(options, links=(LOAD,))
-    return identify(source, [*(as_log(x, None) for x in empty), *loaded], options, validate=held_out, job=job)
+    return identify(source, [*(as_log(x, how) for x in empty), *loaded], options, validate=held_out, job=job)
 
 
 def load_report(result: Identification) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def test_the_command_takes_patterns_lists_and_urls(few, fleet, steelyard, tmp_pa
     found = json.loads(outcome.out)
     names = set(found["provenance"]["inputs"])
     assert names >= {few[0], *(f"file://{name}" for name in few[1:])}
-    direct = identify_many("demo_arm", few, OPTIONS).estimate_json(estimate)
+    direct = estimate_json(identify_many("demo_arm", few, OPTIONS).estimate)
     assert found["links"] == direct["links"]
     assert f"read {FEW} of {FEW} logs" in outcome.err
 
