@@ -76,6 +76,12 @@ def test_small_integer_problems_have_the_optimum_that_enumeration_finds(problem)
 
 
 @settings(max_examples=200)
+@given(small_integers())
+def test_the_distance_from_a_cone_is_the_one_that_enumeration_finds(problem):
+    A, z, _ = problem
+    assert 0.5 * nnls.cone_distance(A, z) ** 2 == pytest.approx(best_by_enumeration(A, z), rel=1e-9, abs=1e-9)
+
+
 @given(small_integers(), st.sampled_from([0.0, -1.5, 0.25]))
 def test_degenerate_and_rank_deficient_problems_are_certified(problem, lower):
     A, z, free = problem

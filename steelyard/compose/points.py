@@ -22,7 +22,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import nnls
 from scipy.spatial import ConvexHull
 
 from steelyard import inertia
@@ -32,6 +31,7 @@ from steelyard.compose.pseudo_inertia import mass_floor
 from steelyard.inertia import SOLVER_MARGIN
 from steelyard.robot import geometry
 from steelyard.robot.model import Body
+from steelyard.solve.nnls import cone_distance
 
 Array = np.ndarray
 Within = Literal["box", "hull"]
@@ -92,8 +92,7 @@ def composition(
 def distance(P: Array, body: Body, parameters: Array) -> float:
     """How far parameters are from the cone of masses, relative to their own length in natural units."""
     N, floor = _natural(parameters, body.size), np.eye(P.shape[1])[0] * mass_floor(body)
-    _, off = nnls(N @ P, N @ (parameters - P @ floor), maxiter=100 * P.shape[1])
-    return float(off / np.linalg.norm(N @ parameters))
+    return cone_distance(N @ P, N @ (parameters - P @ floor)) / float(np.linalg.norm(N @ parameters))
 
 
 def place(body: Body, parameters: Array, count: Count = GRID, within: Within = "box") -> Masses:

@@ -17,7 +17,6 @@ from functools import cached_property
 from itertools import combinations
 
 import numpy as np
-from scipy.optimize import nnls
 
 from steelyard.compose.composition import Composition
 from steelyard.compose.described import described, thickened, thickness
@@ -26,6 +25,7 @@ from steelyard.compose.primitives import Cluster, Primitive, together
 from steelyard.compose.prior import body_root
 from steelyard.compose.pseudo_inertia import mass_floor
 from steelyard.robot.model import Body
+from steelyard.solve.nnls import cone_distance
 
 Array = np.ndarray
 
@@ -131,7 +131,7 @@ class Shapes:
 
     def distance(self, target: Array, root: Array) -> float:
         """How far ten parameters are from all that these shapes can make: least ‖root·(θ − target)‖."""
-        return float(nnls(root @ np.hstack([self.map, self.swept_map]), root @ target)[1])
+        return cone_distance(root @ np.hstack([self.map, self.swept_map]), root @ target)
 
     def _replaced(
         self, out: Sequence[int], new: Sequence[Primitive], masses: Array, new_masses: Array, shares: Array

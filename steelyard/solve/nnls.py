@@ -48,6 +48,16 @@ def least(R: Array, z: Array, lower: Array, start: Array | None = None) -> tuple
     return origin + x / length, -w * np.where(np.isfinite(length), length, 0.0), status
 
 
+def cone_distance(A: Array, z: Array) -> float:
+    """How far z is from all that masses x ≥ 0 of the columns of A can make: least ‖Ax − z‖.
+
+    The residual is measured at the x that was found. ``scipy.optimize.nnls`` (1.17.1) returns zero wherever it chose as
+    many columns as there are rows, even where its x is no answer.
+    """
+    x, _, _ = least(A, z, np.zeros(A.shape[1]))
+    return float(np.linalg.norm(A @ x - z))
+
+
 def refine(A: Array, z: Array, start: Array, bounded: Array) -> tuple[Array, Array, str]:
     """Lawson and Hanson from a feasible start: min ½‖Ax − z‖², x ≥ 0 where ``bounded``, columns of length one or zero.
 
