@@ -122,7 +122,7 @@ def test_options_of_methods_that_make_no_sense_together_are_refused(options, mes
 
 @pytest.mark.parametrize("method", [Mata, Nonlinear, Points, Shapes])
 def test_the_entropic_pull_is_for_lmi(method):
-    with pytest.raises(UsageError, match="entropic.*is for method lmi, not "):
+    with pytest.raises(UsageError, match=r"entropic.*is for method lmi, not "):
         method(regularisation="entropic")
 
 

@@ -14,7 +14,10 @@ from steelyard.equations.setup import Setup
 from steelyard.equations.subspace import Subspace
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify import identify as identification
+from steelyard.identify.estimate_json import estimate_json
+from steelyard.identify.sentence import sentence
 from steelyard.identify.solving import solve
+from steelyard.identify.verdict import exit_code, is_trusted
 from steelyard.inference.uncertainty import BodyVerdict, Uncertainty, uncertainty
 from steelyard.information import Information
 from steelyard.output.results import write_results
@@ -227,15 +230,15 @@ def spoiled(estimate, what):
 ])  # fmt: skip
 def test_one_thing_wrong_is_enough_not_to_be_trusted(identified, what, code, said):
     good = identified.estimate
-    assert good.trusted
-    assert good.exit_code == 0
-    assert good.sentence().startswith("Trusted")
+    assert is_trusted(good)
+    assert exit_code(good) == 0
+    assert sentence(good).startswith("Trusted")
     bad = spoiled(good, what)
-    assert not bad.trusted
-    assert bad.exit_code == code
-    assert bad.sentence().startswith("Not to be trusted")
-    assert said in bad.sentence()
-    assert bad.as_json()["verdict"]["trusted"] is False
+    assert not is_trusted(bad)
+    assert exit_code(bad) == code
+    assert sentence(bad).startswith("Not to be trusted")
+    assert said in sentence(bad)
+    assert estimate_json(bad)["verdict"]["trusted"] is False
 
 
 def test_python_refuses_to_overwrite_an_input_too(identified, arm, tmp_path):

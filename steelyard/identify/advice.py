@@ -1,4 +1,4 @@
-"""What would excite more: friction that was left out, sensors, motion where the structure allows and the log is weak."""
+"""What would excite more: friction that was left out, sensors, motion where structure allows and the log is weak."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def belief(setup: Setup, options: Options) -> priors.Prior:
         setup.robot,
         setup.columns,
         options.prior,
-        options.solver.regularisation,
+        getattr(options.solver, "regularisation", "quadratic"),
         width=options.prior_width,
         weight=options.prior_weight,
     )

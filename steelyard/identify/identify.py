@@ -78,7 +78,7 @@ def identify(
     _refuse_training_logs(fit_logs, held_out)
     if job.load is not None and (refused := list(options.solver.refuse_load())):
         raise UsageError(refused)
-    setup = open_logs(description, fit_logs, options, held_out=held_out, load=job.load and job.load.link)
+    setup = open_logs(description, fit_logs, options, held_out=held_out, load=job.load.link if job.load else None)
     options.solver.shapes(setup)  # refused before the work, where they do not fit
 
     job.progress("filtering")
@@ -191,7 +191,7 @@ def provenance(
 ) -> dict[str, Any]:
     """Where an estimate comes from: ``logs`` are files with their digests."""
     inputs = {str(description.path): digest(description.path), **logs}
-    shapes = [getattr(options.solver, "start", None), job.load and job.load.shapes]
+    shapes = [getattr(options.solver, "start", None), job.load.shapes if job.load else None]
     inputs |= {f.source: digest(f.source) for f in shapes if f is not None and Path(f.source).is_file()}
     versions: dict[str, str | None] = {}
     for package in ("steelyard", "numpy", "scipy", "pin", "clarabel", "pyarrow"):

@@ -66,7 +66,6 @@ class Method(ABC):
 
     pulled: ClassVar[bool] = True  # whether the prior pulls the estimate, rather than speak where the data are silent
     online: ClassVar[bool] = False  # whether every answer is physical, so that it may be asked inside a control loop
-    regularisation: ClassVar[str] = "quadratic"
 
     def __post_init__(self) -> None:
         if findings := list(self.findings()):
@@ -111,17 +110,18 @@ class Method(ABC):
 class Pulled(Method):
     """A method whose estimate the prior pulls."""
 
-    regularisation: Literal["quadratic", "pullback"] = option(  # type: ignore[misc]
+    entropic: ClassVar[bool] = False  # whether it takes the entropic pull
+
+    regularisation: Literal["quadratic", "pullback", "entropic"] = option(
         "quadratic", "How the prior pulls; entropic with method lmi only."
     )
 
     def findings(self) -> Iterator[Finding]:
         """All that is wrong with the method's own options."""
-        if self.regularisation == "entropic":  # type: ignore[comparison-overlap]
+        yield from super().findings()
+        if self.regularisation == "entropic" and not self.entropic:
             what = f"is for method lmi, not {self.name}"
             yield Finding("regularisation 'entropic'", what, "Use --method lmi, or pullback")
-        else:
-            yield from super().findings()
 
     def refusals(self, options: Options) -> Iterator[Finding]:
         """Options that make no sense with this method."""

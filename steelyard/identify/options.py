@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from steelyard.equations.option_field import option
+from steelyard.equations.option_field import option, unknown_choices
 from steelyard.equations.options import EquationOptions
-from steelyard.errors import Finding
+from steelyard.errors import Finding, UsageError
 from steelyard.identify.method import Method, method_names, method_type
 
 
@@ -70,7 +70,7 @@ class Options(EquationOptions):
             "prior": self.prior,
             "friction": self.friction,
             "robust": self.robust,
-            "regularisation": self.solver.regularisation,
+            "regularisation": of("regularisation", "quadratic"),
             "hold_out": self.hold_out,
             "realisable": of("inside", None) is not None,
             "total_mass": self.total_mass,
@@ -97,3 +97,7 @@ class RangeOptions:
     together: bool = option(
         False, "Ranges: all hold at once with 95 %, rather than each on its own.", flag="--ranges-together"
     )
+
+    def __post_init__(self) -> None:
+        if findings := list(unknown_choices(self)):
+            raise UsageError(findings)

@@ -19,7 +19,8 @@ NOISE = 20.0  # times the level of the highest frequencies: what a line of a spe
 
 def log_rate(log: Log) -> float:
     """Samples a second, by the median step."""
-    return float(np.round(1 / np.median(np.diff(log.time)), 6))
+    rate = float(1 / np.median(np.diff(log.time)))
+    return round(rate, 6) or rate  # of stamps in nanoseconds nothing would be left
 
 
 def gaps(log: Log) -> Array:

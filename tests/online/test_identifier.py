@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from steelyard import Filter, Options, UsageError, identify, inertia
+from steelyard import Filter, Options, Shapes, UsageError, identify, inertia
 from steelyard.information import Information
 from steelyard.log.table import read_log
 from steelyard.online import OnlineIdentifier
@@ -33,7 +33,7 @@ def test_with_the_same_causal_filter_and_no_forgetting_a_log_gives_the_same_answ
     online = fed(OnlineIdentifier("a1", dog.empty, options, memory=np.inf, alarm_every=np.inf), dog.empty)
     same = replace(options, filter=online.filter)
     if method == "shapes":
-        same = replace(same, divisions=0, shapes=online.shape_file)
+        same = replace(same, method=Shapes(start=online.shape_file, divisions=0))
     offline = identify("a1", [dog.empty], same)
     assert online.running.data.rows == offline.information.rows
     assert online.parameters == pytest.approx(offline.theta, abs=1e-8, rel=1e-7)

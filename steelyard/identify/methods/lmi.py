@@ -23,10 +23,8 @@ class Lmi(Composed):
     """The default: of all physical bodies those that data and prior like best."""
 
     online: ClassVar[bool] = True
+    entropic: ClassVar[bool] = True
 
-    regularisation: Literal["quadratic", "pullback", "entropic"] = option(  # type: ignore[assignment]
-        "quadratic", "How the prior pulls; entropic with method lmi only."
-    )
     inside: Literal["ellipsoid"] | None = option(
         None,
         "All mass inside an ellipsoid around each body's box (method lmi).",
@@ -42,7 +40,7 @@ class Lmi(Composed):
 
     def findings(self) -> Iterator[Finding]:
         """All that is wrong with the method's own options."""
-        yield from super(Composed, self).findings() if self.regularisation != "entropic" else ()
+        yield from super().findings()
         if self.inside not in (None, "ellipsoid"):
             yield Finding(f"inside {self.inside!r}", "is not known", "Give ellipsoid, or leave it out")
 

@@ -74,5 +74,6 @@ class Points(Composed):
         """What a body may be."""
         from steelyard.compose import points
 
-        how = {"count": self.per_edge, "within": self.within, "ridge": self.ridge}
-        return points.composition(body, prior.scale, prior=prior.mean, **how)
+        return points.composition(
+            body, prior.scale, count=self.per_edge, within=self.within, ridge=self.ridge, prior=prior.mean
+        )
