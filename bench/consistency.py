@@ -1,6 +1,6 @@
 """How often does each method return a robot that can exist?
 
-Every method that ``Options.method`` knows, on the same noisy problems; a result counts if every free body passes the
+Every method there is, on the same noisy problems; a result counts if every free body passes the
 design's test of consistency. The prior is the default one, the description, off by about 30 % in mass and in every
 length; noise is drawn from 0.3 to 30 % of each row's rms. Shapes are divided a few times: whether bodies can exist does
 not depend on how often, and dividing to the end takes as long as everything else together.
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from importlib.metadata import version
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 import numpy as np
 
@@ -22,15 +22,12 @@ from bench.problems import CASES, LEVELS, options, setting
 from steelyard import inertia
 from steelyard.errors import SteelyardError
 from steelyard.fleet.workers import Workers
-from steelyard.identify.options import Options
+from steelyard.identify.method import method_names
+from steelyard.identify.methods.shapes import Shapes
 from steelyard.identify.solving import solve
 
 DIVISIONS = 5  # of method shapes
 CHUNK = 50  # problems that one process takes at a time
-
-
-def methods() -> tuple[str, ...]:
-    return get_args(get_type_hints(Options)["method"])
 
 
 def consistency(
@@ -39,14 +36,14 @@ def consistency(
     """Share of results, and of bodies, that are consistent, by case and method; in so many processes at once."""
     found: dict[str, Any] = {"versions": {p: version(p) for p in ("numpy", "scipy", "clarabel", "pin")}}
     found |= {"date": str(date.today()), "machine": platform.machine(), "problems": problems, "divisions": DIVISIONS}
-    named = only or methods()
+    named = only or method_names()
     chunks = [range(k, min(k + CHUNK, problems)) for k in range(0, problems, CHUNK)]
     tasks = [(case, method, chunk) for case in cases for method in named for chunk in chunks]
     with Workers.local(jobs) as workers:
         counts = workers.map(_count, tasks)
     found["cases"] = {case: {} for case in cases}
     for case in cases:
-        free = len(CASES[case][1]) or len(setting(*CASES[case]).plan.columns.bodies)
+        free = len(CASES[case][1]) or len(setting(*CASES[case]).setup.columns.bodies)
         for method in named:
             mine = [c for task, c in zip(tasks, counts, strict=True) if task[:2] == (case, method)]
             found["cases"][case][method] = _share(mine, problems, free)
@@ -66,9 +63,9 @@ class Count:
 def _count(task: tuple[str, str, range]) -> Count:
     case, method, chunk = task
     posed = setting(*CASES[case])
-    chosen, columns = options(method, posed.links), posed.plan.columns
+    chosen, columns = options(method, posed.links), posed.setup.columns
     if method == "shapes":
-        chosen = replace(chosen, divisions=DIVISIONS)
+        chosen = replace(chosen, method=Shapes(divisions=DIVISIONS))
     free = posed.links or columns.bodies
     whole, bodies, failed, seconds = 0, 0, 0, []
     for k in chunk:
@@ -76,12 +73,12 @@ def _count(task: tuple[str, str, range]) -> Count:
         _, info = posed.draw(rng, LEVELS[k % len(LEVELS)])
         start = time.perf_counter()
         try:
-            theta = solve(posed.plan, info, posed.prior, chosen).theta
+            theta = solve(posed.setup, info, posed.prior, chosen).theta
         except SteelyardError:
             failed += 1
             continue
         seconds.append(time.perf_counter() - start)
-        good = [inertia.is_consistent(theta[columns.body(b)], posed.plan.robot.body(b).size) for b in free]
+        good = [inertia.is_consistent(theta[columns.body(b)], posed.setup.robot.body(b).size) for b in free]
         whole, bodies = whole + all(good), bodies + sum(good)
     return Count(whole, bodies, failed, tuple(seconds))
 

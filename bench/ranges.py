@@ -112,7 +112,7 @@ def _holds(ends: Range, value: float) -> bool:
 
 def _arm(problems: int) -> Iterator[Drawn]:
     arm = Arm.prepare(seconds=12.0)
-    columns, robot = arm.plan.columns, arm.plan.robot
+    columns, robot = arm.setup.columns, arm.setup.robot
     bodies = 10 * len(columns.bodies)
     lowest = {bodies + k: 0.0 for k, (_, term) in enumerate(columns.joint_terms) if term != "offset"}
     others = np.maximum(arm.prior.mean[bodies:], 1e-3 * arm.prior.scale[bodies:])
@@ -129,7 +129,7 @@ def _arm(problems: int) -> Iterator[Drawn]:
 
 def _drawn(name: str, links: tuple[str, ...], problems: int) -> Iterator[Drawn]:
     posed = setting(name, links)
-    robot, columns = posed.plan.robot, posed.plan.columns
+    robot, columns = posed.setup.robot, posed.setup.columns
     bodies = tuple(b for b in robot.bodies if not links or b.name in links)
     free = np.concatenate([np.arange(columns.n)[columns.body(b.name)] for b in bodies])
     known = np.setdiff1d(np.arange(columns.n), free)

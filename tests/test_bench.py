@@ -10,7 +10,7 @@ import pytest
 
 from bench.__main__ import PHYSICAL, main
 from bench.ceres import ceres, evaluate
-from bench.consistency import consistency, methods, table
+from bench.consistency import consistency, table
 from bench.coverage import coverage
 from bench.excite import excite
 from bench.excite import kept as excite_kept
@@ -30,6 +30,7 @@ from bench.search import bench_search
 from bench.search import kept as search_kept
 from bench.solvers import PROMISED, kept, solvers
 from papers.ayusawa.readings import readings
+from steelyard.identify.method import method_names
 from steelyard.solve import nonlinear
 from steelyard.solve.log_cholesky import Chart
 from tests.motions import installed
@@ -154,7 +155,7 @@ def test_a_promise_is_kept_only_if_ours_is_right_and_every_rival_is_slower_by_wh
 @pytest.mark.parametrize(("case", "problems"), [("a1 base", 10), ("ur10", 5), ("panda", 5), ("talos", 1)])
 def test_methods_that_promise_robots_that_can_exist_return_them_where_others_do_not(case, problems):
     found = consistency(problems, [case])["cases"][case]
-    assert set(found) == set(methods())
+    assert set(found) == set(method_names())
     for method in PHYSICAL:
         assert method not in found or (found[method]["consistent"], found[method]["failed"]) == (1.0, 0)
     if case != "a1 base":  # a single body with all its parameters excited may come out physical by luck

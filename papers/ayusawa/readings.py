@@ -63,7 +63,7 @@ READINGS = {
     "A, (22) as a variance": (PROPOSED, lambda case: root(case, lambda sigma: 1 / np.sqrt(sigma))),
     "A, Δm = max(m/2, 2 kg)": (PROPOSED, lambda case: root(case, error="max")),
     "A, (19) with a negative mass": (PROPOSED, lambda case: root(case, negative=True)),
-    "A, null space from the data": (replace(PROPOSED, null_space="data"), lambda case: root(case)),
+    "A, null space from the data": (replace(PROPOSED, prior_space="data"), lambda case: root(case)),
     "the same prior, everywhere": (replace(PROPOSED, prior_space="all"), lambda case: root(case)),
     "Steelyard's own prior, everywhere": (Options(method=Points(per_edge="auto")), lambda case: case.prior.K),
     "B, least squares": (Options(method="least-squares"), lambda case: case.prior.K),
@@ -83,7 +83,7 @@ def readings(robot: str = "a1", seeds: int = 5) -> dict[str, tuple[float, float]
     found = {"C, the description": [errors(case, case.robot.prior) for case in cases]}
     for name, (options, K) in READINGS.items():
         found[name] = [
-            errors(case, solve(case.plan, case.information, replace(case.prior, K=K(case)), options).theta)
+            errors(case, solve(case.setup, case.information, replace(case.prior, K=K(case)), options).theta)
             for case in cases
         ]
     return {name: tuple(np.median(each, axis=0)) for name, each in found.items()}

@@ -54,12 +54,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def reproduce(name: str, library: Library, motions: Motions, count: int) -> tuple[dict[str, Any], str]:
     """All of one robot: printed as it comes, and returned."""
     found, truth = truths.weighed_of(library, motions, 0)
-    robot, links = found.plan.robot, LINKS[name]
+    robot, links = found.setup.robot, LINKS[name]
     thetas = {case: study.by(way, found)[0] for case, way in CASES.items()}
     print(f"## {name}: Tables I to IV, one truth\n", flush=True)
     for case, theta in (*thetas.items(), ("the truth", truth)):
         print(f"{case} ({', '.join(links)})\n\n{standard(robot, links, theta)}\n", flush=True)
-    bad = {case: study.impossible(found.plan, theta) for case, theta in thetas.items()}
+    bad = {case: study.impossible(found.setup, theta) for case, theta in thetas.items()}
     for case, each in bad.items():
         print(f"{case}: {each['not_definite']} of {len(robot.bodies)} inertia matrices are not positive definite, "
               f"{each['inconsistent']} bodies cannot exist")  # fmt: skip

@@ -119,8 +119,8 @@ def study(name: str, folder: Path, count: int = 300) -> dict[str, Any] | None:
     for choice, some in played.items():
         _say(f"{name}: {choice}")
         found = weigh(robot, [log for log, _ in some])
-        yardstick = yardstick or Yardstick.of(found.plan.robot, held, found.plan)
-        off = errors(found.plan, yardstick, found.found.theta, as_vector(found.plan, truth))
+        yardstick = yardstick or Yardstick.of(found.setup.robot, held, found.setup)
+        off = errors(found.setup, yardstick, found.found.theta, as_vector(found.setup, truth))
         result["choices"][choice] = {
             "motions": len(some),
             "seconds": float(sum(log.time[-1] - log.time[0] for log, _ in some)),

@@ -21,7 +21,6 @@ import numpy as np
 import pinocchio as pin
 
 from steelyard import Lmi, Points, inertia
-from steelyard.compose import prior as priors
 from steelyard.equations.columns import Columns
 from steelyard.equations.filters import Filter
 from steelyard.equations.holdout import Training
@@ -29,9 +28,10 @@ from steelyard.equations.prepare import prepare
 from steelyard.equations.rows import Rows
 from steelyard.equations.setup import Setup
 from steelyard.identify import bounds
-from steelyard.identify.fit import Fit, fit
-from steelyard.identify.methods.constrained import REPAIRED
-from steelyard.identify.options import Options
+from steelyard.identify.fit import Fit, belief, fit
+from steelyard.identify.job import Job
+from steelyard.identify.options import Options, RangeOptions
+from steelyard.identify.repair import REPAIRED
 from steelyard.identify.solving import solve
 from steelyard.inference.uncertainty import base_parameters
 from steelyard.log.log import Log
@@ -97,29 +97,19 @@ def plan_of(robot: Robot) -> Setup:
     return Setup(robot, "base", Columns(tuple(b.name for b in robot.bodies)))
 
 
-def weigh(robot: Robot, logs: Sequence[Log], options: Options | None = None) -> Weighed:
-    """Rows, their noise, and the information in them."""
+def weigh(robot: Robot, logs: Sequence[Log], options: Options | None = None, load: str | None = None) -> Weighed:
+    """Rows, their noise, and the information in them; ``load`` is the link that carries one in logs that are loaded."""
     options = options or Options(equations="base")
-    setup = Setup.of(robot.description, logs, options)
-    filter = options.filter.for_logs(logs, setup.equations)
-    torques = setup.equations != "base"
-    segments = [prepare(setup.robot, log, filter, torques=torques)[0] for log in logs]
+    setup = Setup.of(robot.description, logs, options, load=load)
+    segments = [setup.segments(log)[0] for log in logs]
     samples = sum(len(s.time) for each in segments for s in each)
-    rows = [
-        Rows(setup.robot, s, setup.columns, setup.equations, setup.unknown, filter, samples=samples) for s in segments
-    ]
+    rows = [setup.rows(s, samples=samples) for s in segments]
     return Weighed(setup, rows, fit(setup, Training([(r, None) for r in rows]), options))
 
 
 def rows_of(weighed: Weighed, logs: Sequence[Log]) -> list[Rows]:
     """Rows of other logs, filtered as those that were learned from."""
-    setup, first = weighed.setup, weighed.rows[0]
-    assert first.filter is not None
-    torques = setup.equations != "base"
-    segments = [prepare(setup.robot, log, first.filter, torques=torques)[0] for log in logs]
-    return [
-        Setup(setup.robot, setup.equations, setup.columns, tuple(setup.unknown), first.filter).rows(s) for s in segments
-    ]
+    return [weighed.setup.rows(weighed.setup.segments(log)[0]) for log in logs]
 
 
 def by(way: str, weighed: Weighed) -> tuple[Array, tuple[str, ...]]:
@@ -127,11 +117,7 @@ def by(way: str, weighed: Weighed) -> tuple[Array, tuple[str, ...]]:
     if way == DESCRIPTION:
         return weighed.setup.robot.prior, ()
     options, setup = replace(WAYS[way], equations=weighed.setup.equations), weighed.setup
-    prior = priors.make(
-        setup.robot, setup.columns, options.prior, options.regularisation, width=options.prior_width,
-        weight=options.prior_weight,
-    )  # fmt: skip
-    answer = solve(setup, weighed.found.information, prior, options)
+    answer = solve(setup, weighed.found.information, belief(setup, options), options)
     return answer.theta, answer.notices
 
 
@@ -205,8 +191,7 @@ def covered(weighed: Weighed, truth: Array) -> dict[str, list[bool]]:
 def ranged(weighed: Weighed, truth: Array) -> list[bool]:
     """Whether guaranteed ranges of masses (``--ranges masses``) hold the truth: of every body, and of the whole."""
     setup = weighed.setup
-    options = Options(equations=setup.equations, ranges="masses")
-    found = bounds.ranges(setup, options, weighed.found, lambda _: None)
+    found = bounds.ranges(setup, weighed.found, Job(ranges=RangeOptions("masses")))
     assert found is not None
     ends = [(found.bodies[b].mass, truth[setup.columns.body(b).start]) for b in setup.columns.bodies]
     every = [*ends, (found.total, truth[::10].sum())]

@@ -44,7 +44,7 @@ def weighed_of(library: Library, motions: Motions, seed: int, noise: int = 0) ->
     """What the logs of one truth come to, and the truth."""
     truth = truth_of(library, seed)
     found = weigh(library.robot, library.logs(motions.learned, truth, f"truth-{seed}", 100 * seed + noise))
-    return found, as_vector(found.plan, truth)
+    return found, as_vector(found.setup, truth)
 
 
 def study(
@@ -60,7 +60,7 @@ def study(
                 held.setdefault(name, []).extend(hits)
             if noise == 0:
                 held.setdefault("ranges", []).extend(ranged(found, truth))
-                yardstick = Yardstick.of(found.plan.robot, motions.judged, found.plan)
+                yardstick = Yardstick.of(found.setup.robot, motions.judged, found.setup)
                 for way, each in compare(found, yardstick, truth, ways).items():
                     errors[way].append(each)
     return {

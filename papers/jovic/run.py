@@ -156,7 +156,7 @@ def known_mass(library: Library, motions: Motions, truth: Mapping[str, Array], h
     count = min(LOADED, len(motions.learned) // 2)
     logs = library.logs(motions.learned[:-count], truth, "modified", seed=3)
     logs += [replace(log, loaded=True) for log in library.logs(motions.learned[-count:], heavier, "loaded", seed=4)]
-    found = study.weigh(library.robot, logs, Options(equations="base", load=hand))
+    found = study.weigh(library.robot, logs, Options(equations="base"), load=hand)
     at = found.setup.columns.body(LOAD)
     unit = np.eye(found.setup.columns.n)[at.start]
     mass, com, _ = inertia.unpack(found.found.theta[at])

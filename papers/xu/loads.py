@@ -23,7 +23,7 @@ import numpy as np
 from bench.figure import Line, Panel, chart
 from papers.xu.divide import drawn
 from papers.xu.trots import Block, Trot, summary, trot
-from steelyard import Options, identify, inertia
+from steelyard import Options, UnknownLoad, identify, inertia
 from steelyard.experiment.simulate.quadruped import Perturb
 from steelyard.experiment.simulate.sensors import Sensors, level
 from steelyard.identify.identify import Identification
@@ -62,10 +62,10 @@ def find(
     of: Trot, noise: Sensors, seed: int, earlier: Path | None = None, divisions: int = DIVISIONS, unknown: bool = False
 ) -> Identification:
     """The load of one log."""
-    options = Options(feet=of.feet, load=of.link, area=of.area, divisions=divisions)
+    carried = UnknownLoad(of.link, area=of.area, divisions=divisions)
     log = of.measured(noise, seed)
     log = as_currents(log) if unknown else log
-    return weigh_load(str(of.robot.description.path), [log], of.link, options, earlier=earlier)
+    return weigh_load(str(of.robot.description.path), [log], carried, Options(feet=of.feet), earlier=earlier)
 
 
 def as_currents(log: Log) -> Log:
