@@ -38,6 +38,13 @@ def test_modules_and_names_on_the_page_exist(page):
     assert not missing
 
 
+def test_the_way_of_one_log_is_that_of_the_code():
+    text = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    names = re.findall(rf"`((?:{'|'.join(room.name for room in rooms())})(?:\.\w+)+)`", text)
+    assert len(names) >= 10
+    assert not [name for name in names if not _is_defined(f"steelyard.{name}", "")]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_files_and_links_on_the_page_exist(page):
     text = page.read_text(encoding="utf-8")
