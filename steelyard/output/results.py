@@ -16,7 +16,8 @@ from steelyard.identify.series import save_series
 from steelyard.output.mjcf import to_mjcf
 from steelyard.output.report.time_courses import Course
 from steelyard.output.scene import make_scene, scene_text
-from steelyard.output.urdf import Inertials, to_urdf
+from steelyard.output.urdf import to_urdf
+from steelyard.output.xml_text import Inertials
 
 FILES = (
     "load.json", "estimate.json", "robot.urdf", "robot.xml", "information.npz", "series.npz", "scene.json",
