@@ -4,6 +4,7 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.compose import prior as priors
+from steelyard.identify.method import Posed, method_type
 from steelyard.information import Information
 from steelyard.robot.model import Body
 from tests.motions import physical
@@ -42,3 +43,9 @@ def objective(data, prior, theta):
 
 def consistent(theta, bodies):
     return [inertia.is_consistent(theta[10 * k : 10 * k + 10], b.size) for k, b in enumerate(bodies)]
+
+
+def solve_bodies(data, bodies, prior, method):
+    """A method's answer about bodies alone; by its name, or with its own options."""
+    chosen = method_type(method)() if isinstance(method, str) else method
+    return chosen.solve(Posed(data, prior, tuple(bodies)))

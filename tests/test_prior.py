@@ -139,7 +139,7 @@ def in_the_null_space(arm):
     return {
         (method, space): identify("demo_arm", [arm.train], Options(method=method, friction="all", prior_space=space))
         for method in ("lmi", "points")
-        for space in ("all", "null")
+        for space in ("all", "structure")
     }
 
 
@@ -147,7 +147,7 @@ def in_the_null_space(arm):
 def test_a_prior_that_speaks_only_where_nothing_is_seen_leaves_physical_bodies_and_good_base_parameters(
     in_the_null_space, arm, method
 ):
-    found = in_the_null_space[method, "null"]
+    found = in_the_null_space[method, "structure"]
     assert is_trusted(found.estimate)
     exact = np.concatenate([arm.truth[b.name] for b in arm.robot.bodies])
     yardstick = reference_motion(arm.robot, found.columns)
@@ -159,7 +159,7 @@ def test_where_the_prior_does_not_pull_it_does_not_narrow_either(in_the_null_spa
         return [s / d for b in result.estimate.bodies for s, d in zip(b.std, b.std_data, strict=True) if d is not None]
 
     assert min(narrowed(in_the_null_space["lmi", "all"])) < 0.9
-    assert min(narrowed(in_the_null_space["lmi", "null"])) > 0.99
+    assert min(narrowed(in_the_null_space["lmi", "structure"])) > 0.99
 
 
 def test_a_null_space_taken_from_the_data_keeps_what_the_prior_knows_better(arm):

@@ -12,9 +12,10 @@ import pytest
 from scipy.optimize import minimize, nnls
 from scipy.stats import chi2
 
-from steelyard import Options, UsageError, identify, inertia
+from steelyard import Job, Options, RangeOptions, UsageError, identify, inertia
 from steelyard.experiment.simulate.arm import simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
+from steelyard.identify.estimate_json import estimate_json
 from steelyard.identify.sentence import sentence
 from steelyard.inference.feasible_set import Allowed, Evidence, box_rows, make_region
 from steelyard.inference.ranges import find_ranges, spoken
@@ -28,6 +29,7 @@ from tests.motions import physical
 pytestmark = pytest.mark.numerical
 
 SIZE = 0.4
+MASSES = Job(ranges=RangeOptions("masses"))
 ONE = float(chi2.ppf(0.95, 1))
 
 
@@ -154,7 +156,8 @@ def test_a_search_without_cones_or_duals_comes_as_far_as_the_ends_and_no_further
         return p[4] + p[6] + p[9] - 2 * p[1:4] @ p[1:4] / p[0]
 
     most = found.greatest_trace(0).proved
-    assert 0.99 * most < pushed(data, region, trace) <= most + 1e-9
+    thinner = 3 * 2 * 2.1 * inertia.SOLVER_MARGIN * SIZE**2  # 2 m Σ of a search that comes nearer to flat than a cone
+    assert 0.99 * most < pushed(data, region, trace) <= most + thinner
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -291,7 +294,7 @@ def test_ranges_are_spoken_as_people_speak():
 
 @pytest.fixture(scope="module")
 def weighed(arm):
-    return identify("demo_arm", [arm.train], Options(friction="all", ranges="com")).estimate
+    return identify("demo_arm", [arm.train], Options(friction="all"), job=Job(ranges=RangeOptions("com"))).estimate
 
 
 def test_an_arm_says_what_its_masses_can_be_and_where_nothing_limits_them(arm, weighed):
@@ -305,15 +308,15 @@ def test_an_arm_says_what_its_masses_can_be_and_where_nothing_limits_them(arm, w
     assert 0.5 < low < high < 20
     assert ranges.total[0] > low
     assert ranges.total[1] is None
-    content = weighed.as_json()
+    content = estimate_json(weighed)
     assert content["ranges"]["shoulder_link"]["mass"] == (0.0, None)
     assert content["ranges_about"]["freedom"] == weighed.base_count
-    assert "whatever the prior" in weighed.sentence()
+    assert "whatever the prior" in sentence(weighed)
 
 
 @pytest.mark.parametrize("options", [{"method": "least-squares"}, {"prior": "box"}])
 def test_ranges_are_the_same_whatever_the_prior_and_the_method(arm, weighed, options):
-    other = identify("demo_arm", [arm.train], Options(friction="all", ranges="masses", **options)).estimate.ranges
+    other = identify("demo_arm", [arm.train], Options(friction="all", **options), job=MASSES).estimate.ranges
     for name, body in other.bodies.items():
         for end, expected in zip(body.mass, weighed.ranges.bodies[name].mass, strict=True):
             assert (end is None) == (expected is None)
@@ -322,8 +325,7 @@ def test_ranges_are_the_same_whatever_the_prior_and_the_method(arm, weighed, opt
 
 def test_with_other_bodies_held_the_total_counts_them(arm):
     log = simulate_arm(arm.robot, {b.name: b.parameters for b in arm.robot.bodies}, seed=2, seconds=8, noise="low")
-    options = Options(links=("wrist_3_link",), ranges="masses")
-    ranges = identify("demo_arm", [log], options).estimate.ranges
+    ranges = identify("demo_arm", [log], Options(links=("wrist_3_link",)), job=MASSES).estimate.ranges
     assert set(ranges.bodies) == {"wrist_3_link"}
     held = sum(b.parameters[0] for b in arm.robot.bodies if b.name != "wrist_3_link")
     low, high = ranges.bodies["wrist_3_link"].mass
@@ -337,7 +339,7 @@ def test_without_a_known_gain_no_mass_has_a_limit(arm):
     columns = {k: v for k, v in log.columns.items() if not k.startswith("tau.")}
     columns |= {f"current.{j}": log.columns[f"tau.{j}"] / k for j, k in gains.items()}
     unknown = replace(log, columns=columns, metadata={})
-    estimate = identify("demo_arm", [unknown], Options(friction="all", ranges="all")).estimate
+    estimate = identify("demo_arm", [unknown], Options(friction="all"), job=Job(ranges=RangeOptions("all"))).estimate
     ranges = estimate.ranges
     assert all(body.mass == body.trace == body.inertia[0] == (0.0, None) for body in ranges.bodies.values())
     assert all(body.inertia[1] == (None, None) for body in ranges.bodies.values())
@@ -351,7 +353,7 @@ def test_a_floating_robot_knows_its_total_and_so_limits_every_mass(a1_robot):
     truth = perturbed(a1_robot, rng)
     feet = [f"{leg}_foot" for leg in ("FR", "FL", "RR", "RL")]
     log = floating_log(a1_robot, truth, feet, seconds=4, rate=250, wrenches=True, noise=(1e-5, 1e-3, 1e-2, 0.02))
-    estimate = identify("a1", [log], Options(ranges="masses")).estimate
+    estimate = identify("a1", [log], job=MASSES).estimate
     low, high = estimate.ranges.total
     assert (high - low) / (2 * 1.96 * estimate.total.std) == pytest.approx(1.0, abs=0.1)
     for name, body in estimate.ranges.bodies.items():
@@ -359,12 +361,13 @@ def test_a_floating_robot_knows_its_total_and_so_limits_every_mass(a1_robot):
 
 
 def test_boxes_are_used_only_where_they_are_those_of_shapes(arm, tmp_path):
-    estimate = identify("demo_arm", [arm.train], Options(ranges="masses", ranges_inside=True, friction="all")).estimate
+    inside = Job(ranges=RangeOptions("masses", inside=True))
+    estimate = identify("demo_arm", [arm.train], Options(friction="all"), job=inside).estimate
     assert set(estimate.ranges.inside) == {b.name for b in estimate.bodies}
     bare = tmp_path / "bare.urdf"
     text = arm.robot.description.path.read_text()
     bare.write_text(re.sub(r"<(visual|collision)>.*?</\1>", "", text, flags=re.DOTALL))
-    estimate = identify(bare, [arm.train], Options(ranges="masses", ranges_inside=True, friction="all")).estimate
+    estimate = identify(bare, [arm.train], Options(friction="all"), job=inside).estimate
     assert estimate.ranges.inside == ()
     assert any("ranges take no box for shoulder_link" in n for n in estimate.notices)
 
@@ -375,7 +378,7 @@ def test_a_log_that_no_robot_could_have_written_brings_a_notice(arm, weighed):
     fallen = {
         k: -v if k.startswith("tau.") else v for k, v in log.columns.items()
     }  # as if it weighed less than nothing
-    estimate = identify("demo_arm", [replace(log, columns=fallen)], Options(friction="all", ranges="masses")).estimate
+    estimate = identify("demo_arm", [replace(log, columns=fallen)], Options(friction="all"), job=MASSES).estimate
     assert any("no physical robot explains the data to their noise" in n for n in estimate.notices)
 
 
@@ -404,5 +407,5 @@ def test_the_command_writes_ranges_to_terminal_json_and_report(steelyard, arm, t
 
 def test_what_is_asked_for_must_exist(steelyard, arm, tmp_path):
     assert steelyard("identify", "demo_arm", arm.train, "--ranges", "some", "-o", tmp_path / "out").code == 2
-    with pytest.raises(UsageError, match="ranges 'some': is not known"):
-        Options(ranges="some")
+    with pytest.raises(UsageError, match="of 'some': is not known"):
+        RangeOptions("some")

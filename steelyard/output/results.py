@@ -14,18 +14,24 @@ from steelyard.identify.payload import load_text
 from steelyard.identify.sentence import sentence
 from steelyard.identify.series import save_series
 from steelyard.output.mjcf import to_mjcf
-from steelyard.output.report.time_courses import Course
+from steelyard.output.report.time_courses import TimeCourse
 from steelyard.output.scene import make_scene, scene_text
 from steelyard.output.urdf import to_urdf
 from steelyard.output.xml_text import Inertials
 
 FILES = (
-    "load.json", "estimate.json", "robot.urdf", "robot.xml", "information.npz", "series.npz", "scene.json",
+    "load.json",
+    "estimate.json",
+    "robot.urdf",
+    "robot.xml",
+    "information.npz",
+    "series.npz",
+    "scene.json",
     "report.html",
-)  # fmt: skip
+)
 
 
-def write_results(result: Identification, folder: Path, courses: Sequence[Course] = ()) -> list[Path]:
+def write_results(result: Identification, folder: Path, courses: Sequence[TimeCourse] = ()) -> list[Path]:
     """Write the estimate, the robot as URDF and MJCF, the information, the series, the scene and the report.
 
     ``courses`` is what was known over time, where something was identified on the way: the report draws it.

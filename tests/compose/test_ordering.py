@@ -5,12 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard import Options
+from steelyard import Points, Shapes
 from steelyard.compose import mata
 from steelyard.compose import prior as priors
-from steelyard.identify.solving import solve_bodies
 from steelyard.information import Information
-from tests.bodies import body, consistent, described, measured, no_prior, objective
+from tests.bodies import body, consistent, described, measured, no_prior, objective, solve_bodies
 
 pytestmark = pytest.mark.numerical
 
@@ -24,7 +23,7 @@ def test_linear_is_at_most_mata_and_mata_at_most_lmi_with_a_prior_or_none(seed, 
     bodies = described(rng, 2)
     data = measured(rng, bodies, rows, noise)
     for prior in [priors.of_bodies(bodies), priors.of_bodies(bodies, "none"), *[no_prior(bodies)] * (rows >= 20)]:
-        found = [solve_bodies(data, bodies, prior, Options(method=m)) for m in ("linear", "mata", "lmi", "nonlinear")]
+        found = [solve_bodies(data, bodies, prior, m) for m in ("linear", "mata", "lmi", "nonlinear")]
         cost = [objective(data, prior, f.theta) for f in found]
         floor = 1e-6 * data.cost(np.zeros(data.n))
         for less, more, f in zip(cost, cost[1:3], found[1:], strict=False):
@@ -44,16 +43,16 @@ def test_lmi_is_at_most_points_and_shapes_and_finer_ones_cost_less(seed, noise, 
     for prior in [priors.of_bodies(bodies), *[no_prior(bodies)] * (rows >= 20)]:
         floor = 1e-6 * data.cost(np.zeros(data.n))
 
-        def cost(method, prior=prior, **more):
-            found = solve_bodies(data, bodies, prior, Options(method=method, point_ridge=0.0, **more))
+        def cost(method, prior=prior):
+            found = solve_bodies(data, bodies, prior, method)
             assert found.certificate.holds
             assert all(consistent(found.theta, bodies))
             return objective(data, prior, found.theta), found.certificate.gap
 
         least, _ = cost("lmi")
         for coarse, fine in [
-            (cost("points"), cost("points", points=5)),
-            (cost("shapes", divisions=0), cost("shapes", divisions=4)),
+            (cost(Points(ridge=0.0)), cost(Points(per_edge=5, ridge=0.0))),
+            (cost(Shapes(divisions=0)), cost(Shapes(divisions=4))),
         ]:
             for value, gap in (coarse, fine):
                 assert least <= value + (gap + 1e-12) * (value + floor)
@@ -64,7 +63,7 @@ def test_each_inequality_is_strict_somewhere():
     rng = np.random.default_rng(1)
     bodies = described(rng, 3)
     data, prior = measured(rng, bodies, 31, 3.0), priors.of_bodies(bodies)
-    found = {m: solve_bodies(data, bodies, prior, Options(method=m)) for m in ("linear", "mata", "lmi")}
+    found = {m: solve_bodies(data, bodies, prior, m) for m in ("linear", "mata", "lmi")}
     cost = {m: objective(data, prior, f.theta) for m, f in found.items()}
     assert cost["linear"] < 0.99 * cost["mata"] < 0.98 * cost["lmi"]
     assert not all(consistent(found["linear"].theta, bodies))
@@ -101,9 +100,7 @@ def test_minimising_matas_function_under_matas_conditions_needs_nothing_but_weig
     f = Y_B @ Z @ b.parameters + rng.normal(size=30)
     pseudo = np.linalg.pinv(Y_B)
     root = np.linalg.cholesky(np.eye(30) + 5.0 * pseudo.T @ pseudo).T
-    found = solve_bodies(
-        Information.of(root @ Y_B @ Z, root @ f), [b], priors.of_bodies([b], "none"), Options(method="mata")
-    )
+    found = solve_bodies(Information.of(root @ Y_B @ Z, root @ f), [b], priors.of_bodies([b], "none"), "mata")
     assert found.certificate.holds
 
     def eight(phi):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial import Delaunay
 
-from steelyard import Lmi, Options, Points, identify, inertia
+from steelyard import Lmi, Options, Points, identify, inertia, weigh_load
 from steelyard.cli.demo import reference_motion
 from steelyard.compose import points, pseudo_inertia
 from steelyard.compose.points_cover import cover, cover_notices
@@ -22,7 +22,7 @@ from steelyard.compose.prior import body_root
 from steelyard.equations.setup import Setup
 from steelyard.errors import UsageError
 from steelyard.experiment.simulate.truth import perturbed
-from steelyard.identify import solving as methods
+from steelyard.identify import method
 from steelyard.identify.prediction import base_error
 from steelyard.identify.verdict import is_trusted
 from steelyard.information import Information
@@ -370,7 +370,7 @@ def test_an_arm_of_masses_is_nearer_to_the_truth_than_its_description_and_predic
     assert result.estimate.validation[str(arm.test)].relative < 0.03
 
 
-@pytest.mark.parametrize("options", [{}, {"prior": "none"}, {"prior_space": "null", "prior_width": "box"}])
+@pytest.mark.parametrize("options", [{}, {"prior": "none"}, {"prior_space": "structure", "prior_width": "box"}])
 def test_a_walking_robot_of_masses_has_its_base_parameters(a1_robot, options):
     """Ayusawa's cases: with the prior everywhere, without (D), and in the null space with the widths of boxes (A)."""
     truth = perturbed(a1_robot, np.random.default_rng(4), spread=0.05)
@@ -422,7 +422,7 @@ def test_three_an_edge_are_enough_for_the_arm_and_auto_takes_no_more(steelyard, 
         out = tmp_path / count
         done = steelyard(
             "identify", "demo_arm", arm.train, "-o", out, "--friction", "all", "--method", "points", "--points", count,
-            "--points-in", "hull", "--point-ridge", "0", "--prior-space", "null", "--prior-width", "box",
+            "--points-in", "hull", "--point-ridge", "0", "--prior-space", "structure", "--prior-width", "box",
             "--prior-weight", "2",
         )  # fmt: skip
         assert done.code == 0
@@ -451,16 +451,16 @@ def test_what_makes_no_sense_is_refused(steelyard, arm, tmp_path, arguments, sai
 
 
 def test_an_entropic_prior_acts_on_whole_bodies_not_on_the_null_space():
-    with pytest.raises(UsageError, match="prior_space 'null': has no entropic regularisation"):
+    with pytest.raises(UsageError, match="prior_space 'structure': has no entropic regularisation"):
         Options(method=Lmi(regularisation="entropic"), prior_space="structure")
 
 
-def test_a_load_is_not_made_of_points_since_nobody_knows_where_it_is():
+def test_a_load_is_not_made_of_points_since_nobody_knows_where_it_is(arm):
     with pytest.raises(UsageError, match="method 'points': asks where the mass may be, and nothing says so"):
-        Options(method="points", load="tool0")
+        weigh_load("demo_arm", [arm.train], "tool0", Options(method="points"))
 
 
 def test_more_masses_than_can_be_weighed_are_refused(arm, monkeypatch):
-    monkeypatch.setattr(methods, "MOST", 4000)
+    monkeypatch.setattr(method, "MOST", 4000)
     with pytest.raises(UsageError, match=r"points: come to 4380 masses, more than 4000"):
         identify("demo_arm", [arm.train], Options(method=Points(per_edge=9)))

@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from steelyard import Lmi, Options, identify, inertia
 from steelyard.compose import prior as priors
 from steelyard.compose import pseudo_inertia, realisable
-from steelyard.identify.solving import solve_bodies
 from steelyard.identify.verdict import exit_code
 from steelyard.information import Information
 from steelyard.robot.model import Body
 from steelyard.solve.problem import Entropy
-from tests.bodies import SIZE, body, consistent, described, measured, no_prior, objective
+from tests.bodies import SIZE, body, consistent, described, measured, no_prior, objective, solve_bodies
 from tests.motions import physical, rotation
 
 pytestmark = pytest.mark.numerical
@@ -83,29 +82,29 @@ OTHERS = {
     "frames and units": {"kilogram": 0.01, "metre": 39.37},
 }
 PULLS = {
-    "no prior": (no_prior, Options()),
+    "no prior": (no_prior, Lmi()),
     "entropic": (
         lambda b: priors.of_bodies(b, regularisation="entropic"),
-        Options(method=Lmi(regularisation="entropic")),
+        Lmi(regularisation="entropic"),
     ),
     "pullback": (
         lambda b: priors.of_bodies(b, regularisation="pullback"),
-        Options(method=Lmi(regularisation="pullback")),
+        Lmi(regularisation="pullback"),
     ),
 }
 
 
 def both_ways(seed, other, pull, bodies=None, rows=30, noise=1.0):
     """The answer carried over to other frames and units, and the answer there; both in the first ones."""
-    make, options = pull
+    make, method = pull
     rng = np.random.default_rng(seed)
     bodies = bodies or described(rng, 2)
     data = measured(rng, bodies, rows, noise)
     units = Units(rng, len(bodies), **OTHERS[other])
     there = units.bodies(bodies)
     B = units.matrix()
-    here = solve_bodies(data, bodies, make(bodies), options).theta
-    moved = solve_bodies(data.through(np.linalg.inv(B)), there, make(there), options).theta
+    here = solve_bodies(data, bodies, make(bodies), method).theta
+    moved = solve_bodies(data.through(np.linalg.inv(B)), there, make(there), method).theta
     scale = priors.of_bodies(bodies).scale
     return here / scale, np.linalg.solve(B, moved) / scale, bodies
 
@@ -126,12 +125,12 @@ def euclidean(bodies):
 
 @pytest.mark.parametrize("other", OTHERS)
 def test_a_plain_euclidean_distance_to_the_prior_depends_on_frames_and_units(other):
-    here, there, _ = both_ways(0, other, (euclidean, Options()), rows=5)
+    here, there, _ = both_ways(0, other, (euclidean, Lmi()), rows=5)
     assert np.abs(there - here).max() > 0.02
 
 
 def test_the_quadratic_prior_knows_no_frames_where_principal_axes_are_distinct_and_does_where_they_are_not():
-    quadratic = (priors.of_bodies, Options())
+    quadratic = (priors.of_bodies, Lmi())
     for other in OTHERS:
         here, there, _ = both_ways(1, other, quadratic, rows=5)
         np.testing.assert_allclose(there, here, rtol=0, atol=2e-3)
@@ -141,7 +140,7 @@ def test_the_quadratic_prior_knows_no_frames_where_principal_axes_are_distinct_a
 
 
 def test_an_ellipsoid_does_depend_on_the_axes_that_its_box_is_along():
-    pull = (no_prior, Options(method=Lmi(inside="ellipsoid")))
+    pull = (no_prior, Lmi(inside="ellipsoid"))
     here, there, _ = both_ways(3, "frames", pull)
     assert np.abs(there - here).max() > 0.02
     here, there, _ = both_ways(3, "metres", pull)
@@ -198,8 +197,8 @@ def test_mass_stays_inside_where_it_is_asked_to_and_pays_for_it():
     rng = np.random.default_rng(4)
     bodies = described(rng, 3)
     data, prior = measured(rng, bodies, 25, 1.0), priors.of_bodies(bodies)
-    free = solve_bodies(data, bodies, prior, Options())
-    kept = solve_bodies(data, bodies, prior, Options(method=Lmi(inside="ellipsoid")))
+    free = solve_bodies(data, bodies, prior, Lmi())
+    kept = solve_bodies(data, bodies, prior, Lmi(inside="ellipsoid"))
     rows = [realisable.row(b) for b in bodies]
     out = [q @ free.theta[10 * k : 10 * k + 10] for k, q in enumerate(rows)]
     inside = [q @ kept.theta[10 * k : 10 * k + 10] for k, q in enumerate(rows)]
@@ -219,8 +218,8 @@ def test_a_load_may_be_anywhere():
     rng = np.random.default_rng(4)
     load = replace(body(rng), carrier="anything but nothing")
     data, prior = measured(rng, [load], 25, 0.1), priors.of_bodies([load])
-    free = solve_bodies(data, [load], prior, Options())
-    kept = solve_bodies(data, [load], prior, Options(method=Lmi(inside="ellipsoid")))
+    free = solve_bodies(data, [load], prior, Lmi())
+    kept = solve_bodies(data, [load], prior, Lmi(inside="ellipsoid"))
     assert realisable.row(load) @ free.theta < 0
     np.testing.assert_array_equal(kept.theta, free.theta)
 
@@ -260,16 +259,21 @@ def test_a_faint_entropic_pull_on_bodies_that_data_press_flat_is_certified_all_t
     data = Information.of(Y, Y @ truth + np.abs(Y @ truth).max() * rng.normal(size=60))
     prior = priors.of_bodies(bodies, weight=0.5)
     assert prior.gamma == pytest.approx(1.0)
-    found = solve_bodies(data, bodies, prior, Options(method=Lmi(regularisation="entropic", inside="ellipsoid")))
+    found = solve_bodies(data, bodies, prior, Lmi(regularisation="entropic", inside="ellipsoid"))
     assert found.certificate.holds
     assert all(consistent(found.theta, bodies))
 
 
 @pytest.mark.parametrize(
-    "options", [{"regularisation": "pullback"}, {"regularisation": "entropic"}, {"realisable": True}]
+    ("method", "options"),
+    [
+        (Lmi(regularisation="pullback"), {"regularisation": "pullback"}),
+        (Lmi(regularisation="entropic"), {"regularisation": "entropic"}),
+        (Lmi(inside="ellipsoid"), {"realisable": True}),
+    ],
 )
-def test_a_log_can_be_identified_with_each_of_them(arm, options):
-    estimate = identify("demo_arm", [arm.train], Options(friction="all", **options)).estimate
+def test_a_log_can_be_identified_with_each_of_them(arm, method, options):
+    estimate = identify("demo_arm", [arm.train], Options(method=method, friction="all")).estimate
     assert exit_code(estimate) == 0
     assert estimate.fit.relative < 0.02
     assert estimate.provenance["options"].items() >= options.items()

@@ -17,7 +17,7 @@ MARGIN = 0.04  # of the larger side
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnMesh:
     """One solid in a picture."""
 
     mesh: Mesh
@@ -63,7 +63,7 @@ class Window:
         return round(1e3 * float(point[0] - self.low[0]), 1), round(1e3 * float(self.high[1] - point[1]), 1)
 
 
-def stills(drawn: Sequence[Drawn]) -> list[dict[str, Any]]:
+def stills(drawn: Sequence[DrawnMesh]) -> list[dict[str, Any]]:
     """All of it from above and from the side; what is in front is drawn last."""
     if not drawn:
         return []
@@ -73,7 +73,7 @@ def stills(drawn: Sequence[Drawn]) -> list[dict[str, Any]]:
     ]
 
 
-def picture(drawn: Sequence[Drawn], window: Window, axes: tuple[int, int]) -> dict[str, Any]:
+def picture(drawn: Sequence[DrawnMesh], window: Window, axes: tuple[int, int]) -> dict[str, Any]:
     """One view: its window and the polygons in it."""
     depth = 3 - sum(axes)
     front = 1.0 if depth == 2 else -1.0  # seen from the side, y points away

@@ -36,7 +36,7 @@ def render(
 
     Beyond the schema it shows, where present: ``notices`` [str], ``verdict`` {sentence, trusted},
     ``total`` {mass, std, verdict}, ``prior`` and ``truth`` {body: {parameters [10], std [10]}}, ``courses``
-    (``report.courses``). ``scene`` is the content of ``scene.json``. The same input gives the same text.
+    (``time_courses.py``). ``scene`` is the content of ``scene.json``. The same input gives the same text.
     """
     if estimate.get("schema") != SCHEMA:
         what = f"has schema {estimate.get('schema')}, this version reads {SCHEMA}"
@@ -63,17 +63,13 @@ def _environment() -> jinja2.Environment:
     except ImportError as error:
         raise SteelyardError(Finding("report", "jinja2 is not installed", FIX)) from error
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(FOLDER),
+        loader=jinja2.FileSystemLoader([FOLDER, FOLDER / "sections"]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.policies["json.dumps_kwargs"] = {
-        "sort_keys": True,
-        "allow_nan": False,
-        "separators": (",", ":"),
-    }
+    environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "allow_nan": False, "separators": (",", ":")}
     return environment
 
 

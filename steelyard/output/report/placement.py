@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from steelyard.output.report.section import Report
-from steelyard.output.report.solids import CORNERS, Mesh, ellipsoid, matrix, meshes, pose_of
-from steelyard.output.report.words import HALF_WIDTH, literal, mapping, measure, millimetres, number, verdict
+from steelyard.output.report.solids import CORNERS, Mesh, ellipsoid, matrix, meshes
+from steelyard.output.report.words import HALF_WIDTH, as_list, literal, mapping, measure, millimetres, number, verdict
 
 Array = np.ndarray
 
@@ -74,21 +74,19 @@ def placed(report: Report) -> list[Placed]:
     """All bodies and loads that the scene places."""
     entries = mapping(mapping(report.scene).get("bodies"))
     known = [(name, name, body) for name, body in report.bodies.items()]
-    loads = report.estimate.get("loads")
-    for load in map(mapping, loads if isinstance(loads, list) else []):
-        known.append((LOAD, f"load on {load.get('link')}", load))
+    known += [(LOAD, f"load on {load.get('link')}", load) for load in report.entries("loads")]
     found = []
     for key, name, body in known:
         entry = mapping(entries.get(key))
-        if (pose := pose_of(entry.get("pose"))) is not None:
-            found.append(Placed(key, name, body, listed(entry.get("shapes")), pose))
+        if (pose := matrix(entry.get("pose"), (4, 4))) is not None:
+            found.append(Placed(key, name, body, as_list(entry.get("shapes")), pose))
     return found
 
 
 def found_shapes(report: Report, bodies: list[Placed]) -> list[tuple[Placed, Mesh, float]]:
     """The shapes that bodies were found to be made of, with their masses, in the world."""
     given = report.part("shapes")
-    every = {b: listed(b.body.get("shapes") if b.key == LOAD else given.get(b.key)) for b in bodies}
+    every = {b: as_list(b.body.get("shapes") if b.key == LOAD else given.get(b.key)) for b in bodies}
     corners = CORNERS if sum(map(len, every.values())) <= MANY else CORNERS // 2
     found = []
     for b, shapes in every.items():
@@ -113,8 +111,3 @@ def com_interval(load: Placed) -> list[list[float] | None]:
             low[axis], high[axis] = com[axis] - HALF_WIDTH * std[axis], com[axis] + HALF_WIDTH * std[axis]
         ends += [load.world(low), load.world(high), None]
     return ends
-
-
-def listed(value: Any) -> list[Any]:
-    """The value if it is a list, else an empty one."""
-    return value if isinstance(value, list) else []

@@ -21,12 +21,14 @@ Array = np.ndarray
 CORNERS = 32  # of a polyhedron that is drawn
 SHARP = np.cos(np.radians(25))  # edges whose sides turn by more are drawn
 
+CUBE = np.array(list(product((-1.0, 1.0), repeat=3)))  # its corners
+
 _AROUND = 2 * np.pi * np.arange(16) / 16
 _CIRCLE = np.column_stack([np.cos(_AROUND), np.sin(_AROUND)])
 _UP = np.radians([-90, -60, -30, 0, 30, 60, 90])
 _BALL = np.vstack([np.column_stack([np.cos(a) * _CIRCLE, np.full(16, np.sin(a))]) for a in _UP])
 _CANON = {
-    "cuboid": np.array(list(product((-1.0, 1.0), repeat=3))),
+    "cuboid": CUBE,
     "cylinder": np.vstack([np.column_stack([_CIRCLE, np.full(16, z)]) for z in (-1.0, 1.0)]),
     "ellipsoid": _BALL,
     "cap": _BALL[_BALL[:, 2] > -1e-9],
@@ -104,11 +106,6 @@ def lines(several: Iterable[Mesh]) -> Iterator[list[float] | None]:
             yield mesh.vertices[a].tolist()
             yield mesh.vertices[b].tolist()
             yield None
-
-
-def pose_of(value: Any) -> Array | None:
-    """A pose (4, 4), if that is what it is."""
-    return matrix(value, (4, 4))
 
 
 def matrix(value: Any, shape: tuple[int, ...]) -> Array | None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import base64
-from typing import Any
 
 import numpy as np
 
 from steelyard.identify.series import Array, Series
 from steelyard.output.report.decimate import break_at_gaps, keep
-from steelyard.output.report.scores import Score, compare, log_scores
-from steelyard.output.report.section import Plot, Report, Section
+from steelyard.output.report.plot import Plot, Trace, line, margins
+from steelyard.output.report.scores import RowScore, compare, log_scores
+from steelyard.output.report.section import Report, Section
 from steelyard.output.report.words import figure, literal, percent
 
 POINTS = 3000  # a trace has at most so many
@@ -50,7 +50,7 @@ def prediction(report: Report) -> Section | None:
     return Section("prediction", "Measured against predicted", "prediction.html", values, plots)
 
 
-def _words(score: Score, unit: str) -> dict[str, str]:
+def _words(score: RowScore, unit: str) -> dict[str, str]:
     return {
         "unit": unit,
         "rmse": figure(score.rmse, 3),
@@ -75,29 +75,18 @@ def _plot(s: Series, c: int, limit: int, group: str) -> Plot:
             _line("residual", "@residual", 0.9, unit) | {"yaxis": "y2"},
         ],
         "layout": {
-            "margin": {"l": 68, "r": 8, "t": 6, "b": 36},
+            "margin": margins(68, 36),
             "hovermode": "x",
             "xaxis": {"anchor": "y2", "title": {"text": "time from start (s)", "standoff": 4}},
             "yaxis": {"domain": [0.4, 1], "title": {"text": unit, "standoff": 8}, "nticks": 5},
-            "yaxis2": {
-                "domain": [0, 0.31],
-                "title": {"text": f"residual<br>{unit}", "standoff": 8},
-                "nticks": 5,
-            },
+            "yaxis2": {"domain": [0, 0.31], "title": {"text": f"residual<br>{unit}", "standoff": 8}, "nticks": 5},
         },
     }
 
 
-def _line(name: str, color: str, width: float, unit: str) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": name,
-        "x": "time",
-        "y": name,
-        "line": {"color": color, "width": width},
-        "hovertemplate": f"%{{y:.4~g}} {unit.replace('%', '&#37;')}",
-    }
+def _line(name: str, color: str, width: float, unit: str) -> Trace:
+    said = f"%{{y:.4~g}} {unit.replace('%', '&#37;')}"
+    return line("time", name, color, width, name=name, hovertemplate=said)
 
 
 def _base64(values: Array) -> str:

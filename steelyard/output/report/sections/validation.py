@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.output.report.scores import Score, log_scores, row_unit
+from steelyard.output.report.scores import RowScore, log_scores, row_unit
 from steelyard.output.report.section import Report, Section
 from steelyard.output.report.words import figure, percent
 
@@ -24,7 +24,7 @@ def validation(report: Report) -> Section | None:
     )
 
 
-def _words(score: Score) -> dict[str, str]:
+def _words(score: RowScore) -> dict[str, str]:
     return {
         "rmse": figure(score.rmse, 3),
         "relative": percent(score.relative),
