@@ -1,8 +1,8 @@
 """The rooms of ``steelyard/`` and which imports which, drawn from the import graph: ``docs/images/rooms.svg``.
 
 A staircase: every room is a step, in the order of the import-linter contract. A disc to the right of a step, straight
-above a lower one, says that the room of the step imports the lower room, and how many of its modules do. What would
-stand to the left of the stairs is an import in the wrong direction, drawn in red.
+above a lower one, says that the room of the step imports the lower room, and how many of its modules do, at least. What
+would stand to the left of the stairs is an import in the wrong direction, drawn in red.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "images" / "rooms.svg"
 
 STEP, TOP, LEFT, RIGHT, BOTTOM = 34, 92, 372, 30, 20  # pixels
+CLASSES = (20, 10, 5, 2, 1)  # how many modules at least: coarse, so that not every new import is a new picture
 INK, GREY, RULE, BLUE, RED = "#1f2937", "#6b7280", "#cbd5e1", "#0b6e99", "#b91c1c"
 LEGEND = (
     "From a room go right to a disc, then straight down to the room that it imports.",
-    "The number is how many of its modules do: {count} of {a} import {b}. Dark box: a folder; white box: one module.",
+    "The number: at least so many of its modules do ({a} imports {b} in {count}). Dark box: folder; white box: module.",
     "Left of the stairs there is nothing: no room knows one that stands above it.",
 )
 
@@ -37,7 +38,9 @@ class Room:
 
 def rooms(root: Path = ROOT) -> list[Room]:
     """All rooms, from the top of the contract of layers in ``pyproject.toml`` to its bottom."""
-    contracts = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    contracts = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
     layers = next(c["layers"] for c in contracts if c["type"] == "layers")
     return [_room(root / "steelyard", name.strip()) for layer in layers for name in layer.split("|")]
 
@@ -77,7 +80,7 @@ def picture() -> str:
         "<title>Rooms of Steelyard, and which imports which</title>",
         '<rect width="100%" height="100%" fill="white"/>',
     ]
-    (a, b), count = max(counts.items(), key=lambda item: (item[1], item[0]))
+    count, a, b = max((_at_least(n), a, b) for (a, b), n in counts.items())
     for k, line in enumerate(LEGEND):
         text = escape(line.format(a=a, b=b, count=count))
         parts.append(f'<text x="16" y="{26 + 18 * k}" font-size="13" fill="{INK}">{text}</text>')
@@ -90,6 +93,10 @@ def picture() -> str:
     parts += [_step(k, room) for k, room in enumerate(steps)]
     parts += [_disc(*edge) for edge in edges]
     return "\n".join([*filter(None, parts), "</svg>"]) + "\n"
+
+
+def _at_least(count: int) -> int:
+    return next(least for least in CLASSES if least <= count)
 
 
 def _centre(row: int, column: int) -> tuple[int, int]:
@@ -108,10 +115,11 @@ def _step(k: int, room: Room) -> str:
 
 def _disc(row: int, column: int, count: int) -> str:
     x, y = _centre(row, column)
-    radius = min(7 + count**0.5, STEP / 2 - 2)
+    least = _at_least(count)
+    radius = 7 + least**0.5
     return (
         f'<circle cx="{x}" cy="{y}" r="{radius:.1f}" fill="{BLUE if column > row else RED}"/>'
-        f'<text x="{x}" y="{y + 4}" text-anchor="middle" fill="white" font-size="11">{count}</text>'
+        f'<text x="{x}" y="{y + 4}" text-anchor="middle" fill="white" font-size="11">{least}</text>'
     )
 
 

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.output.report.solids import Mesh
-
-Array = np.ndarray
+from steelyard.output.report.solids import Array, Mesh
 
 VIEWS = {"from above": (0, 1), "from the side": (0, 2)}  # name → axes to the right and up
 MARGIN = 0.04  # of the larger side
@@ -40,12 +38,6 @@ class Window:
         low, high = points.min(axis=0), points.max(axis=0)
         rim = MARGIN * max(float(np.max(high - low)), 1e-3)
         return cls(low - rim, high + rim)
-
-    @property
-    def box(self) -> str:
-        """The viewBox, mm."""
-        width, height = 1e3 * (self.high - self.low)
-        return f"0 0 {width:.1f} {height:.1f}"
 
     @property
     def size(self) -> tuple[float, float]:
@@ -83,4 +75,4 @@ def picture(drawn: Sequence[DrawnMesh], window: Window, axes: tuple[int, int]) -
         for d in ordered
         if len(outline := d.mesh.outline(*axes))
     ]
-    return {"box": window.box, "size": window.size, "polygons": polygons}
+    return {"box": "0 0 {:.1f} {:.1f}".format(*window.size), "polygons": polygons}

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from steelyard.errors import Finding, SteelyardError
 from steelyard.identify.series import Series
 from steelyard.output.report.section import Report
-from steelyard.output.report.sections import SECTIONS
+from steelyard.output.report.sections import make_sections
+from steelyard.output.report.words import figure, percent
 
 if TYPE_CHECKING:
     import jinja2
@@ -43,7 +44,7 @@ def render(
         raise SteelyardError(Finding("estimate", what, "Identify again, or report with the version that wrote it"))
     environment, plotly = _environment(), _plotly()
     report = Report(estimate, tuple(series), scene)
-    sections = [section for make in SECTIONS if (section := make(report)) is not None]
+    sections = make_sections(report)
     figures = {name: plot for section in sections for name, plot in section.plots.items()}
     page = environment.get_template("page.html").render(
         title=title or f"{estimate.get('robot') or 'Robot'}: inertial parameters",
@@ -69,6 +70,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters |= {"figure": figure, "percent": percent}
     environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "allow_nan": False, "separators": (",", ":")}
     return environment
 

@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from steelyard.output.report.section import Report
-from steelyard.output.report.solids import CORNERS, Mesh, ellipsoid, matrix, meshes
+from steelyard.output.report.solids import CORNERS, Array, Mesh, ellipsoid, matrix, meshes
 from steelyard.output.report.words import HALF_WIDTH, as_list, literal, mapping, measure, millimetres, number, verdict
-
-Array = np.ndarray
 
 MANY = 250  # shapes: more than these are drawn with fewer corners, and without edges
 LOAD = "(load)"  # how a scene calls the frame that the load's parameters are in
@@ -100,14 +98,12 @@ def com_interval(load: Placed) -> list[list[float] | None]:
     """Ends of 95 % intervals of a load's centre of mass, along the axes of the link that carries it."""
     com, std = matrix(load.body.get("com"), (3,)), matrix(load.body.get("com_std"), (3,))
     profile = matrix(mapping(load.body.get("interval")).get("com"), (3, 2))
-    if com is None or (std is None and profile is None):
+    if profile is None and com is not None and std is not None:
+        profile = com[:, None] + HALF_WIDTH * np.outer(std, [-1, 1])
+    if profile is None or com is None:
         return []
     ends: list[list[float] | None] = []
     for axis in range(3):
-        low, high = com.copy(), com.copy()
-        if profile is not None:
-            low[axis], high[axis] = profile[axis]
-        elif std is not None:
-            low[axis], high[axis] = com[axis] - HALF_WIDTH * std[axis], com[axis] + HALF_WIDTH * std[axis]
+        low, high = (np.where(np.arange(3) == axis, end, com) for end in profile[axis])
         ends += [load.world(low), load.world(high), None]
     return ends

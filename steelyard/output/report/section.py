@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,14 +35,9 @@ class Report:
 
 @dataclass(frozen=True)
 class Section:
-    """One section of the page; ``template`` lies beside the function that makes it and sees ``values`` as ``s``."""
+    """One section of the page; its template sees ``values`` as ``s``."""
 
-    key: str  # anchor, unique in the page
+    key: str  # anchor, and name of its files
     title: str
-    template: str
     values: Mapping[str, Any]
     plots: Mapping[str, Plot] = field(default_factory=dict)  # by the id of the element that shows it
-
-
-Make = Callable[[Report], Section | None]
-"""Makes a section from a report, or None where the report has nothing for it."""

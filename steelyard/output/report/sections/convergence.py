@@ -29,7 +29,7 @@ def convergence(report: Report) -> Section | None:
     plots = {cell["plot"]: cell.pop("figure") for cell in cells}
     plots |= {f"course-{k}": _course(course) for k, course in enumerate(courses)}
     values = {"cells": cells, "courses": over_time, "has_truth": any(c.truth is not None for c in courses)}
-    return Section("convergence", "Convergence", "convergence.html", values, plots)
+    return Section("convergence", "Convergence", values, plots)
 
 
 def _divisions(report: Report, steps: list[Mapping[str, Any]]) -> list[dict[str, Any]]:

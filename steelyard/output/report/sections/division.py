@@ -14,8 +14,6 @@ from steelyard.output.report.section import Report, Section
 from steelyard.output.report.solids import CUBE, Mesh, hull, matrix, meshes
 from steelyard.output.report.words import as_list, figure, mapping, number
 
-Array = np.ndarray
-
 WIDEST, HIGHEST = 230.0, 190.0  # px of one view
 
 
@@ -26,7 +24,7 @@ def division(report: Report) -> Section | None:
     bodies = [found for name in names if (found := _body(report, name, steps)) is not None]
     if not bodies:
         return None
-    return Section("division", "Shapes and their division", "division.html", {"bodies": bodies})
+    return Section("division", "Shapes and their division", {"bodies": bodies})
 
 
 def called(report: Report, name: str) -> str:

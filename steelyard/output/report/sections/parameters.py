@@ -65,7 +65,7 @@ def parameters(report: Report) -> Section | None:
             SENSOR_COLUMNS,
         ),
     }
-    return Section("parameters", "Parameters with intervals", "parameters.html", values, plots)
+    return Section("parameters", "Parameters with intervals", values, plots)
 
 
 def _line(i: int, known: Mapping[str, Values], judged: str | None) -> dict[str, Any]:

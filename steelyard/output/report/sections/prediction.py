@@ -9,9 +9,9 @@ import numpy as np
 from steelyard.identify.series import Array, Series
 from steelyard.output.report.decimate import break_at_gaps, keep
 from steelyard.output.report.plot import Plot, Trace, line, margins
-from steelyard.output.report.scores import RowScore, compare, log_scores
+from steelyard.output.report.scores import compare, log_scores
 from steelyard.output.report.section import Report, Section
-from steelyard.output.report.words import figure, literal, percent
+from steelyard.output.report.words import literal
 
 POINTS = 3000  # a trace has at most so many
 FEWEST = 300  # and, when there are many rows, no fewer; rather leave out logs
@@ -39,7 +39,7 @@ def prediction(report: Report) -> Section | None:
         for c, row in enumerate(s.rows):
             plots[f"row-{k}-{c}"] = _plot(s, c, limit, f"log-{k}")
             score = known.get(row) or compare(s.measured[:, c], s.predicted[:, c])
-            cells.append({"name": row, "plot": f"row-{k}-{c}", **_words(score, s.units[c])})
+            cells.append({"name": row, "plot": f"row-{k}-{c}", "unit": s.units[c], "score": score})
         logs.append({"name": s.log, "role": s.role, "key": k, "cells": cells, "samples": len(s.time)})
     values = {
         "logs": logs,
@@ -47,16 +47,7 @@ def prediction(report: Report) -> Section | None:
         "limit": limit,
         "decimated": any(len(s.time) > limit for s in shown),
     }
-    return Section("prediction", "Measured against predicted", "prediction.html", values, plots)
-
-
-def _words(score: RowScore, unit: str) -> dict[str, str]:
-    return {
-        "unit": unit,
-        "rmse": figure(score.rmse, 3),
-        "relative": percent(score.relative),
-        "correlation": figure(score.correlation, 4),
-    }
+    return Section("prediction", "Measured against predicted", values, plots)
 
 
 def _plot(s: Series, c: int, limit: int, group: str) -> Plot:

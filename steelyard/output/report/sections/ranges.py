@@ -33,7 +33,7 @@ def ranges(report: Report) -> Section | None:
         "has_inertia": any(row["trace"] for row in rows),
         "height": 60 + 34 * len(rows),
     }
-    return Section("ranges", "Whatever the prior", "ranges.html", values, {"ranges-mass": _plot(bodies, known, report)})
+    return Section("ranges", "Whatever the prior", values, {"ranges-mass": _plot(bodies, known, report)})
 
 
 def written(ends: Any, unit: float, digits: int = 3) -> str:

@@ -11,10 +11,9 @@ from steelyard.output.report.drawing import DrawnMesh, stills
 from steelyard.output.report.placement import LOAD, MANY, Placed, com_interval, found_shapes, placed
 from steelyard.output.report.plot import HOVER, SILENT, Plot, Trace
 from steelyard.output.report.section import Report, Section
-from steelyard.output.report.solids import Mesh, lines, merged, meshes
+from steelyard.output.report.solids import Array, Mesh, lines, merged, meshes
 from steelyard.output.report.words import VERDICTS, as_list, figure, literal, mapping
 
-Array = np.ndarray
 Point = list[float]  # (3,) m
 
 EMPTY = 1e-3  # of the heaviest: shapes with less are drawn by their edges only
@@ -47,7 +46,7 @@ def scene(report: Report) -> Section | None:
             + [DrawnMesh(m, "still load", b.name) for b in loads for m in b.equal]
         ),
     }
-    return Section("scene", "The robot", "scene.html", values, {"robot": _plot(report, bodies, fixed, shapes)})
+    return Section("scene", "The robot", values, {"robot": _plot(report, bodies, fixed, shapes)})
 
 
 def _plot(report: Report, bodies: list[Placed], fixed: list[Mesh], shapes: list[tuple[Placed, Mesh, float]]) -> Plot:

@@ -27,7 +27,7 @@ def verdicts(report: Report) -> Section | None:
     held = [row for name, row in rows.items() if report.bodies[name].get("free") is False]
     told = [row for row in rows.values() if row not in held]
     told += [_row(f"load on {load.get('link')}", load, None) for load in report.entries("loads")]
-    return Section("verdicts", "What the data decide", "verdicts.html", {"rows": told, "held": held})
+    return Section("verdicts", "What the data decide", {"rows": told, "held": held})
 
 
 def _row(name: str, body: Mapping[str, Any], welded: Any) -> dict[str, Any]:
