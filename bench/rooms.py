@@ -23,7 +23,7 @@ INK, GREY, RULE, BLUE, RED = "#1f2937", "#6b7280", "#cbd5e1", "#0b6e99", "#b91c1
 LEGEND = (
     "From a room go right to a disc, then straight down to the room that it imports.",
     "The number: at least so many of its modules do ({a} imports {b} in {count}). Dark box: folder; white box: module.",
-    "Left of the stairs there is nothing: no room knows one that stands above it.",
+    "Left of the stairs a disc would be an import in the wrong direction: it is red, and lint-imports refuses it.",
 )
 
 
