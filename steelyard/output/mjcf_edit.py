@@ -173,7 +173,7 @@ def _setting_edits(source: bytes, root: Node) -> tuple[list[Edit], list[str]]:
 def _path_edits(source: bytes, root: Node, folder: Path) -> Iterator[Edit]:
     """Folders of assets and included files by absolute path."""
     compilers = [node for node in root.walk() if node.tag == "compiler"]
-    files = [node for node in root.walk() if node.tag != "compiler" and _files(node)]
+    files = [node for node in root.walk() if node.tag != "compiler" and _names_file(node)]
     if not files:
         return
     for node in compilers:
@@ -190,5 +190,5 @@ def _path_edits(source: bytes, root: Node, folder: Path) -> Iterator[Edit]:
         yield at, at, f"\n  <compiler{added}/>"
 
 
-def _files(node: Node) -> list[str]:
-    return [value for key, value in node.attributes.items() if key.startswith("file") and value]
+def _names_file(node: Node) -> bool:
+    return any(key.startswith("file") and value for key, value in node.attributes.items())
