@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.output.report.section import Report
-from steelyard.output.report.solids import CORNERS, Array, Mesh, ellipsoid, matrix, meshes
+from steelyard.output.report.solids import CORNERS, Array, Mesh, matrix, meshes, uniform_solid
 from steelyard.output.report.words import HALF_WIDTH, as_list, literal, mapping, measure, millimetres, number, verdict
 
 MANY = 250  # shapes: more than these are drawn with fewer corners, and without edges
@@ -64,8 +64,7 @@ class Placed:
     @property
     def equal(self) -> list[Mesh]:
         """The ellipsoid of uniform density with the same ten parameters, in the world."""
-        parameters = matrix(self.body.get("parameters"), (10,))
-        return [] if parameters is None else [m.placed(self.pose) for m in ellipsoid(parameters)]
+        return [m.placed(self.pose) for m in uniform_solid(self.body.get("parameters"), "ellipsoid")]
 
 
 def placed(report: Report) -> list[Placed]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
@@ -21,18 +21,17 @@ Array = np.ndarray
 CORNERS = 32  # of a polyhedron that is drawn
 SHARP = np.cos(np.radians(25))  # edges whose sides turn by more are drawn
 
-CUBE = np.array(list(product((-1.0, 1.0), repeat=3)))  # its corners
-
 _AROUND = 2 * np.pi * np.arange(16) / 16
 _CIRCLE = np.column_stack([np.cos(_AROUND), np.sin(_AROUND)])
 _UP = np.radians([-90, -60, -30, 0, 30, 60, 90])
 _BALL = np.vstack([np.column_stack([np.cos(a) * _CIRCLE, np.full(16, np.sin(a))]) for a in _UP])
 _CANON = {
-    "cuboid": CUBE,
+    "cuboid": np.array(list(product((-1.0, 1.0), repeat=3))),
     "cylinder": np.vstack([np.column_stack([_CIRCLE, np.full(16, z)]) for z in (-1.0, 1.0)]),
     "ellipsoid": _BALL,
     "cap": _BALL[_BALL[:, 2] > -1e-9],
 }
+_HALF_AXES = {"cuboid": 3.0, "ellipsoid": 5.0}  # squared, over the variance of the density
 
 
 @dataclass(frozen=True)
@@ -89,14 +88,18 @@ def merged(several: Iterable[Mesh]) -> Mesh:
     return Mesh(np.vstack(vertices), np.vstack(triangles))
 
 
-def ellipsoid(parameters: Array) -> list[Mesh]:
-    """The ellipsoid of uniform density that has these ten parameters; nothing where there is none."""
-    if not np.isfinite(parameters).all() or parameters[0] <= 0:
+def uniform_solid(parameters: Any, kind: Literal["cuboid", "ellipsoid"]) -> list[Mesh]:
+    """The solid of uniform density that has these ten parameters; nothing where there is none."""
+    p = matrix(parameters, (10,))
+    if p is None or p[0] <= 0:
         return []
-    w, V = np.linalg.eigh(inertia.density_covariance(parameters))
+    covariance = inertia.density_covariance(p)
+    if kind == "cuboid":  # the axes of a cube are those of its frame, whatever rounding says
+        covariance = np.where(np.abs(covariance) < 1e-6 * np.trace(covariance), 0.0, covariance)
+    w, V = np.linalg.eigh(covariance)
     if w[0] <= 0:
         return []
-    return hull(parameters[1:4] / parameters[0] + (_BALL * np.sqrt(5 * w)) @ V.T)
+    return hull(p[1:4] / p[0] + (_CANON[kind] * np.sqrt(_HALF_AXES[kind] * w)) @ V.T)
 
 
 def lines(several: Iterable[Mesh]) -> Iterator[list[float] | None]:

@@ -69,12 +69,10 @@ def measure(value: Any, std: Any, digits: int = 4) -> str:
         return figure(x, digits)
     half = HALF_WIDTH * s
     exponent = _exponent(max(abs(x), half))
-    if -3 <= exponent < 6:
-        decimals = min(12, max(0, 1 - _exponent(half)))
-        return f"{_signed(f'{x:.{decimals}f}')} ± {half:.{decimals}f}"
-    x, half = x / 10.0**exponent, half / 10.0**exponent
-    decimals = min(12, max(0, 1 - _exponent(half)))
-    return f"({_signed(f'{x:.{decimals}f}')} ± {half:.{decimals}f}){_power(exponent)}"
+    unit = 1.0 if -3 <= exponent < 6 else 10.0**exponent
+    decimals = min(12, max(0, 1 - _exponent(half / unit)))
+    text = f"{_signed(f'{x / unit:.{decimals}f}')} ± {half / unit:.{decimals}f}"
+    return text if unit == 1.0 else f"({text}){_power(exponent)}"
 
 
 def half_width(std: Any) -> str:

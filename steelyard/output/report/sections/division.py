@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from steelyard import inertia
 from steelyard.output.report.drawing import VIEWS, DrawnMesh, Window, picture
 from steelyard.output.report.placement import LOAD
 from steelyard.output.report.section import Report, Section
-from steelyard.output.report.solids import CUBE, Mesh, hull, matrix, meshes
+from steelyard.output.report.solids import Mesh, matrix, meshes, uniform_solid
 from steelyard.output.report.words import as_list, figure, mapping, number
 
 WIDEST, HIGHEST = 230.0, 190.0  # px of one view
@@ -34,7 +31,7 @@ def called(report: Report, name: str) -> str:
 
 
 def _body(report: Report, name: str, steps: list[Mapping[str, Any]]) -> dict[str, Any] | None:
-    true = _box(mapping(report.part("truth").get(name)).get("parameters"))
+    true = uniform_solid(mapping(report.part("truth").get(name)).get("parameters"), "cuboid")
     shown = [(step, _cells(mapping(step.get("cells")).get(name))) for step in steps]
     shown = [(step, cells) for step, cells in shown if cells]
     if not shown:
@@ -90,15 +87,3 @@ def _cells(given: Any) -> list[tuple[Mesh, float]]:
         parts = meshes(shape)
         cells += [(mesh, mass / len(parts)) for mesh in parts if mass is not None]
     return cells
-
-
-def _box(parameters: Any) -> list[Mesh]:
-    """The cuboid of uniform density that has these ten parameters; for a cube, the cube itself."""
-    p = matrix(parameters, (10,))
-    if p is None or p[0] <= 0:
-        return []
-    covariance = inertia.density_covariance(p)
-    w, V = np.linalg.eigh(np.where(np.abs(covariance) < 1e-6 * np.trace(covariance), 0.0, covariance))
-    if w[0] <= 0:
-        return []
-    return hull(p[1:4] / p[0] + (CUBE * np.sqrt(3 * w)) @ V.T)
