@@ -35,6 +35,7 @@ from bench.played import played
 from bench.points import GRIDS, figure, points
 from bench.problems import CASES
 from bench.ranges import USUAL, ranges
+from bench.rooms import main as draw_rooms
 from bench.same import arguments as same_arguments
 from bench.same import study as same_study
 from bench.scale import CASES as SCALE_CASES
@@ -51,7 +52,7 @@ from bench.stream import kept as stream_kept
 PHYSICAL = ("lmi", "points", "shapes", "nonlinear")  # methods that promise bodies that can exist
 STUDIES = (
     "arms", "consistency", "coverage", "excite", "humanoid", "identify", "intervals", "kernels", "online", "played",
-    "points", "ranges", "same", "scale", "search", "solvers", "stream",
+    "points", "ranges", "rooms", "same", "scale", "search", "solvers", "stream",
 )  # fmt: skip
 
 
@@ -91,6 +92,8 @@ def main() -> int:
     options = parser.parse_args()
     if options.name == "same":
         return same_study(options)
+    if options.name == "rooms":
+        return draw_rooms()
     result: dict[str, Any]
     if options.name == "points":
         result, kept = points(options.seeds or 5, options.robots.split(",")), True

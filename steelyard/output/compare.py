@@ -37,10 +37,8 @@ def compare(a: Path, b: Path) -> list[Difference]:
     left, right = _parameters(a, b), _parameters(b, a)
     shared = [name for name in left if name in right]
     if not shared:
-        raise UsageError(
-            Finding(f"{a} and {b}", f"have no body in common ({', '.join(left)} against {', '.join(right)})",
-                    "Compare estimates of the same robot")
-        )  # fmt: skip
+        what = f"have no body in common ({', '.join(left)} against {', '.join(right)})"
+        raise UsageError(Finding(f"{a} and {b}", what, "Compare estimates of the same robot"))
     return [_difference(name, left[name], right[name]) for name in shared]
 
 
@@ -76,6 +74,10 @@ def _difference(name: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> Differ
         deviations = float(np.max(off[seen] / width[seen])) if seen.any() else None
     scale = max(abs(float(np.trace(I1))), abs(float(np.trace(I2))), 1e-12)
     return Difference(
-        name, (m1, m2), float(np.linalg.norm(c1 - c2)), float(np.linalg.norm(I1 - I2) / scale), deviations,
-        (str(a["verdict"]), str(b["verdict"])),
-    )  # fmt: skip
+        body=name,
+        mass=(m1, m2),
+        com_distance=float(np.linalg.norm(c1 - c2)),
+        inertia_distance=float(np.linalg.norm(I1 - I2) / scale),
+        deviations=deviations,
+        verdicts=(str(a["verdict"]), str(b["verdict"])),
+    )

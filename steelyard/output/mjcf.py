@@ -13,14 +13,12 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from steelyard.errors import DescriptionError, Finding
-from steelyard.output.urdf import Inertials, check_links, numbers, xml_comment
+from steelyard.output.xml_text import Inertial, Inertials, check_links, numbers, symmetric, xml_comment
 from steelyard.robot.description import Description, Joint, Link, Shape
 
 _TINY = 1e-9  # kg and kg·m²: a moving body MuJoCo accepts and nobody feels
 _FAR = 1e9  # stands for a bound that is not there, where MuJoCo wants two
 _TYPES = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "ball": "ball"}
-
-_Values = tuple[float, np.ndarray, np.ndarray]  # mass, CoM, inertia about the CoM
 
 
 def to_mjcf(description: Description, inertials: Inertials, *, base: str, comment: str) -> str:
@@ -35,7 +33,7 @@ class _Writer:
         self.children: dict[str, list[Joint]] = {name: [] for name in description.links}
         for joint in description.joints.values():
             self.children[joint.parent].append(joint)
-        self.values: dict[str, _Values] = {
+        self.values: dict[str, Inertial] = {
             name: inertials.get(name, (link.mass, link.com, link.inertia)) for name, link in description.links.items()
         }
         self.balance = False
@@ -93,9 +91,7 @@ class _Writer:
             self.values[joint.child] = 0.0, np.zeros(3), np.zeros((3, 3))
 
     def _body(self, joint: Joint) -> Iterator[str]:
-        T = joint.placement
-        pose = f'pos="{numbers(T[:3, 3])}" quat="{numbers(_quaternion(T[:3, :3]))}"'
-        return self._link(joint.child, pose, list(self._joint(joint)), moving=joint.kind != "fixed")
+        return self._link(joint.child, _pose(joint.placement), list(self._joint(joint)), moving=joint.kind != "fixed")
 
     def _link(self, name: str, pose: str, joints: list[str], moving: bool | None = None) -> Iterator[str]:
         link = self.description.links[name]
@@ -107,8 +103,7 @@ class _Writer:
         yield from (f"  {line}" for line in _geoms(link))
         for frame, (at, T) in self.description.frames.items():
             if at == name:
-                where = f'pos="{numbers(T[:3, 3])}" quat="{numbers(_quaternion(T[:3, :3]))}"'
-                yield f"  <site name={quoteattr(frame)} {where}/>"
+                yield f"  <site name={quoteattr(frame)} {_pose(T)}/>"
         for joint in self.children[name]:
             yield from (f"  {line}" for line in self._body(joint))
         yield "</body>"
@@ -116,11 +111,7 @@ class _Writer:
     def _inertial(self, name: str, moving: bool) -> Iterator[str]:
         mass, com, inertia = self.values[name]
         if mass > 0:
-            if not _accepted(inertia):
-                inertia = self._balanced(inertia)
-            symmetric = (inertia + np.transpose(inertia)) / 2
-            full = numbers(symmetric[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]])
-            yield f'<inertial pos="{numbers(com)}" mass="{numbers(np.array(mass))}" fullinertia="{full}"/>'
+            yield inertial_element((mass, com, inertia if _accepted(inertia) else self._balanced(inertia)))
         elif moving and not any(j.kind == "fixed" and self._has_mass(j.child) for j in self.children[name]):
             yield f'<inertial pos="0 0 0" mass="{_TINY}" diaginertia="{_TINY} {_TINY} {_TINY}"/>'
 
@@ -131,7 +122,7 @@ class _Writer:
     def _balanced(self, inertia: np.ndarray) -> np.ndarray:
         """Not physical, nothing to lend it to: eigenvalues raised to what MuJoCo takes; it does the rest."""
         self.balance = True
-        values, axes = np.linalg.eigh((inertia + np.transpose(inertia)) / 2)
+        values, axes = np.linalg.eigh(symmetric(inertia))
         return np.asarray(axes @ np.diag(np.maximum(values, _TINY)) @ axes.T)
 
     def _joint(self, joint: Joint) -> Iterator[str]:
@@ -141,11 +132,8 @@ class _Writer:
         if joint.kind == "planar":
             x = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
             x /= np.linalg.norm(x)
-            for suffix, kind, along in (
-                ("x", "slide", x),
-                ("y", "slide", np.cross(axis, x)),
-                ("turn", "hinge", axis),
-            ):
+            parts = (("x", "slide", x), ("y", "slide", np.cross(axis, x)), ("turn", "hinge", axis))
+            for suffix, kind, along in parts:
                 yield f'<joint name={quoteattr(f"{name}.{suffix}")} type="{kind}" axis="{numbers(along)}"/>'
             return
         if joint.kind not in _TYPES:
@@ -155,28 +143,36 @@ class _Writer:
         if joint.lower < joint.upper and np.isfinite([joint.lower, joint.upper]).any():
             extra += f' range="{numbers(np.clip([joint.lower, joint.upper], -_FAR, _FAR))}"'
         if 0 < joint.effort < np.inf:
-            extra += f' actuatorfrcrange="{numbers(np.array([-joint.effort, joint.effort]))}"'
+            extra += f' actuatorfrcrange="{numbers([-joint.effort, joint.effort])}"'
         yield f'<joint name={quoteattr(name)} type="{_TYPES[joint.kind]}"{extra}/>'
 
     def _equality(self) -> Iterator[str]:
         mimics = [(j.name, j.mimic) for j in self.description.joints.values() if j.mimic and j.kind != "fixed"]
-        if not mimics:
-            return
-        yield "  <equality>"
-        for name, mimic in mimics:
-            coefficients = numbers(np.array([mimic.offset, mimic.multiplier, 0, 0, 0]))
-            pair = f"joint1={quoteattr(name)} joint2={quoteattr(mimic.joint)}"
-            yield f'    <joint {pair} polycoef="{coefficients}"/>'
-        yield "  </equality>"
+        if mimics:
+            yield "  <equality>"
+            for name, mimic in mimics:
+                coefficients = numbers([mimic.offset, mimic.multiplier, 0, 0, 0])
+                pair = f"joint1={quoteattr(name)} joint2={quoteattr(mimic.joint)}"
+                yield f'    <joint {pair} polycoef="{coefficients}"/>'
+            yield "  </equality>"
+
+
+def inertial_element(values: Inertial) -> str:
+    """The ``<inertial>`` of a body."""
+    mass, com, inertia = values
+    tensor = f'fullinertia="{numbers(symmetric(inertia)[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]])}"'
+    if not symmetric(inertia).any():
+        tensor = 'diaginertia="0 0 0"'  # MuJoCo takes no axes from zeros
+    return f'<inertial pos="{numbers(com)}" mass="{numbers(mass)}" {tensor}/>'
 
 
 def _accepted(inertia: np.ndarray) -> bool:
     """Positive definite and a + b ≥ c, with room for MuJoCo's own rounding."""
-    a, b, c = np.linalg.eigvalsh((inertia + np.transpose(inertia)) / 2)
+    a, b, c = np.linalg.eigvalsh(symmetric(inertia))
     return bool(a > 1e-13 and a + b >= c * (1 + 1e-12))
 
 
-def _sum(one: _Values, two: _Values) -> _Values:
+def _sum(one: Inertial, two: Inertial) -> Inertial:
     """Two bodies as one, each (mass, CoM, inertia about its CoM) in the same frame."""
     mass = one[0] + two[0]
     com = (one[0] * one[1] + two[0] * two[1]) / mass
@@ -191,10 +187,8 @@ def _geoms(link: Link) -> Iterator[str]:
     for group, shapes in (("2", link.visual), ("3", link.collision)):
         for shape in shapes:
             if size := _size(shape):
-                T = shape.placement
-                pose = f'pos="{numbers(T[:3, 3])}" quat="{numbers(_quaternion(T[:3, :3]))}"'
                 how = f'group="{group}" contype="0" conaffinity="0"'
-                yield f'<geom type="{shape.kind}" size="{size}" {pose} {how}/>'
+                yield f'<geom type="{shape.kind}" size="{size}" {_pose(shape.placement)} {how}/>'
 
 
 def _size(shape: Shape) -> str:
@@ -203,6 +197,10 @@ def _size(shape: Shape) -> str:
         return ""
     halves = {"box": (0.5, 0.5, 0.5), "cylinder": (1, 0.5), "capsule": (1, 0.5)}.get(shape.kind, (1,) * len(shape.size))
     return numbers(np.array(shape.size) * halves)
+
+
+def _pose(T: np.ndarray) -> str:
+    return f'pos="{numbers(T[:3, 3])}" quat="{numbers(_quaternion(T[:3, :3]))}"'
 
 
 def _quaternion(R: np.ndarray) -> np.ndarray:

@@ -3,21 +3,30 @@
 Actuators, sensors, defaults, contacts and comments stay byte for byte. Folders of assets become absolute, since
 the new file will stand elsewhere. What MuJoCo makes of the text is compared with what it made of the source: each
 given body must come out as asked and every other one as it was, or there is no text at all and the caller
-generates a model (``write/mjcf.py``) instead.
+generates a model (``mjcf.py``) instead.
 """
 
 from __future__ import annotations
 
-import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from steelyard.output.urdf import Inertials, check_links, numbers, xml_comment
+from steelyard.output.mjcf import inertial_element
+from steelyard.output.xml_text import (
+    Edit,
+    Inertial,
+    Inertials,
+    apply_edits,
+    check_links,
+    insert_child,
+    set_attribute,
+    xml_comment,
+)
 from steelyard.robot.description import Description, rotation_from_quaternion
 from steelyard.robot.mjcf import anchor, body_names, compile_mjcf
 from steelyard.robot.xml import Node, parse_xml
@@ -29,9 +38,6 @@ _FOLDERS = ("meshdir", "texturedir")
 _MODELS = ("include", "model")  # their files are found beside the model, not in a folder of assets
 _COPIED = ("replicate", "attach", "composite", "flexcomp")
 _RTOL, _ATOL = 1e-9, 1e-11  # MuJoCo finds principal axes to 1e-12 kg·m²
-
-_Values = tuple[float, np.ndarray, np.ndarray]  # mass, CoM, inertia about the CoM
-_Edit = tuple[int, int, str]  # bytes from, to; what stands there instead
 
 
 def edit_mjcf(description: Description, inertials: Inertials, comment: str) -> str | None:
@@ -46,12 +52,12 @@ def edit_mjcf(description: Description, inertials: Inertials, comment: str) -> s
     source = description.text.encode()
     _, root = parse_xml(source, description.path.name)
     paths = list(_path_edits(source, root, description.path.resolve().parent))
-    before = _compiled(_applied(source, paths))
+    before = _compiled(apply_edits(source, paths))
     if before is None:
         return None
     names = body_names(before)
     nodes = _nodes(root, before)
-    wanted: dict[int, _Values] = {}
+    wanted: dict[int, Inertial] = {}
     for name, (mass, com, inertia) in inertials.items():
         if mass == 0 and not description.links[name].inertial:
             continue
@@ -59,12 +65,12 @@ def edit_mjcf(description: Description, inertials: Inertials, comment: str) -> s
             return None
         b = names.index(name)
         wanted[b] = mass, com + anchor(before, b), inertia
-    settings: list[_Edit] = []
+    settings: list[Edit] = []
     told = [comment]
     for _ in range(3):
         changes = [edit for b, values in wanted.items() for edit in _inertial_edits(source, nodes[b], values)]
         head = (root.span.opened, root.span.opened, f"\n  {xml_comment(' '.join(told))}")
-        text = _applied(source, [head, *paths, *settings, *changes])
+        text = apply_edits(source, [head, *paths, *settings, *changes])
         after = _compiled(text)
         if after is None or body_names(after) != names:
             return None
@@ -74,7 +80,7 @@ def edit_mjcf(description: Description, inertials: Inertials, comment: str) -> s
             if not _same(_values(after, b), wanted.get(b) or _values(before, b))
         }
         if not moved:
-            return text.decode()
+            return text
         if not settings:  # perhaps the compiler overrides what is asked for
             settings, notes = _setting_edits(source, root)
             told += notes
@@ -87,24 +93,24 @@ def edit_mjcf(description: Description, inertials: Inertials, comment: str) -> s
     return None
 
 
-def _compiled(text: bytes) -> Any | None:
+def _compiled(text: str) -> Any | None:
     """MuJoCo's model of a text that stands in a folder of its own, or None."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.xml"
-        path.write_bytes(text)
+        path.write_bytes(text.encode())
         try:
             return compile_mjcf(path)[0]
         except ValueError:
             return None
 
 
-def _values(model: Any, b: int) -> _Values:
+def _values(model: Any, b: int) -> Inertial:
     R = rotation_from_quaternion(model.body_iquat[b])
     inertia = R @ np.diag(model.body_inertia[b]) @ R.T
     return float(model.body_mass[b]), np.array(model.body_ipos[b]), inertia
 
 
-def _same(one: _Values, two: _Values) -> bool:
+def _same(one: Inertial, two: Inertial) -> bool:
     scale = float(np.abs(two[2]).max())
     return (
         abs(one[0] - two[0]) <= _RTOL * two[0]
@@ -133,26 +139,14 @@ def _bodies(node: Node) -> Iterator[Node]:
         yield from _bodies(child)
 
 
-def _inertial_edits(source: bytes, body: Node, values: _Values) -> Iterator[_Edit]:
-    mass, com, inertia = values
-    symmetric = (inertia + np.transpose(inertia)) / 2
-    tensor = f'fullinertia="{numbers(symmetric[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]])}"'
-    if not symmetric.any():
-        tensor = 'diaginertia="0 0 0"'  # MuJoCo takes no axes from zeros
-    text = f'<inertial pos="{numbers(com)}" mass="{numbers(np.array(mass))}" {tensor}/>'
-    given = body.first("inertial")
-    if given:
+def _inertial_edits(source: bytes, body: Node, values: Inertial) -> Iterator[Edit]:
+    text = inertial_element(values)
+    if given := body.first("inertial"):
         yield given.span.start, given.span.end, text
         return
     for old in _framed_inertials(body):  # in a <frame> its pos would be the frame's
         yield old.span.start, old.span.end, ""
-    start, opened, end = body.span.start, body.span.opened, body.span.end
-    margin = source[source.rfind(b"\n", 0, start) + 1 : start].decode()
-    margin = margin if not margin.strip() else ""
-    if end == opened:  # <body name="x"/>
-        yield source.rindex(b"/", 0, opened), opened, f">\n{margin}  {text}\n{margin}</body>"
-    else:
-        yield opened, opened, f"\n{margin}  {text}"
+    yield insert_child(source, body, [text])
 
 
 def _framed_inertials(node: Node) -> Iterator[Node]:
@@ -161,7 +155,7 @@ def _framed_inertials(node: Node) -> Iterator[Node]:
         yield from _framed_inertials(frame)
 
 
-def _setting_edits(source: bytes, root: Node) -> tuple[list[_Edit], list[str]]:
+def _setting_edits(source: bytes, root: Node) -> tuple[list[Edit], list[str]]:
     """Settings under which MuJoCo takes explicit values as they are, and what to say about it."""
     edits, notes = [], []
     for node in root.all("compiler"):
@@ -170,25 +164,25 @@ def _setting_edits(source: bytes, root: Node) -> tuple[list[_Edit], list[str]]:
             if value in ("auto", "false"):
                 continue
             new = "auto" if name == "inertiafromgeom" else None
-            edits.append(_value_edit(source, node, name, new))
+            edits.append(set_attribute(source, node, name, new))
             change = f'was made "{new}"' if new else "was removed"
             notes.append(f"<compiler {name}={quoteattr(value)}> {change}, so that these values hold.")
     return edits, notes
 
 
-def _path_edits(source: bytes, root: Node, folder: Path) -> Iterator[_Edit]:
+def _path_edits(source: bytes, root: Node, folder: Path) -> Iterator[Edit]:
     """Folders of assets and included files by absolute path."""
     compilers = [node for node in root.walk() if node.tag == "compiler"]
-    files = [node for node in root.walk() if node.tag != "compiler" and _files(node)]
+    files = [node for node in root.walk() if node.tag != "compiler" and _names_file(node)]
     if not files:
         return
     for node in compilers:
         for name in ("assetdir", *_FOLDERS):
             if name in node.attributes:
-                yield _value_edit(source, node, name, str(folder / node.attributes[name]))
+                yield set_attribute(source, node, name, str(folder / node.attributes[name]))
     for node in files:
         if node.tag in _MODELS:
-            yield _value_edit(source, node, "file", str(folder / node.attributes["file"]))
+            yield set_attribute(source, node, "file", str(folder / node.attributes["file"]))
     given = {name for node in compilers for name in node.attributes}
     if "assetdir" not in given and (absent := [name for name in _FOLDERS if name not in given]):
         added = "".join(f" {name}={quoteattr(str(folder))}" for name in absent)
@@ -196,24 +190,5 @@ def _path_edits(source: bytes, root: Node, folder: Path) -> Iterator[_Edit]:
         yield at, at, f"\n  <compiler{added}/>"
 
 
-def _files(node: Node) -> list[str]:
-    return [value for key, value in node.attributes.items() if key.startswith("file") and value]
-
-
-_ATTRIBUTE = re.compile(rb"""([^\s=<>/"']+)\s*=\s*("[^"]*"|'[^']*')""")
-
-
-def _value_edit(source: bytes, node: Node, name: str, value: str | None) -> _Edit:
-    """Give an attribute of an opening tag another value, or take it out."""
-    for match in _ATTRIBUTE.finditer(source, node.span.start, node.span.opened):
-        if match[1].decode() == name:
-            if value is None:
-                return match.start(), match.end(), ""
-            return match.start(2), match.end(2), quoteattr(value)
-    raise AssertionError(f"the parser has found {name} on <{node.tag}>")
-
-
-def _applied(source: bytes, edits: Iterable[_Edit]) -> bytes:
-    for start, end, text in sorted(edits, reverse=True):
-        source = source[:start] + text.encode() + source[end:]
-    return source
+def _names_file(node: Node) -> bool:
+    return any(key.startswith("file") and value for key, value in node.attributes.items())

@@ -14,17 +14,24 @@ from steelyard.identify.payload import load_text
 from steelyard.identify.sentence import sentence
 from steelyard.identify.series import save_series
 from steelyard.output.mjcf import to_mjcf
-from steelyard.output.report.time_courses import Course
+from steelyard.output.mjcf_edit import edit_mjcf
+from steelyard.output.report.time_courses import TimeCourse
 from steelyard.output.scene import make_scene, scene_text
-from steelyard.output.urdf import Inertials, to_urdf
+from steelyard.output.urdf import to_urdf
 
 FILES = (
-    "load.json", "estimate.json", "robot.urdf", "robot.xml", "information.npz", "series.npz", "scene.json",
+    "load.json",
+    "estimate.json",
+    "robot.urdf",
+    "robot.xml",
+    "information.npz",
+    "series.npz",
+    "scene.json",
     "report.html",
-)  # fmt: skip
+)
 
 
-def write_results(result: Identification, folder: Path, courses: Sequence[Course] = ()) -> list[Path]:
+def write_results(result: Identification, folder: Path, courses: Sequence[TimeCourse] = ()) -> list[Path]:
     """Write the estimate, the robot as URDF and MJCF, the information, the series, the scene and the report.
 
     ``courses`` is what was known over time, where something was identified on the way: the report draws it.
@@ -43,7 +50,8 @@ def write_results(result: Identification, folder: Path, courses: Sequence[Course
         except SteelyardError:  # URDF knows no ball joints
             if robot.description.format == "urdf":
                 raise
-        out.write_text("robot.xml", _mjcf(result, inertials, comment))
+        edited = edit_mjcf(robot.description, inertials, comment)  # the user's own MJCF, where that is what came in
+        out.write_text("robot.xml", edited or to_mjcf(robot.description, inertials, base=robot.base, comment=comment))
         result.information.save(out.path("information.npz"))
         out.write_bytes("series.npz", save_series(result.series))
         scene = make_scene(robot, result.posture)
@@ -53,17 +61,6 @@ def write_results(result: Identification, folder: Path, courses: Sequence[Course
 
             out.write_text("report.html", render(content, result.series, scene=scene))
     return [folder / name for name in FILES if (folder / name).exists()]
-
-
-def _mjcf(result: Identification, inertials: Inertials, comment: str) -> str:
-    """The user's own MJCF with new inertials where that is what came in, else a generated one."""
-    description = result.robot.description
-    if description.format == "mjcf":
-        from steelyard.output.mjcf_edit import edit_mjcf
-
-        if (edited := edit_mjcf(description, inertials, comment)) is not None:
-            return edited
-    return to_mjcf(description, inertials, base=result.robot.base, comment=comment)
 
 
 def has_report() -> bool:

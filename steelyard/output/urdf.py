@@ -7,19 +7,27 @@ are written so that reading gives back the same bits.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from steelyard.errors import DescriptionError, Finding
+from steelyard.output.xml_text import (
+    Inertial,
+    Inertials,
+    apply_edits,
+    check_links,
+    insert_child,
+    numbers,
+    replace_node,
+    set_attribute,
+    symmetric,
+    xml_comment,
+)
 from steelyard.robot.description import Description, Joint, Link, Shape
 from steelyard.robot.meshes import package_root
-from steelyard.robot.xml import Node, parse_xml
-
-Inertials = Mapping[str, tuple[float, np.ndarray, np.ndarray]]  # link → mass, CoM (3,), inertia (3, 3) about the CoM
+from steelyard.robot.xml import parse_xml
 
 
 def to_urdf(description: Description, inertials: Inertials, comment: str) -> str:
@@ -30,82 +38,36 @@ def to_urdf(description: Description, inertials: Inertials, comment: str) -> str
     return _generated(description, inertials, comment)
 
 
-def check_links(description: Description, inertials: Inertials) -> None:
-    """Refuse values for links that the description does not have."""
-    if unknown := [name for name in inertials if name not in description.links]:
-        what, fix = f"has no link {', '.join(unknown)}", f"Name some of: {', '.join(description.links)}"
-        raise DescriptionError(Finding(description.path.name, what, fix))
-
-
-def xml_comment(text: str) -> str:
-    """An XML comment of any text; two hyphens in a row would end it, control characters are not XML."""
-    clean = re.sub(r"[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", " ", text)
-    clean = re.sub(r"-(?=-)", "- ", clean)
-    return f"<!-- {clean} -->"
-
-
-def numbers(values: np.ndarray) -> str:
-    """Shortest decimals that read back as the same doubles."""
-    return " ".join(repr(float(v) + 0.0) for v in np.ravel(values))
-
-
 def _edited(description: Description, inertials: Inertials, comment: str) -> str:
     source = description.text.encode()
     _, root = parse_xml(source, description.path.name)
-    edits: list[tuple[int, int, str]] = [(root.span.opened, root.span.opened, f"\n  {xml_comment(comment)}")]
+    edits = [(root.span.opened, root.span.opened, f"\n  {xml_comment(comment)}")]
     for link in root.all("link"):
         if (name := link.attributes["name"]) in inertials:
-            edits.append(_inertial_edit(source, link, inertials[name]))
-        edits += (
-            _mesh_edit(source, mesh, description.path)
-            for mesh in link.walk()
-            if mesh.tag == "mesh" and _is_relative(mesh.attributes.get("filename", ""))
-        )
-    for start, end, text in sorted(edits, reverse=True):
-        source = source[:start] + text.encode() + source[end:]
-    return source.decode()
+            lines, given = _inertial_lines(inertials[name]), link.first("inertial")
+            edits.append(replace_node(source, given, lines) if given else insert_child(source, link, lines))
+        for mesh in link.walk():
+            if mesh.tag == "mesh" and _is_relative(file := mesh.attributes.get("filename", "")):
+                path = (description.path.resolve().parent / file).resolve()
+                edits.append(set_attribute(source, mesh, "filename", _package_path(path, description.path)))
+    return apply_edits(source, edits)
 
 
-def _inertial_edit(source: bytes, link: Node, values: tuple[float, np.ndarray, np.ndarray]) -> tuple[int, int, str]:
-    given = link.first("inertial")
-    at = (given or link).span.start
-    margin = source[source.rfind(b"\n", 0, at) + 1 : at].decode()
-    margin = margin if not margin.strip() else ""
-    if given:
-        return given.span.start, given.span.end, _inertial(values, margin)
-    inside = _inertial(values, margin + "  ")
-    opened = link.span.opened
-    if link.span.end == opened:  # <link name="x"/>
-        slash = source.rindex(b"/", 0, opened)
-        return slash, opened, f">\n{margin}  {inside}\n{margin}</link>"
-    return opened, opened, f"\n{margin}  {inside}"
-
-
-def _inertial(values: tuple[float, np.ndarray, np.ndarray], margin: str) -> str:
+def _inertial_lines(values: Inertial) -> list[str]:
     mass, com, inertia = values
-    symmetric = (inertia + np.transpose(inertia)) / 2
     names = (("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2))
-    tensor = " ".join(f'{name}="{numbers(symmetric[i, j])}"' for name, i, j in names)
-    lines = (
+    tensor = " ".join(f'{name}="{numbers(symmetric(inertia)[i, j])}"' for name, i, j in names)
+    return [
         "<inertial>",
         f'  <origin xyz="{numbers(com)}" rpy="0 0 0"/>',
-        f'  <mass value="{numbers(np.array(mass))}"/>',
+        f'  <mass value="{numbers(mass)}"/>',
         f"  <inertia {tensor}/>",
         "</inertial>",
-    )
-    return f"\n{margin}".join(lines)
+    ]
 
 
 def _is_relative(filename: str) -> bool:
     return bool(filename) and "://" not in filename
-
-
-def _mesh_edit(source: bytes, mesh: Node, path: Path) -> tuple[int, int, str]:
-    start, opened = mesh.span.start, mesh.span.opened
-    match = re.search(rb"""(?<=\sfilename)\s*=\s*("[^"]*"|'[^']*')""", source[start:opened])
-    assert match is not None  # the parser has found this attribute
-    file = (path.resolve().parent / mesh.attributes["filename"]).resolve()
-    return start + match.start(), start + match.end(), f"={quoteattr(_package_path(file, path))}"
 
 
 def _package_path(file: Path, description: Path) -> str:
@@ -141,10 +103,10 @@ def _link_lines(link: Link, inertials: Inertials, path: Path) -> list[str]:
     lines = [f"  <link name={quoteattr(link.name)}>"]
     if link.inertial or link.name in inertials:
         values = inertials.get(link.name, (link.mass, link.com, link.inertia))
-        lines.append("    " + _inertial(values, "    "))
+        lines += (f"    {line}" for line in _inertial_lines(values))
     for tag, shapes in (("visual", link.visual), ("collision", link.collision)):
-        for origin, geometry in (pair for shape in shapes for pair in _geometry(shape, path)):
-            lines.append(f"    <{tag}>{_origin(origin)}<geometry>{geometry}</geometry></{tag}>")
+        parts = [part for shape in shapes for part in _geometry(shape, path)]
+        lines += (f"    <{tag}>{_origin(T)}<geometry>{geometry}</geometry></{tag}>" for T, geometry in parts)
     return [*lines, "  </link>"]
 
 
@@ -152,9 +114,9 @@ def _geometry(shape: Shape, path: Path) -> list[tuple[np.ndarray, str]]:
     """URDF has no capsule and no ellipsoid: one becomes a cylinder and two spheres, one is left out."""
     T, size = shape.placement, shape.size
     if shape.kind == "box":
-        return [(T, f'<box size="{numbers(np.array(size))}"/>')]
+        return [(T, f'<box size="{numbers(size)}"/>')]
     if shape.kind == "sphere":
-        return [(T, f'<sphere radius="{numbers(np.array(size))}"/>')]
+        return [(T, f'<sphere radius="{numbers(size)}"/>')]
     if shape.kind in ("cylinder", "capsule"):
         radius, length = size
         parts = [(T, f'<cylinder radius="{radius!r}" length="{length!r}"/>')]
@@ -165,7 +127,7 @@ def _geometry(shape: Shape, path: Path) -> list[tuple[np.ndarray, str]]:
         return parts
     if shape.kind == "mesh" and shape.mesh is not None:
         file = quoteattr(_package_path(shape.mesh, path))
-        return [(T, f'<mesh filename={file} scale="{numbers(np.array(size))}"/>')]
+        return [(T, f'<mesh filename={file} scale="{numbers(size)}"/>')]
     return []
 
 

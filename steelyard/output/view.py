@@ -13,13 +13,12 @@ import numpy as np
 
 from steelyard.errors import Finding, SteelyardError
 from steelyard.identify.estimate_json import read_estimate
-from steelyard.output.report.placement import LOAD, Placed, found_shapes, listed, placed
+from steelyard.output.report.placement import LOAD, Placed, found_shapes, placed
 from steelyard.output.report.section import Report
-from steelyard.output.report.solids import Mesh, matrix, merged, meshes
+from steelyard.output.report.solids import Array, Mesh, matrix, merged, meshes
+from steelyard.output.report.words import as_list
 from steelyard.output.scene import FILE, read_scene
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
 
 LOOPBACK = "127.0.0.1"
 VERDICT = {"identified": (11, 127, 154), "partly": (208, 138, 0), "prior": (124, 135, 147)}
@@ -42,7 +41,7 @@ def serve(folder: Path, port: int = 8080) -> Any:
     server = viser.ViserServer(host=LOOPBACK, port=port, label="Steelyard", verbose=False)
     server.gui.configure_theme(show_share_button=False, show_logo=False)
     server.scene.set_up_direction("+z")
-    for k, shape in enumerate(listed(scene.get("fixed"))):
+    for k, shape in enumerate(as_list(scene.get("fixed"))):
         _draw(server, f"/fixed/{k}", meshes(shape), (200, 206, 212), 1.0)
     frames = [_body(server, k, body, max(b.mass or 0.0 for b in bodies)) for k, body in enumerate(bodies)]
     layers = {name: [layer[name] for layer in frames] for name in ("verdict", "mass of the body", "com", "inertia")}
@@ -85,10 +84,15 @@ def _shapes(server: Any, report: Report, bodies: list[Placed]) -> list[Any]:
         for k, b in enumerate(bodies)
     ]
     return ghosts + [
-        _draw(server, f"/bodies/{bodies.index(body)}/shape/{k}", [mesh.placed(np.linalg.inv(body.pose))],
-              _heat(mass / top), 0.1 + 0.8 * min(1.0, 3 * mass / top))
+        _draw(
+            server,
+            f"/bodies/{bodies.index(body)}/shape/{k}",
+            [mesh.placed(np.linalg.inv(body.pose))],
+            _heat(mass / top),
+            0.1 + 0.8 * min(1.0, 3 * mass / top),
+        )
         for k, (body, mesh, mass) in enumerate(found)
-    ]  # fmt: skip
+    ]
 
 
 def _layers(server: Any, layers: Mapping[str, list[Any]]) -> None:

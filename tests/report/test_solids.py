@@ -7,7 +7,7 @@ from steelyard import inertia
 from steelyard.compose.division import divide
 from steelyard.compose.primitives import capsule, cuboid, cylinder, polyhedron, sphere
 from steelyard.compose.primitives import ellipsoid as ellipsoid_shape
-from steelyard.output.report.solids import ellipsoid, hull, merged, meshes
+from steelyard.output.report.solids import hull, merged, meshes, uniform_solid
 from steelyard.robot.geometry import fewer
 
 
@@ -68,11 +68,11 @@ def test_the_shadow_of_a_box_is_its_rectangle():
 
 def test_the_equal_ellipsoid_has_the_centre_and_the_half_axes_of_the_parameters():
     truth = ellipsoid_shape([0.1, 0.05, 0.2])
-    (mesh,) = ellipsoid(2.5 * truth.parameters)
+    (mesh,) = uniform_solid(2.5 * truth.parameters, "ellipsoid")
     np.testing.assert_allclose(mesh.vertices.max(axis=0), [0.1, 0.05, 0.2], rtol=0.08)
     np.testing.assert_allclose(mesh.vertices.mean(axis=0), 0, atol=1e-12)
-    assert ellipsoid(inertia.pack(1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0]))) == []
-    assert ellipsoid(np.zeros(10)) == []
+    assert uniform_solid(inertia.pack(1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0])), "ellipsoid") == []
+    assert uniform_solid(np.zeros(10), "ellipsoid") == []
 
 
 @pytest.mark.parametrize(

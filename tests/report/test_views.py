@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from steelyard.errors import DescriptionError, SteelyardError
-from steelyard.output.report import Course, courses_of, render
+from steelyard.output.report import TimeCourse, courses_of, render
 from steelyard.output.report.time_courses import POINTS, course_of
 
 HERE = Path(__file__).parent
@@ -119,14 +119,14 @@ def test_a_course_of_other_length_than_its_times_is_refused():
     with pytest.raises(
         SteelyardError, match=r"course of m: has 3 times and half of shape \(2,\). Give one value a time"
     ):
-        Course("m", "kg", np.arange(3.0), np.arange(3.0), np.arange(2.0))
+        TimeCourse("m", "kg", np.arange(3.0), np.arange(3.0), np.arange(2.0))
     assert course_of({"name": "m", "unit": "kg", "time": [0, 1], "value": [1]}) is None
     assert course_of({"name": "m"}) is None
 
 
 def test_hostile_names_stay_text_in_every_view(estimate, series, scene):
     content = EXAMPLE["divided"](estimate)
-    content["courses"] = [Course(HOSTILE, HOSTILE, np.arange(3.0), np.arange(3.0)).as_json()]
+    content["courses"] = [TimeCourse(HOSTILE, HOSTILE, np.arange(3.0), np.arange(3.0)).as_json()]
     html = render(content, series, scene=scene)
     page = Page(html)
     assert not [attrs for tag, attrs in page.elements if tag in ("img", "iframe", "object", "embed")]

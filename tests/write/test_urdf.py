@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from steelyard.errors import DescriptionError
 from steelyard.output.mjcf import _quaternion
-from steelyard.output.urdf import _rpy, to_urdf, xml_comment
+from steelyard.output.urdf import _rpy, to_urdf
+from steelyard.output.xml_text import xml_comment
 from steelyard.robot import index
 from steelyard.robot.description import read_description, rotation_from_quaternion, rotation_from_rpy
 

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from steelyard.identify.series import Series, load_series, save_series
 from steelyard.output.report.page import render
-from steelyard.output.report.time_courses import Course, courses_of
+from steelyard.output.report.time_courses import TimeCourse, courses_of
 
-__all__ = ["Course", "Series", "courses_of", "load_series", "render", "save_series"]
+__all__ = ["Series", "TimeCourse", "courses_of", "load_series", "render", "save_series"]

@@ -8,16 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.output.report.solids import Mesh
-
-Array = np.ndarray
+from steelyard.output.report.solids import Array, Mesh
 
 VIEWS = {"from above": (0, 1), "from the side": (0, 2)}  # name → axes to the right and up
 MARGIN = 0.04  # of the larger side
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnMesh:
     """One solid in a picture."""
 
     mesh: Mesh
@@ -42,12 +40,6 @@ class Window:
         return cls(low - rim, high + rim)
 
     @property
-    def box(self) -> str:
-        """The viewBox, mm."""
-        width, height = 1e3 * (self.high - self.low)
-        return f"0 0 {width:.1f} {height:.1f}"
-
-    @property
     def size(self) -> tuple[float, float]:
         """Width and height, mm."""
         width, height = 1e3 * (self.high - self.low)
@@ -63,7 +55,7 @@ class Window:
         return round(1e3 * float(point[0] - self.low[0]), 1), round(1e3 * float(self.high[1] - point[1]), 1)
 
 
-def stills(drawn: Sequence[Drawn]) -> list[dict[str, Any]]:
+def stills(drawn: Sequence[DrawnMesh]) -> list[dict[str, Any]]:
     """All of it from above and from the side; what is in front is drawn last."""
     if not drawn:
         return []
@@ -73,7 +65,7 @@ def stills(drawn: Sequence[Drawn]) -> list[dict[str, Any]]:
     ]
 
 
-def picture(drawn: Sequence[Drawn], window: Window, axes: tuple[int, int]) -> dict[str, Any]:
+def picture(drawn: Sequence[DrawnMesh], window: Window, axes: tuple[int, int]) -> dict[str, Any]:
     """One view: its window and the polygons in it."""
     depth = 3 - sum(axes)
     front = 1.0 if depth == 2 else -1.0  # seen from the side, y points away
@@ -83,4 +75,4 @@ def picture(drawn: Sequence[Drawn], window: Window, axes: tuple[int, int]) -> di
         for d in ordered
         if len(outline := d.mesh.outline(*axes))
     ]
-    return {"box": window.box, "size": window.size, "polygons": polygons}
+    return {"box": "0 0 {:.1f} {:.1f}".format(*window.size), "polygons": polygons}

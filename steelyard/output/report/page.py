@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from steelyard.errors import Finding, SteelyardError
 from steelyard.identify.series import Series
 from steelyard.output.report.section import Report
-from steelyard.output.report.sections import SECTIONS
+from steelyard.output.report.sections import make_sections
+from steelyard.output.report.words import figure, percent
 
 if TYPE_CHECKING:
     import jinja2
@@ -36,14 +37,14 @@ def render(
 
     Beyond the schema it shows, where present: ``notices`` [str], ``verdict`` {sentence, trusted},
     ``total`` {mass, std, verdict}, ``prior`` and ``truth`` {body: {parameters [10], std [10]}}, ``courses``
-    (``report.courses``). ``scene`` is the content of ``scene.json``. The same input gives the same text.
+    (``time_courses.py``). ``scene`` is the content of ``scene.json``. The same input gives the same text.
     """
     if estimate.get("schema") != SCHEMA:
         what = f"has schema {estimate.get('schema')}, this version reads {SCHEMA}"
         raise SteelyardError(Finding("estimate", what, "Identify again, or report with the version that wrote it"))
     environment, plotly = _environment(), _plotly()
     report = Report(estimate, tuple(series), scene)
-    sections = [section for make in SECTIONS if (section := make(report)) is not None]
+    sections = make_sections(report)
     figures = {name: plot for section in sections for name, plot in section.plots.items()}
     page = environment.get_template("page.html").render(
         title=title or f"{estimate.get('robot') or 'Robot'}: inertial parameters",
@@ -63,17 +64,14 @@ def _environment() -> jinja2.Environment:
     except ImportError as error:
         raise SteelyardError(Finding("report", "jinja2 is not installed", FIX)) from error
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(FOLDER),
+        loader=jinja2.FileSystemLoader([FOLDER, FOLDER / "sections"]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.policies["json.dumps_kwargs"] = {
-        "sort_keys": True,
-        "allow_nan": False,
-        "separators": (",", ":"),
-    }
+    environment.filters |= {"figure": figure, "percent": percent}
+    environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "allow_nan": False, "separators": (",", ":")}
     return environment
 
 

@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from steelyard.output.report.section import Report
-from steelyard.output.report.solids import CORNERS, Mesh, ellipsoid, matrix, meshes, pose_of
-from steelyard.output.report.words import HALF_WIDTH, literal, mapping, measure, millimetres, number, verdict
-
-Array = np.ndarray
+from steelyard.output.report.solids import CORNERS, Array, Mesh, matrix, meshes, uniform_solid
+from steelyard.output.report.words import HALF_WIDTH, as_list, literal, mapping, measure, millimetres, number, verdict
 
 MANY = 250  # shapes: more than these are drawn with fewer corners, and without edges
 LOAD = "(load)"  # how a scene calls the frame that the load's parameters are in
@@ -66,29 +64,26 @@ class Placed:
     @property
     def equal(self) -> list[Mesh]:
         """The ellipsoid of uniform density with the same ten parameters, in the world."""
-        parameters = matrix(self.body.get("parameters"), (10,))
-        return [] if parameters is None else [m.placed(self.pose) for m in ellipsoid(parameters)]
+        return [m.placed(self.pose) for m in uniform_solid(self.body.get("parameters"), "ellipsoid")]
 
 
 def placed(report: Report) -> list[Placed]:
     """All bodies and loads that the scene places."""
     entries = mapping(mapping(report.scene).get("bodies"))
     known = [(name, name, body) for name, body in report.bodies.items()]
-    loads = report.estimate.get("loads")
-    for load in map(mapping, loads if isinstance(loads, list) else []):
-        known.append((LOAD, f"load on {load.get('link')}", load))
+    known += [(LOAD, f"load on {load.get('link')}", load) for load in report.entries("loads")]
     found = []
     for key, name, body in known:
         entry = mapping(entries.get(key))
-        if (pose := pose_of(entry.get("pose"))) is not None:
-            found.append(Placed(key, name, body, listed(entry.get("shapes")), pose))
+        if (pose := matrix(entry.get("pose"), (4, 4))) is not None:
+            found.append(Placed(key, name, body, as_list(entry.get("shapes")), pose))
     return found
 
 
 def found_shapes(report: Report, bodies: list[Placed]) -> list[tuple[Placed, Mesh, float]]:
     """The shapes that bodies were found to be made of, with their masses, in the world."""
     given = report.part("shapes")
-    every = {b: listed(b.body.get("shapes") if b.key == LOAD else given.get(b.key)) for b in bodies}
+    every = {b: as_list(b.body.get("shapes") if b.key == LOAD else given.get(b.key)) for b in bodies}
     corners = CORNERS if sum(map(len, every.values())) <= MANY else CORNERS // 2
     found = []
     for b, shapes in every.items():
@@ -102,19 +97,12 @@ def com_interval(load: Placed) -> list[list[float] | None]:
     """Ends of 95 % intervals of a load's centre of mass, along the axes of the link that carries it."""
     com, std = matrix(load.body.get("com"), (3,)), matrix(load.body.get("com_std"), (3,))
     profile = matrix(mapping(load.body.get("interval")).get("com"), (3, 2))
-    if com is None or (std is None and profile is None):
+    if profile is None and com is not None and std is not None:
+        profile = com[:, None] + HALF_WIDTH * np.outer(std, [-1, 1])
+    if profile is None or com is None:
         return []
     ends: list[list[float] | None] = []
     for axis in range(3):
-        low, high = com.copy(), com.copy()
-        if profile is not None:
-            low[axis], high[axis] = profile[axis]
-        elif std is not None:
-            low[axis], high[axis] = com[axis] - HALF_WIDTH * std[axis], com[axis] + HALF_WIDTH * std[axis]
+        low, high = (np.where(np.arange(3) == axis, end, com) for end in profile[axis])
         ends += [load.world(low), load.world(high), None]
     return ends
-
-
-def listed(value: Any) -> list[Any]:
-    """The value if it is a list, else an empty one."""
-    return value if isinstance(value, list) else []

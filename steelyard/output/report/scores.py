@@ -18,7 +18,7 @@ from steelyard.spatial import WRENCH
 
 
 @dataclass(frozen=True)
-class Score:
+class RowScore:
     """Of one row, or of all rows together."""
 
     rmse: float | None  # in the row's unit
@@ -33,25 +33,20 @@ class LogScore:
 
     log: str
     role: Role
-    overall: Score
-    rows: Mapping[str, Score]
+    overall: RowScore
+    rows: Mapping[str, RowScore]
 
 
 def log_scores(report: Report) -> list[LogScore]:
     """Every held-out log, then the fit."""
     scores = [
-        _merge(
-            log,
-            "validation",
-            mapping(entry),
-            [s for s in report.series if s.log == log and s.role == "validation"],
-        )
+        _merge(log, mapping(entry), [s for s in report.series if s.log == log and s.role == "validation"], "validation")
         for log, entry in report.part("validation").items()
     ]
     fitted = [s for s in report.series if s.role == "fit"]
     label = fitted[0].log if len(fitted) == 1 else "all fitted logs"
     if fit := report.part("fit"):
-        scores.append(_merge(label, "fit", fit, fitted))
+        scores.append(_merge(label, fit, fitted, "fit"))
     return scores
 
 
@@ -66,15 +61,15 @@ def row_unit(row: str, series: Sequence[Series]) -> str:
     return "N·m or N"
 
 
-def compare(measured: Array, predicted: Array) -> Score:
+def compare(measured: Array, predicted: Array) -> RowScore:
     """Scores of one row's samples, where both are there."""
     there = np.isfinite(measured) & np.isfinite(predicted)
     tau, hat = measured[there], predicted[there]
     if not tau.size:
-        return Score(None, None, None, None)
+        return RowScore(None, None, None, None)
     error, norm = float(np.linalg.norm(hat - tau)), float(np.linalg.norm(tau))
     moves = tau.size > 1 and bool(np.ptp(tau) > 0) and bool(np.ptp(hat) > 0)
-    return Score(
+    return RowScore(
         rmse=error / tau.size**0.5,
         relative=error / norm if norm > 0 else None,
         relative_filtered=None,
@@ -82,14 +77,14 @@ def compare(measured: Array, predicted: Array) -> Score:
     )
 
 
-def _merge(log: str, role: Role, entry: Mapping[str, Any], series: Sequence[Series]) -> LogScore:
+def _merge(log: str, entry: Mapping[str, Any], series: Sequence[Series], role: Role) -> LogScore:
     fields = ("rmse", "relative", "relative_filtered", "correlation")
     given = {f: mapping(entry.get(f)) for f in fields}
     names = dict.fromkeys([*(row for s in series for row in s.rows), *(r for f in fields for r in given[f])])
     rows = {}
     for name in names:
         parts = [(s.measured[:, k], s.predicted[:, k]) for s in series if name in s.rows for k in [s.rows.index(name)]]
-        seen = compare(*map(np.concatenate, zip(*parts, strict=True))) if parts else Score(*[None] * 4)
+        seen = compare(*map(np.concatenate, zip(*parts, strict=True))) if parts else RowScore(*[None] * 4)
         stated = {f: number(given[f].get(name)) for f in fields}
-        rows[name] = Score(**{f: getattr(seen, f) if stated[f] is None else stated[f] for f in fields})
-    return LogScore(log, role, Score(**{f: number(entry.get(f)) for f in fields}), rows)
+        rows[name] = RowScore(**{f: getattr(seen, f) if stated[f] is None else stated[f] for f in fields})
+    return LogScore(log, role, RowScore(**{f: number(entry.get(f)) for f in fields}), rows)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.identify.series import Series
-from steelyard.output.report.words import mapping
-
-Plot = dict[str, Any]
-"""A Plotly figure as plain data: ``data``, ``layout``; optionally ``arrays``, base64 of little-endian
-float32 that a trace names in ``x`` and ``y``, and ``group``, plots that zoom in time together. A value
-``"@name"`` of a key that ends in ``color`` or ``colorscale`` is the style sheet's ``--name``, so plots follow the
-theme. ``{"runs": [[n, value], …]}`` is each value n times. A trace with ``layer``, names separated by spaces, is shown
-while a control of one of them is on; where the page has no such control, always."""
+from steelyard.output.report.plot import Plot
+from steelyard.output.report.words import as_list, mapping
 
 
 @dataclass(frozen=True)
@@ -29,6 +23,10 @@ class Report:
         """A mapping of the estimate; empty where absent or null."""
         return mapping(self.estimate.get(key))
 
+    def entries(self, key: str) -> list[Mapping[str, Any]]:
+        """A list of mappings of the estimate; empty where absent or null."""
+        return [mapping(entry) for entry in as_list(self.estimate.get(key))]
+
     @property
     def bodies(self) -> dict[str, Mapping[str, Any]]:
         """Moving bodies by name."""
@@ -37,14 +35,9 @@ class Report:
 
 @dataclass(frozen=True)
 class Section:
-    """One section of the page; ``template`` lies beside ``page.html`` and sees ``values`` as ``s``."""
+    """One section of the page; its template sees ``values`` as ``s``."""
 
-    key: str  # anchor, unique in the page
+    key: str  # anchor, and name of its files
     title: str
-    template: str
     values: Mapping[str, Any]
     plots: Mapping[str, Plot] = field(default_factory=dict)  # by the id of the element that shows it
-
-
-Make = Callable[[Report], Section | None]
-"""Makes a section from a report, or None where the report has nothing for it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
@@ -31,6 +31,7 @@ _CANON = {
     "ellipsoid": _BALL,
     "cap": _BALL[_BALL[:, 2] > -1e-9],
 }
+_HALF_AXES = {"cuboid": 3.0, "ellipsoid": 5.0}  # squared, over the variance of the density
 
 
 @dataclass(frozen=True)
@@ -87,14 +88,18 @@ def merged(several: Iterable[Mesh]) -> Mesh:
     return Mesh(np.vstack(vertices), np.vstack(triangles))
 
 
-def ellipsoid(parameters: Array) -> list[Mesh]:
-    """The ellipsoid of uniform density that has these ten parameters; nothing where there is none."""
-    if not np.isfinite(parameters).all() or parameters[0] <= 0:
+def uniform_solid(parameters: Any, kind: Literal["cuboid", "ellipsoid"]) -> list[Mesh]:
+    """The solid of uniform density that has these ten parameters; nothing where there is none."""
+    p = matrix(parameters, (10,))
+    if p is None or p[0] <= 0:
         return []
-    w, V = np.linalg.eigh(inertia.density_covariance(parameters))
+    covariance = inertia.density_covariance(p)
+    if kind == "cuboid":  # the axes of a cube are those of its frame, whatever rounding says
+        covariance = np.where(np.abs(covariance) < 1e-6 * np.trace(covariance), 0.0, covariance)
+    w, V = np.linalg.eigh(covariance)
     if w[0] <= 0:
         return []
-    return hull(parameters[1:4] / parameters[0] + (_BALL * np.sqrt(5 * w)) @ V.T)
+    return hull(p[1:4] / p[0] + (_CANON[kind] * np.sqrt(_HALF_AXES[kind] * w)) @ V.T)
 
 
 def lines(several: Iterable[Mesh]) -> Iterator[list[float] | None]:
@@ -104,11 +109,6 @@ def lines(several: Iterable[Mesh]) -> Iterator[list[float] | None]:
             yield mesh.vertices[a].tolist()
             yield mesh.vertices[b].tolist()
             yield None
-
-
-def pose_of(value: Any) -> Array | None:
-    """A pose (4, 4), if that is what it is."""
-    return matrix(value, (4, 4))
 
 
 def matrix(value: Any, shape: tuple[int, ...]) -> Array | None:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from steelyard.errors import Finding, SteelyardError
 from steelyard.output.report.decimate import keep
+from steelyard.output.report.plot import rounded
 from steelyard.output.report.words import HALF_WIDTH
 
 Array = np.ndarray
@@ -24,7 +25,7 @@ POINTS = 600  # a course is kept with at most so many
 
 
 @dataclass(frozen=True)
-class Course:
+class TimeCourse:
     """One value over time."""
 
     name: str
@@ -48,9 +49,9 @@ class Course:
         return {
             "name": self.name,
             "unit": self.unit,
-            "time": _list(self.time, kept),
-            "value": _list(self.value, kept),
-            "half": None if self.half is None else _list(self.half, kept),
+            "time": rounded(self.time[kept]),
+            "value": rounded(self.value[kept]),
+            "half": None if self.half is None else rounded(self.half[kept]),
             "truth": self.truth,
         }
 
@@ -63,46 +64,37 @@ def courses_of(
     *,
     name: str = "",
     truth: Array | None = None,
-) -> list[Course]:
+) -> list[TimeCourse]:
     """Mass and centre of mass of one body: ``parameters`` (T, 10) at ``times``, and their standard deviations.
 
     ``com_std`` (T, 3) are those of the centre of mass; without them its courses have no interval.
     """
     time, p = np.asarray(times, float), np.asarray(parameters, float)
-    half = None if std is None else HALF_WIDTH * np.asarray(std, float)
-    wide = None if com_std is None else 1e3 * HALF_WIDTH * np.asarray(com_std, float)
+    values = np.column_stack([p[:, 0], 1e3 * p[:, 1:4] / p[:, :1]])
+    halves: list[Array | None] = [None] * 4
+    if std is not None:
+        halves[0] = HALF_WIDTH * np.asarray(std, float)[:, 0]
+    if com_std is not None:
+        halves[1:] = list(1e3 * HALF_WIDTH * np.asarray(com_std, float).T)
+    true = [None] * 4 if truth is None else [float(truth[0]), *(1e3 * truth[1:4] / truth[0]).tolist()]
     before = f"{name}: " if name else ""
-    true_com = None if truth is None else truth[1:4] / truth[0]
-    found = [
-        Course(
-            f"{before}mass", "kg", time, p[:, 0], None if half is None else half[:, 0],
-            None if truth is None else float(truth[0]),
-        )
-    ]  # fmt: skip
-    for k, axis in enumerate("xyz"):
-        found.append(
-            Course(
-                f"{before}centre of mass, {axis}", "mm", time, 1e3 * p[:, 1 + k] / p[:, 0],
-                None if wide is None else wide[:, k],
-                None if true_com is None else 1e3 * float(true_com[k]),
-            )
-        )  # fmt: skip
-    return found
+    names = ["mass", *(f"centre of mass, {axis}" for axis in "xyz")]
+    return [
+        TimeCourse(before + names[k], "mm" if k else "kg", time, values[:, k], halves[k], true[k]) for k in range(4)
+    ]
 
 
-def course_of(entry: Mapping[str, Any]) -> Course | None:
+def course_of(entry: Mapping[str, Any]) -> TimeCourse | None:
     """A course from JSON; None where it is none."""
     try:
-        time, value = (np.array([np.nan if x is None else x for x in entry[k]], float) for k in ("time", "value"))
-        half = entry.get("half")
-        width = None if half is None else np.array([np.nan if x is None else x for x in half], float)
-        truth = entry.get("truth")
-        return Course(
-            str(entry["name"]), str(entry["unit"]), time, value, width, None if truth is None else float(truth)
+        half, truth = entry.get("half"), entry.get("truth")
+        return TimeCourse(
+            str(entry["name"]),
+            str(entry["unit"]),
+            np.array([*entry["time"]], float),
+            np.array([*entry["value"]], float),
+            None if half is None else np.array([*half], float),
+            None if truth is None else float(truth),
         )
     except (LookupError, TypeError, ValueError, SteelyardError):
         return None
-
-
-def _list(values: Array, kept: Array) -> list[float | None]:
-    return [float(f"{x:.6g}") if np.isfinite(x) else None for x in np.asarray(values, float)[kept]]

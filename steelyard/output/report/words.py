@@ -39,6 +39,11 @@ def mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def as_list(value: Any) -> list[Any]:
+    """The value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
 def verdict(value: Any) -> str | None:
     """One of the three verdicts, or None."""
     return value if value in VERDICTS else None
@@ -64,12 +69,10 @@ def measure(value: Any, std: Any, digits: int = 4) -> str:
         return figure(x, digits)
     half = HALF_WIDTH * s
     exponent = _exponent(max(abs(x), half))
-    if -3 <= exponent < 6:
-        decimals = min(12, max(0, 1 - _exponent(half)))
-        return f"{_signed(f'{x:.{decimals}f}')} ± {half:.{decimals}f}"
-    x, half = x / 10.0**exponent, half / 10.0**exponent
-    decimals = min(12, max(0, 1 - _exponent(half)))
-    return f"({_signed(f'{x:.{decimals}f}')} ± {half:.{decimals}f}){_power(exponent)}"
+    unit = 1.0 if -3 <= exponent < 6 else 10.0**exponent
+    decimals = min(12, max(0, 1 - _exponent(half / unit)))
+    text = f"{_signed(f'{x / unit:.{decimals}f}')} ± {half / unit:.{decimals}f}"
+    return text if unit == 1.0 else f"({text}){_power(exponent)}"
 
 
 def half_width(std: Any) -> str:
@@ -92,7 +95,7 @@ def millimetres(values: Any) -> str:
     return ", ".join(NOTHING if x is None else _signed(f"{1000 * x:.1f}") for x in point)
 
 
-def listed(names: Sequence[str]) -> str:
+def join(names: Sequence[str]) -> str:
     """a, b and c."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
@@ -102,11 +105,11 @@ def meaning(verdicts: Mapping[str, Any]) -> str:
     of = {v: [f"the {QUANTITIES[q]}" for q in QUANTITIES if verdicts.get(q) == v] for v in VERDICTS}
     said = []
     if of["identified"]:
-        said.append(f"The data decide {listed(of['identified'])}.")
+        said.append(f"The data decide {join(of['identified'])}.")
     if of["partly"]:
-        said.append(f"Partly the data, partly the description: {listed(of['partly'])}.")
+        said.append(f"Partly the data, partly the description: {join(of['partly'])}.")
     if names := of["prior"]:
-        subject, verb = listed(names), "rests" if len(names) == 1 else "rest"
+        subject, verb = join(names), "rests" if len(names) == 1 else "rest"
         said.append(f"{subject[:1].upper()}{subject[1:]} {verb} on the prior: the data alone leave the value open.")
     return " ".join(said) or NOTHING
 

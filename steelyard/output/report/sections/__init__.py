@@ -1,30 +1,27 @@
-"""The sections, in the order of the page. To add one: write a function, add it here."""
+"""The sections of the page: ``NAME.py`` has a function of its name that makes it, ``NAME.html`` shows it."""
 
 from __future__ import annotations
 
-from steelyard.output.report.section import Make
-from steelyard.output.report.sections.base import base
-from steelyard.output.report.sections.convergence import convergence
-from steelyard.output.report.sections.division import division
-from steelyard.output.report.sections.headline import headline
-from steelyard.output.report.sections.parameters import parameters
-from steelyard.output.report.sections.prediction import prediction
-from steelyard.output.report.sections.provenance import provenance
-from steelyard.output.report.sections.ranges import ranges
-from steelyard.output.report.sections.scene import scene
-from steelyard.output.report.sections.validation import validation
-from steelyard.output.report.sections.verdicts import verdicts
+from importlib import import_module
 
-SECTIONS: tuple[Make, ...] = (
-    headline,
-    verdicts,
-    scene,
-    division,
-    convergence,
-    base,
-    ranges,
-    parameters,
-    prediction,
-    validation,
-    provenance,
-)
+from steelyard.output.report.section import Report, Section
+
+ORDER = (
+    "summary",
+    "verdicts",
+    "scene",
+    "division",
+    "convergence",
+    "base",
+    "ranges",
+    "parameters",
+    "prediction",
+    "validation",
+    "provenance",
+)  # on the page: to add a section, write its two files and name it here
+
+
+def make_sections(report: Report) -> list[Section]:
+    """All sections that the report has something for."""
+    made = [getattr(import_module(f"{__name__}.{name}"), name)(report) for name in ORDER]
+    return [section for section in made if section is not None]

@@ -18,7 +18,7 @@ def base(report: Report) -> Section | None:
         return None
     rows = [_row(mapping(p)) for p in given]
     known = sum(row["identified"] for row in rows)
-    return Section("base", "What motion can show", "base.html", {"rows": rows, "known": known})
+    return Section("base", "What motion can show", {"rows": rows, "known": known})
 
 
 def _row(parameter: Mapping[str, Any]) -> dict[str, Any]:

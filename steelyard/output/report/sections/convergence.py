@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.output.report.section import Plot, Report, Section
+from steelyard.output.report.plot import HOVER, SILENT, Plot, Trace, Values, line, margins, rounded
+from steelyard.output.report.section import Report, Section
 from steelyard.output.report.sections.division import called
 from steelyard.output.report.solids import matrix
-from steelyard.output.report.time_courses import Course, course_of
+from steelyard.output.report.time_courses import TimeCourse, course_of
 from steelyard.output.report.words import figure, literal, mapping, number
 
 LINES = 6  # of different colours
@@ -18,11 +19,9 @@ LINES = 6  # of different colours
 
 def convergence(report: Report) -> Section | None:
     """Plots against k and against time; None where there is neither."""
-    given = report.estimate.get("divisions")
-    steps = [mapping(s) for s in given] if isinstance(given, list) else []
+    steps = report.entries("divisions")
     cells = _divisions(report, steps) if len(steps) > 1 else []
-    kept = report.estimate.get("courses")
-    found = [course_of(mapping(entry)) for entry in (kept if isinstance(kept, list) else [])]
+    found = map(course_of, report.entries("courses"))
     courses = [course for course in found if course is not None and len(course.time) > 1]
     over_time = [{"name": c.name, "plot": f"course-{k}", "unit": c.unit, "end": _end(c)} for k, c in enumerate(courses)]
     if not cells and not courses:
@@ -30,7 +29,7 @@ def convergence(report: Report) -> Section | None:
     plots = {cell["plot"]: cell.pop("figure") for cell in cells}
     plots |= {f"course-{k}": _course(course) for k, course in enumerate(courses)}
     values = {"cells": cells, "courses": over_time, "has_truth": any(c.truth is not None for c in courses)}
-    return Section("convergence", "Convergence", "convergence.html", values, plots)
+    return Section("convergence", "Convergence", values, plots)
 
 
 def _divisions(report: Report, steps: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -56,44 +55,34 @@ def _divisions(report: Report, steps: list[Mapping[str, Any]]) -> list[dict[str,
         places.append(_line(k, far, f"@line-{n}", label, "mm"))
     true = names and all(t is not None for t in truth.values())
     since = "from the truth" if true else "from where it ends"
+    objectives = _log([_line(k, above, "@estimate", "objective", "")], "½‖·‖², log")
+    note = f"{figure(objective[0], 4)} at k = 0, {figure(objective[-1], 4)} at the end"
+    counts = _log([_line(k, shapes, "@estimate", "shapes", "")], "shapes", kind="linear")
     cells: list[dict[str, Any]] = [
-        {
-            "name": "Objective above the least", "plot": "division-objective",
-            "note": f"{figure(objective[0], 4)} at k = 0, {figure(objective[-1], 4)} at the end",
-            "figure": _log([_line(k, above, "@estimate", "objective", "")], "½‖·‖², log"),
-        },
-        {
-            "name": "Shapes in use", "plot": "division-shapes", "note": "of all bodies",
-            "figure": _log([_line(k, shapes, "@estimate", "shapes", "")], "shapes", kind="linear"),
-        },
-    ]  # fmt: skip
+        {"name": "Objective above the least", "plot": "division-objective", "note": note, "figure": objectives},
+        {"name": "Shapes in use", "plot": "division-shapes", "note": "of all bodies", "figure": counts},
+    ]
     if names:
+        legend = {"note": "", "legend": [(n, called(report, name)) for n, name in enumerate(names)]}
+        mass_plot, com_plot = _log(masses, "g, log"), _log(places, "mm, log")
         cells += [
-            {"name": f"Mass, {since}", "plot": "division-mass", "note": "", "legend": _legend(report, names),
-             "figure": _log(masses, "g, log")},
-            {"name": f"Centre of mass, {since}", "plot": "division-com", "note": "", "legend": _legend(report, names),
-             "figure": _log(places, "mm, log")},
-        ]  # fmt: skip
+            {"name": f"Mass, {since}", "plot": "division-mass", "figure": mass_plot, **legend},
+            {"name": f"Centre of mass, {since}", "plot": "division-com", "figure": com_plot, **legend},
+        ]
     return cells
 
 
-def _legend(report: Report, names: list[str]) -> list[tuple[int, str]]:
-    return [(n, called(report, name)) for n, name in enumerate(names)]
+def _line(x: Values, y: Values, color: str, name: str, unit: str) -> Trace:
+    text = [f"{name}, k = {figure(a, 3)}: {figure(b, 3)} {unit}" for a, b in zip(x, y, strict=True)]
+    dots = {"mode": "lines+markers", "marker": {"size": 4, "color": color}, "text": text, "hovertemplate": HOVER}
+    return line(x, y, color, 1.6) | dots
 
 
-def _line(x: list[float | None], y: list[float | None], color: str, name: str, unit: str) -> dict[str, Any]:
-    said = [f"{name}, k = {figure(a, 3)}: {figure(b, 3)} {unit}" for a, b in zip(x, y, strict=True)]
-    return {
-        "type": "scatter", "mode": "lines+markers", "x": x, "y": y, "line": {"color": color, "width": 1.6},
-        "marker": {"size": 4, "color": color}, "text": said, "hovertemplate": "%{text}<extra></extra>",
-    }  # fmt: skip
-
-
-def _log(lines: list[dict[str, Any]], title: str, kind: str = "log") -> Plot:
+def _log(lines: list[Trace], title: str, kind: str = "log") -> Plot:
     return {
         "data": lines,
         "layout": {
-            "margin": {"l": 62, "r": 8, "t": 6, "b": 36},
+            "margin": margins(62, 36),
             "hovermode": "closest",
             "xaxis": {"title": {"text": "divisions k", "standoff": 4}, "rangemode": "tozero"},
             "yaxis": {"type": kind, "title": {"text": title, "standoff": 8}, "nticks": 6, "tickformat": "~g"},
@@ -101,27 +90,23 @@ def _log(lines: list[dict[str, Any]], title: str, kind: str = "log") -> Plot:
     }
 
 
-def _course(c: Course) -> Plot:
+def _course(c: TimeCourse) -> Plot:
     """A line in its band, the truth dashed; the axis ignores how wide the band was in the beginning."""
-    time, value = _list(c.time), _list(c.value)
-    data: list[dict[str, Any]] = []
+    time, value = rounded(c.time), rounded(c.value)
+    data: list[Trace] = []
     edges = [c.value]
     if c.half is not None:
-        low, high = _list(c.value - c.half), _list(c.value + c.half)
+        low, high = rounded(c.value - c.half), rounded(c.value + c.half)
         plain = {"type": "scatter", "mode": "lines", "x": time, "hoverinfo": "skip", "line": {"width": 0}}
         data += [plain | {"y": low}, plain | {"y": high, "fill": "tonexty", "fillcolor": "@interval"}]
         late = c.time >= c.time[0] + 0.25 * (c.time[-1] - c.time[0])
         edges += [(c.value - c.half)[late], (c.value + c.half)[late]]
     unit = literal(c.unit)
-    data.append({
-        "type": "scatter", "mode": "lines", "x": time, "y": value, "line": {"color": "@estimate", "width": 1.6},
-        "hovertemplate": f"%{{x:.3~g}} s: %{{y:.4~g}} {unit.replace('%', '&#37;')}<extra></extra>",
-    })  # fmt: skip
+    said = f"%{{x:.3~g}} s: %{{y:.4~g}} {unit.replace('%', '&#37;')}<extra></extra>"
+    data.append(line(time, value, "@estimate", 1.6, hovertemplate=said))
     if c.truth is not None:
-        ends = [time[0], time[-1]]
         look = {"color": "@truth", "width": 1.4, "dash": "dash"}
-        data.append({"type": "scatter", "mode": "lines", "x": ends, "y": [c.truth] * 2, "line": look,
-                     "hoverinfo": "skip"})  # fmt: skip
+        data.append(line([time[0], time[-1]], [c.truth] * 2, "@truth", 1.4, **SILENT) | {"line": look})
         edges.append(np.array([c.truth]))
     shown = np.concatenate(edges)
     shown = shown[np.isfinite(shown)]
@@ -131,7 +116,7 @@ def _course(c: Course) -> Plot:
         "data": data,
         "group": "courses",
         "layout": {
-            "margin": {"l": 68, "r": 8, "t": 6, "b": 36},
+            "margin": margins(68, 36),
             "hovermode": "x",
             "xaxis": {"title": {"text": "time (s)", "standoff": 4}},
             "yaxis": {"title": {"text": unit, "standoff": 8}, "nticks": 6, "range": [low_end - rim, high_end + rim]},
@@ -139,7 +124,7 @@ def _course(c: Course) -> Plot:
     }
 
 
-def _end(c: Course) -> str:
+def _end(c: TimeCourse) -> str:
     known = np.flatnonzero(np.isfinite(c.value))
     if not len(known):
         return ""
@@ -148,7 +133,3 @@ def _end(c: Course) -> str:
         said += f" ± {figure(float(c.half[known[-1]]), 2)}"
     said += f" {c.unit} at the end"
     return said + (f", true {figure(c.truth, 4)}" if c.truth is not None else "")
-
-
-def _list(values: Any) -> list[float | None]:
-    return [float(f"{x:.6g}") if np.isfinite(x) else None for x in np.asarray(values, float)]

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from steelyard.output.report.section import Plot, Report, Section
+from steelyard.output.report.plot import Plot, Trace, Values, dots, margins, named_rows, segments
+from steelyard.output.report.section import Report, Section
 from steelyard.output.report.words import (
     HALF_WIDTH,
     OF_QUANTITY,
@@ -24,16 +25,8 @@ from steelyard.output.report.words import (
     verdict,
 )
 
-JOINT_COLUMNS = {
-    "viscous": "N·m·s/rad",
-    "coulomb": "N·m",
-    "armature": "kg·m²",
-    "offset": "N·m",
-    "gain": "N·m/A",
-}
+JOINT_COLUMNS = {"viscous": "N·m·s/rad", "coulomb": "N·m", "armature": "kg·m²", "offset": "N·m", "gain": "N·m/A"}
 SENSOR_COLUMNS = {"fx": "N", "fy": "N", "fz": "N", "mx": "N·m", "my": "N·m", "mz": "N·m"}
-
-Values = list[float | None]
 
 
 def parameters(report: Report) -> Section | None:
@@ -72,7 +65,7 @@ def parameters(report: Report) -> Section | None:
             SENSOR_COLUMNS,
         ),
     }
-    return Section("parameters", "Parameters with intervals", "parameters.html", values, plots)
+    return Section("parameters", "Parameters with intervals", values, plots)
 
 
 def _line(i: int, known: Mapping[str, Values], judged: str | None) -> dict[str, Any]:
@@ -92,17 +85,15 @@ def _table(entries: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, 
     """Rows and columns that hold at least one number."""
     found = {name: {c: number(mapping(entry).get(c)) for c in columns} for name, entry in entries.items()}
     used = {c: unit for c, unit in columns.items() if any(row[c] is not None for row in found.values())}
-    rows = [(name, [figure(row[c]) for c in used]) for name, row in found.items() if any_number(row)]
+    rows = [
+        (name, [figure(row[c]) for c in used])
+        for name, row in found.items()
+        if any(v is not None for v in row.values())
+    ]
     return {"columns": used, "rows": rows} if rows else None
 
 
-def any_number(row: Mapping[str, float | None]) -> bool:
-    """Whether a row says anything."""
-    return any(value is not None for value in row.values())
-
-
-def scales(values: Values) -> list[float]:
-    """m, m·r and m·r² of ten parameters; 1 where they say nothing."""
+def _scales(values: Values) -> list[float]:
     m = abs(values[0] or 0.0) or 1.0
     trace = abs(sum(values[i] or 0.0 for i in (4, 6, 9)))
     r = (trace / (2 * m)) ** 0.5 or 1.0
@@ -113,7 +104,7 @@ def _forest(known: Mapping[str, Values]) -> Plot:
     """Intervals of the ten parameters in percent of scale; 0 is the description, else the estimate."""
     estimate, prior = known["estimate"], known["prior"]
     origin = [p if p is not None else e for p, e in zip(prior, estimate, strict=True)]
-    default = scales(prior if prior[0] else estimate)
+    default = _scales(prior if prior[0] else estimate)
     scale = [s or d for s, d in zip(known["scale"], default, strict=True)]
 
     def at(values: Values) -> Values:
@@ -139,31 +130,21 @@ def _forest(known: Mapping[str, Values]) -> Plot:
     ]
     return {
         "data": [
-            _bars(described, before, 0.0, {"color": "@band", "width": 13}),
-            _bars([0.0 if f else None for f in free], [reach] * 10, 0.25, _FREE),
-            _bars(centre, data, 0.25, {"color": "@data", "width": 2}),
-            _bars(centre, posterior, -0.12, {"color": "@estimate", "width": 5}),
-            _dots(described, 0.0, {"symbol": "line-ns-open", "size": 13, "color": "@prior"}),
-            _dots(centre, -0.12, {"symbol": "circle", "size": 7, "color": "@estimate"}) | {"text": hover},
-            _dots(true, 0.0, {"symbol": "diamond-open", "size": 8, "color": "@ink"}),
+            _bars(described, before, 0.0, color="@band", width=13),
+            _bars([0.0 if f else None for f in free], [reach] * 10, 0.25, color="@data", width=1.5, dash="dot"),
+            _bars(centre, data, 0.25, color="@data", width=2),
+            _bars(centre, posterior, -0.12, color="@estimate", width=5),
+            _dots(described, 0.0, "line-ns-open", 13, "@prior"),
+            _dots(centre, -0.12, "circle", 7, "@estimate") | {"text": hover},
+            _dots(true, 0.0, "diamond-open", 8, "@ink"),
         ],
         "layout": {
-            "margin": {"l": 48, "r": 12, "t": 6, "b": 34},
+            "margin": margins(48, 34, 12),
             "hovermode": "closest",
             "xaxis": {"range": [-reach, reach], "ticksuffix": " %", "nticks": 7, "zeroline": True},
-            "yaxis": {
-                "range": [9.6, -0.6],
-                "tickvals": list(range(10)),
-                "ticktext": list(PARAMETERS),
-                "showgrid": False,
-                "zeroline": False,
-                "fixedrange": True,
-            },
+            "yaxis": named_rows(PARAMETERS),
         },
     }
-
-
-_FREE = {"color": "@data", "width": 1.5, "dash": "dot"}
 
 
 def _reach(shown: list[tuple[Values, Values]], data: tuple[Values, Values]) -> float:
@@ -173,23 +154,10 @@ def _reach(shown: list[tuple[Values, Values]], data: tuple[Values, Values]) -> f
     return round(1.08 * max([least, *(e for e in ends if e <= 2 * least)]) or 1.0, 3)
 
 
-def _bars(centres: Values, halves: Values, shift: float, line: dict[str, Any]) -> dict[str, Any]:
-    x: Values = []
-    y: Values = []
-    for i, (c, h) in enumerate(zip(centres, halves, strict=True)):
-        if c is not None and h is not None:
-            x += [round(c - h, 4), round(c + h, 4), None]
-            y += [i + shift, i + shift, None]
-    return {"type": "scatter", "mode": "lines", "x": x, "y": y, "line": line, "hoverinfo": "skip"}
+def _bars(centres: Values, halves: Values, shift: float, **look: Any) -> Trace:
+    known = [(i, c, h) for i, (c, h) in enumerate(zip(centres, halves, strict=True)) if c is not None and h is not None]
+    return segments([(round(c - h, 4), round(c + h, 4), i + shift) for i, c, h in known], **look)
 
 
-def _dots(centres: Values, shift: float, marker: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": centres,
-        "y": [i + shift for i in range(10)],
-        "marker": marker | {"line": {"color": marker["color"], "width": 1.6}},
-        "hovertemplate": "%{text}<extra></extra>",
-        "text": [f"{x} % of scale" for x in centres],
-    }
+def _dots(centres: Values, shift: float, symbol: str, size: int, color: str) -> Trace:
+    return dots(centres, [i + shift for i in range(10)], symbol, size, color, [f"{x} % of scale" for x in centres])

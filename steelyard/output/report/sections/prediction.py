@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import base64
-from typing import Any
 
 import numpy as np
 
 from steelyard.identify.series import Array, Series
 from steelyard.output.report.decimate import break_at_gaps, keep
-from steelyard.output.report.scores import Score, compare, log_scores
-from steelyard.output.report.section import Plot, Report, Section
-from steelyard.output.report.words import figure, literal, percent
+from steelyard.output.report.plot import Plot, Trace, line, margins
+from steelyard.output.report.scores import compare, log_scores
+from steelyard.output.report.section import Report, Section
+from steelyard.output.report.words import literal
 
 POINTS = 3000  # a trace has at most so many
 FEWEST = 300  # and, when there are many rows, no fewer; rather leave out logs
@@ -39,7 +39,7 @@ def prediction(report: Report) -> Section | None:
         for c, row in enumerate(s.rows):
             plots[f"row-{k}-{c}"] = _plot(s, c, limit, f"log-{k}")
             score = known.get(row) or compare(s.measured[:, c], s.predicted[:, c])
-            cells.append({"name": row, "plot": f"row-{k}-{c}", **_words(score, s.units[c])})
+            cells.append({"name": row, "plot": f"row-{k}-{c}", "unit": s.units[c], "score": score})
         logs.append({"name": s.log, "role": s.role, "key": k, "cells": cells, "samples": len(s.time)})
     values = {
         "logs": logs,
@@ -47,16 +47,7 @@ def prediction(report: Report) -> Section | None:
         "limit": limit,
         "decimated": any(len(s.time) > limit for s in shown),
     }
-    return Section("prediction", "Measured against predicted", "prediction.html", values, plots)
-
-
-def _words(score: Score, unit: str) -> dict[str, str]:
-    return {
-        "unit": unit,
-        "rmse": figure(score.rmse, 3),
-        "relative": percent(score.relative),
-        "correlation": figure(score.correlation, 4),
-    }
+    return Section("prediction", "Measured against predicted", values, plots)
 
 
 def _plot(s: Series, c: int, limit: int, group: str) -> Plot:
@@ -75,29 +66,18 @@ def _plot(s: Series, c: int, limit: int, group: str) -> Plot:
             _line("residual", "@residual", 0.9, unit) | {"yaxis": "y2"},
         ],
         "layout": {
-            "margin": {"l": 68, "r": 8, "t": 6, "b": 36},
+            "margin": margins(68, 36),
             "hovermode": "x",
             "xaxis": {"anchor": "y2", "title": {"text": "time from start (s)", "standoff": 4}},
             "yaxis": {"domain": [0.4, 1], "title": {"text": unit, "standoff": 8}, "nticks": 5},
-            "yaxis2": {
-                "domain": [0, 0.31],
-                "title": {"text": f"residual<br>{unit}", "standoff": 8},
-                "nticks": 5,
-            },
+            "yaxis2": {"domain": [0, 0.31], "title": {"text": f"residual<br>{unit}", "standoff": 8}, "nticks": 5},
         },
     }
 
 
-def _line(name: str, color: str, width: float, unit: str) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": name,
-        "x": "time",
-        "y": name,
-        "line": {"color": color, "width": width},
-        "hovertemplate": f"%{{y:.4~g}} {unit.replace('%', '&#37;')}",
-    }
+def _line(name: str, color: str, width: float, unit: str) -> Trace:
+    said = f"%{{y:.4~g}} {unit.replace('%', '&#37;')}"
+    return line("time", name, color, width, name=name, hovertemplate=said)
 
 
 def _base64(values: Array) -> str:

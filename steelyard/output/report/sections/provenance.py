@@ -29,7 +29,7 @@ def provenance(report: Report) -> Section:
         "facts": facts,
         "inputs": [(path, said(digest)) for path, digest in mapping(source.get("inputs")).items()],
     }
-    return Section("provenance", "Provenance and how to read this", "provenance.html", values)
+    return Section("provenance", "Provenance and how to read this", values)
 
 
 def said(value: Any, between: str = ", ") -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from steelyard.output.report.section import Plot, Report, Section
-from steelyard.output.report.words import HALF_WIDTH, NOTHING, figure, literal, mapping, number, numbers
-
-Ends = list[float | None]
+from steelyard.output.report.plot import Plot, Segment, Trace, Values, dots, margins, named_rows, segments
+from steelyard.output.report.section import Report, Section
+from steelyard.output.report.words import HALF_WIDTH, NOTHING, as_list, figure, literal, mapping, number, numbers
 
 _WIDEST = 4.0  # of the described mass: the axis goes no further than this, or than what is estimated
 
@@ -19,9 +18,8 @@ def ranges(report: Report) -> Section | None:
     if not given:
         return None
     about = report.part("ranges_about")
-    loads = report.estimate.get("loads")
     known = dict(report.bodies)
-    known |= {name: mapping(load) for name in given if name not in known for load in _list(loads)[:1]}
+    known |= {name: load for name in given if name not in known for load in report.entries("loads")[:1]}
     bodies = {name: mapping(entry) for name, entry in given.items() if name in known}
     rows = [_row(name, entry) for name, entry in bodies.items()]
     values = {
@@ -29,13 +27,13 @@ def ranges(report: Report) -> Section | None:
         "total": written(about.get("total"), 1.0),
         "confidence": figure(100 * (number(about.get("confidence")) or 0.0), 2),
         "together": about.get("together") is True,
-        "inside": [str(name) for name in _list(about.get("inside"))],
+        "inside": [str(name) for name in as_list(about.get("inside"))],
         "has_com": any(row["com"] for row in rows),
         "has_truth": any(name in report.part("truth") for name in bodies),
         "has_inertia": any(row["trace"] for row in rows),
         "height": 60 + 34 * len(rows),
     }
-    return Section("ranges", "Whatever the prior", "ranges.html", values, {"ranges-mass": _plot(bodies, known, report)})
+    return Section("ranges", "Whatever the prior", values, {"ranges-mass": _plot(bodies, known, report)})
 
 
 def written(ends: Any, unit: float, digits: int = 3) -> str:
@@ -49,14 +47,14 @@ def written(ends: Any, unit: float, digits: int = 3) -> str:
 
 
 def _row(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-    com = _list(entry.get("com"))
+    com = as_list(entry.get("com"))
     return {
         "name": name,
         "mass": written(entry.get("mass"), 1.0),
         "com": [f"{axis} {written(ends, 1e3)}" for axis, ends in zip("xyz", com, strict=False)],
         "inertia": [
             f"{axes} {written(ends, 1.0)}"
-            for axes, ends in zip(("xx", "xy", "yy", "xz", "yz", "zz"), _list(entry.get("inertia")), strict=False)
+            for axes, ends in zip(("xx", "xy", "yy", "xz", "yz", "zz"), as_list(entry.get("inertia")), strict=False)
         ],
         "trace": written(entry.get("trace"), 1.0) if entry.get("trace") else None,
     }
@@ -67,12 +65,11 @@ def _plot(bodies: Mapping[str, Mapping[str, Any]], known: Mapping[str, Mapping[s
     prior, truth = report.part("prior"), report.part("truth")
     described = {name: numbers(mapping(prior.get(name)).get("parameters"), 1)[0] for name in bodies}
     unit = {name: abs(described[name] or number(known[name].get("mass")) or 1.0) for name in bodies}
-    bars: dict[str, Ends] = {"x": [], "y": []}
-    open_ends: dict[str, Ends] = {"x": [], "y": []}
-    lines: dict[str, Ends] = {"x": [], "y": []}
-    estimates, hover, true = list[float | None](), list[str](), list[float | None]()
+    estimates, true = list[float | None](), list[float | None]()
+    hover = list[str]()
+    bars, open_ends, intervals = list[Segment](), list[Segment](), list[Segment]()
     reach = 1.5
-    for name, body in bodies.items():
+    for k, (name, body) in enumerate(bodies.items()):
         mass, std = number(known[name].get("mass")), numbers(known[name].get("std"), 1)[0]
         gauss = None if mass is None or std is None else [mass - HALF_WIDTH * std, mass + HALF_WIDTH * std]
         interval = numbers(mapping(known[name].get("interval")).get("mass"), 2)
@@ -80,56 +77,37 @@ def _plot(bodies: Mapping[str, Mapping[str, Any]], known: Mapping[str, Mapping[s
         _, high = numbers(body.get("mass"), 2)
         reach = max([reach, *(1.05 * end / unit[name] for end in (mass, *(shown or [])) if end is not None)])
         reach = max(reach, min(1.05 * (high or 0.0) / unit[name], _WIDEST))
-        estimates.append(None if mass is None else round(mass / unit[name], 4))
+        estimates.append(_share(mass, unit[name]))
         hover.append(f"{literal(name)}: {figure(mass)} kg<br>whatever the prior: {written(body.get('mass'), 1.0)} kg")
-        t = numbers(mapping(truth.get(name)).get("parameters"), 1)[0]
-        true.append(None if t is None else round(t / unit[name], 4))
+        true.append(_share(numbers(mapping(truth.get(name)).get("parameters"), 1)[0], unit[name]))
         if shown is not None:
-            lines["x"] += [*(None if x is None else round(x / unit[name], 4) for x in shown), None]
-            lines["y"] += [len(estimates) - 1.0] * 2 + [None]
+            intervals.append((_share(shown[0], unit[name]), _share(shown[1], unit[name]), float(k)))
     for k, (name, body) in enumerate(bodies.items()):
         low, high = numbers(body.get("mass"), 2)
-        first = 0.0 if low is None else low / unit[name]
         last = reach if high is None else min(high / unit[name], reach)
-        into = open_ends if high is None else bars
-        into["x"] += [round(first, 4), round(last, 4), None]
-        into["y"] += [float(k), float(k), None]
-    rows = [float(k) for k in range(len(bodies))]
+        (open_ends if high is None else bars).append((_share(low or 0.0, unit[name]), round(last, 4), float(k)))
     return {
         "data": [
-            {"type": "scatter", "mode": "lines", **bars, "line": {"color": "@band", "width": 15}, "hoverinfo": "skip"},
-            {"type": "scatter", "mode": "lines", **open_ends,
-             "line": {"color": "@band", "width": 15, "dash": "2px,3px"}, "hoverinfo": "skip"},
-            {"type": "scatter", "mode": "lines", **lines, "line": {"color": "@estimate", "width": 4},
-             "hoverinfo": "skip"},
-            _dots([None if described[name] is None else 1.0 for name in bodies], rows, "line-ns-open", 14, "@prior"),
-            _dots(estimates, rows, "circle", 8, "@estimate") | {"text": hover},
-            _dots(true, rows, "diamond-open", 9, "@ink"),
+            segments(bars, color="@band", width=15),
+            segments(open_ends, color="@band", width=15, dash="2px,3px"),
+            segments(intervals, color="@estimate", width=4),
+            _dots([None if described[name] is None else 1.0 for name in bodies], "line-ns-open", 14, "@prior"),
+            _dots(estimates, "circle", 8, "@estimate") | {"text": hover},
+            _dots(true, "diamond-open", 9, "@ink"),
         ],
         "layout": {
-            "margin": {"l": 150, "r": 12, "t": 6, "b": 40},
+            "margin": margins(150, 40, 12),
             "hovermode": "closest",
             "xaxis": {"range": [0, reach], "title": {"text": "of the described mass"}, "zeroline": True},
-            "yaxis": {
-                "range": [len(bodies) - 0.4, -0.6],
-                "tickvals": rows,
-                "ticktext": [literal(name) for name in bodies],
-                "showgrid": False,
-                "zeroline": False,
-                "fixedrange": True,
-            },
+            "yaxis": named_rows(list(bodies)),
         },
-    }  # fmt: skip
+    }
 
 
-def _dots(x: Ends, y: list[float], symbol: str, size: int, colour: str) -> dict[str, Any]:
-    marker = {"symbol": symbol, "size": size, "color": colour, "line": {"color": colour, "width": 1.6}}
+def _share(mass: float | None, unit: float) -> float | None:
+    return None if mass is None else round(mass / unit, 4)
+
+
+def _dots(x: Values, symbol: str, size: int, color: str) -> Trace:
     text = [NOTHING if v is None else f"{v} of the described mass" for v in x]
-    return {
-        "type": "scatter", "mode": "markers", "x": x, "y": y, "marker": marker, "text": text,
-        "hovertemplate": "%{text}<extra></extra>",
-    }  # fmt: skip
-
-
-def _list(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else []
+    return dots(x, range(len(x)), symbol, size, color, text)

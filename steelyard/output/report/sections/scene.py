@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from steelyard.output.report.drawing import Drawn, stills
-from steelyard.output.report.placement import LOAD, MANY, Placed, com_interval, found_shapes, listed, placed
-from steelyard.output.report.section import Plot, Report, Section
-from steelyard.output.report.solids import Mesh, lines, merged, meshes
-from steelyard.output.report.words import VERDICTS, figure, literal, mapping
+from steelyard.output.report.drawing import DrawnMesh, stills
+from steelyard.output.report.placement import LOAD, MANY, Placed, com_interval, found_shapes, placed
+from steelyard.output.report.plot import HOVER, SILENT, Plot, Trace
+from steelyard.output.report.section import Report, Section
+from steelyard.output.report.solids import Array, Mesh, lines, merged, meshes
+from steelyard.output.report.words import VERDICTS, as_list, figure, literal, mapping
 
-Array = np.ndarray
+Point = list[float]  # (3,) m
 
 EMPTY = 1e-3  # of the heaviest: shapes with less are drawn by their edges only
 
 _LIGHT = {"ambient": 0.62, "diffuse": 0.7, "specular": 0.08, "roughness": 0.9, "fresnel": 0.05}
+_CENTRES: dict[str, dict[str, Any]] = {
+    "described": {"symbol": "circle-open", "size": 6, "color": "@ink"},
+    "estimated": {"symbol": "circle", "size": 5, "color": "@com"},
+    "true": {"symbol": "diamond-open", "size": 7, "color": "@truth"},
+}
 _SCALE = [[0, "@mass-low"], [0.5, "@mass-middle"], [1, "@mass-high"]]
 
 
@@ -26,7 +32,7 @@ def scene(report: Report) -> Section | None:
     bodies = placed(report)
     if not any(b.meshes for b in bodies) or not report.bodies:
         return None
-    fixed = [m for shape in listed(mapping(report.scene).get("fixed")) for m in meshes(shape)]
+    fixed = [m for shape in as_list(mapping(report.scene).get("fixed")) for m in meshes(shape)]
     shapes = found_shapes(report, bodies)
     loads = [b for b in bodies if b.key == LOAD]
     values = {
@@ -35,37 +41,35 @@ def scene(report: Report) -> Section | None:
         "loads": [b.name for b in loads],
         "verdicts": [v for v in VERDICTS if any(b.judged == v and b.meshes for b in bodies)],
         "stills": stills(
-            [Drawn(m, "still fixed") for m in fixed]
-            + [Drawn(m, f"still {b.judged}", b.name) for b in bodies for m in b.meshes]
-            + [Drawn(m, "still load", b.name) for b in loads for m in b.equal]
+            [DrawnMesh(m, "still fixed") for m in fixed]
+            + [DrawnMesh(m, f"still {b.judged}", b.name) for b in bodies for m in b.meshes]
+            + [DrawnMesh(m, "still load", b.name) for b in loads for m in b.equal]
         ),
     }
-    return Section("scene", "The robot", "scene.html", values, {"robot": _plot(report, bodies, fixed, shapes)})
+    return Section("scene", "The robot", values, {"robot": _plot(report, bodies, fixed, shapes)})
 
 
 def _plot(report: Report, bodies: list[Placed], fixed: list[Mesh], shapes: list[tuple[Placed, Mesh, float]]) -> Plot:
     everything = [m for b in bodies for m in b.meshes]
-    masses = [b.mass or 0.0 for b in bodies if b.meshes]
+    said = [(m, b.text) for b in bodies for m in b.meshes]
+    masses = [b.mass or 0.0 for b in bodies for _ in b.meshes]
     traces = [
         _mesh([(m, "the fixed base") for m in fixed], "always", color="@band", opacity=1),
         *(
             _mesh([(m, b.text) for b in bodies for m in b.meshes if b.judged == v], "verdict", color=f"@{v}")
             for v in VERDICTS
         ),
-        _mesh(
-            [(m, b.text) for b in bodies for m in b.meshes], "mass", [b.mass or 0.0 for b in bodies for _ in b.meshes],
-            max(masses), "kg",
-        ),
+        _mesh(said, "mass", masses),
         _edges(everything, "verdict mass", "@edge"),
         *_inertias(bodies),
-    ]  # fmt: skip
+    ]
     if shapes:
         top = max(mass for _, _, mass in shapes)
         filled = [s for s in shapes if s[2] > EMPTY * top]
         said = [(m, f"{literal(b.name)}: a shape of {figure(mass, 3)} kg") for b, m, mass in filled]
-        ghost: dict[str, Any] = {"color": "@band", "opacity": 0.18, "hoverinfo": "skip", "hovertemplate": None}
+        ghost: dict[str, Any] = {"color": "@band", "opacity": 0.18, "hovertemplate": None, **SILENT}
         traces.append(_mesh([(m, "") for m in everything], "shapes", **ghost))
-        traces.append(_mesh(said, "shapes", [mass for *_, mass in filled], top, "kg", opacity=0.7))
+        traces.append(_mesh(said, "shapes", [mass for *_, mass in filled], opacity=0.7))
         if len(shapes) <= MANY:
             traces.append(_edges([m for _, m, mass in shapes if mass <= EMPTY * top], "shapes", "@rule", 1))
             traces.append(_edges([m for _, m, _ in filled], "shapes", "@edge", 1))
@@ -93,14 +97,7 @@ def _eye(points: Array) -> dict[str, float]:
     return dict(zip("xyz", (2.5 * reach * np.array([0.56, -0.76, 0.33])).round(3).tolist(), strict=True))
 
 
-def _mesh(
-    parts: list[tuple[Mesh, str]],
-    layer: str,
-    values: list[float] | None = None,
-    top: float = 1.0,
-    unit: str = "",
-    **look: Any,
-) -> dict[str, Any]:
+def _mesh(parts: list[tuple[Mesh, str]], layer: str, masses: list[float] | None = None, **look: Any) -> Trace:
     whole = merged(mesh for mesh, _ in parts)
     trace = {
         "type": "mesh3d",
@@ -108,28 +105,43 @@ def _mesh(
         **_points(whole.vertices),
         **dict(zip("ijk", whole.triangles.T.tolist(), strict=True)),
         "text": {"runs": [[len(mesh.vertices), said] for mesh, said in parts]},
-        "hovertemplate": "%{text}<extra></extra>",
+        "hovertemplate": HOVER,
         "flatshading": True,
         "lighting": _LIGHT,
         "opacity": 0.5,
     }
-    if values is not None:
-        bar = {"title": {"text": unit}, "thickness": 12, "len": 0.6, "outlinewidth": 0, "x": 1, "xpad": 4}
+    if masses is not None:
+        bar = {"title": {"text": "kg"}, "thickness": 12, "len": 0.6, "outlinewidth": 0, "x": 1, "xpad": 4}
         counts = [len(mesh.vertices) for mesh, _ in parts]
-        trace |= {
-            "intensity": {"runs": [[n, round(v, 5)] for n, v in zip(counts, values, strict=True)]},
-            "colorscale": _SCALE, "cmin": 0, "cmax": top or 1.0, "colorbar": bar,
-        }  # fmt: skip
+        runs = [[n, round(m, 5)] for n, m in zip(counts, masses, strict=True)]
+        heaviest = max(masses) or 1.0
+        trace |= {"intensity": {"runs": runs}, "colorscale": _SCALE, "cmin": 0, "cmax": heaviest, "colorbar": bar}
     return trace | look
 
 
-def _edges(parts: Iterable[Mesh], layer: str, color: str, width: float = 1.5) -> dict[str, Any]:
+def _edges(parts: Iterable[Mesh], layer: str, color: str, width: float = 1.5) -> Trace:
+    return _lines(list(lines(parts)), layer, color, width)
+
+
+def _lines(ends: Sequence[Point | None], layer: str, color: str, width: float) -> Trace:
     line = {"color": color, "width": width}
-    ends = list(lines(parts))
-    return {"type": "scatter3d", "mode": "lines", "layer": layer, **_places(ends), "line": line, "hoverinfo": "skip"}
+    return {"type": "scatter3d", "mode": "lines", "layer": layer, **_places(ends), "line": line, **SILENT}
 
 
-def _inertias(bodies: list[Placed]) -> list[dict[str, Any]]:
+def _marks(found: list[tuple[Placed, Point]], kind: str) -> Trace:
+    look = _CENTRES[kind]
+    return {
+        "type": "scatter3d",
+        "mode": "markers",
+        "layer": "com",
+        **_places([at for _, at in found]),
+        "marker": look | {"line": {"color": look["color"], "width": 1.5}},
+        "text": [f"{b.text}<br>({kind})" for b, _ in found],
+        "hovertemplate": HOVER,
+    }
+
+
+def _inertias(bodies: list[Placed]) -> list[Trace]:
     equal = [(m, f"{b.text}<br>as uniform ellipsoid", b.key == LOAD) for b in bodies for m in b.equal]
     return [
         _mesh([(m, text) for m, text, load in equal if not load], "inertia", color="@estimate", opacity=0.4),
@@ -137,12 +149,12 @@ def _inertias(bodies: list[Placed]) -> list[dict[str, Any]]:
     ]
 
 
-def _centres(report: Report, bodies: list[Placed]) -> list[dict[str, Any]]:
+def _centres(report: Report, bodies: list[Placed]) -> list[Trace]:
     """Centres of mass: described, estimated, true; a line from the first to the second, and a load's interval."""
     prior, truth = report.part("prior"), report.part("truth")
-    marks: dict[str, list[tuple[Placed, list[float]]]] = {"described": [], "estimated": [], "true": []}
-    moved: list[list[float] | None] = []
-    widths: list[list[float] | None] = []
+    marks: dict[str, list[tuple[Placed, Point]]] = {kind: [] for kind in _CENTRES}
+    moved: list[Point | None] = []
+    widths: list[Point | None] = []
     for b in bodies:
         was = b.centre(mapping(prior.get(b.key)).get("parameters")) if b.key != LOAD else None
         now, true = b.world(b.body.get("com")), b.centre(mapping(truth.get(b.key)).get("parameters"))
@@ -150,24 +162,10 @@ def _centres(report: Report, bodies: list[Placed]) -> list[dict[str, Any]]:
             marks[kind] += [(b, at)] if at is not None else []
         moved += [was, now, None] if was is not None and now is not None else []
         widths += com_interval(b) if b.key == LOAD else []
-    look = {
-        "described": {"symbol": "circle-open", "size": 6, "color": "@ink"},
-        "estimated": {"symbol": "circle", "size": 5, "color": "@com"},
-        "true": {"symbol": "diamond-open", "size": 7, "color": "@truth"},
-    }
-    dots = [
-        {
-            "type": "scatter3d", "mode": "markers", "layer": "com", **_places([at for _, at in found]),
-            "marker": look[kind] | {"line": {"color": look[kind]["color"], "width": 1.5}},
-            "text": [f"{b.text}<br>({kind})" for b, _ in found], "hovertemplate": "%{text}<extra></extra>",
-        }
-        for kind, found in marks.items()
-    ]  # fmt: skip
-    arrow = {"type": "scatter3d", "mode": "lines", "layer": "com", "hoverinfo": "skip"}
     return [
-        arrow | _places(moved) | {"line": {"color": "@ink", "width": 2}},
-        arrow | _places(widths) | {"line": {"color": "@load", "width": 6}},
-        *dots,
+        _lines(moved, "com", "@ink", 2),
+        _lines(widths, "com", "@load", 6),
+        *(_marks(found, kind) for kind, found in marks.items()),
     ]
 
 
@@ -175,5 +173,5 @@ def _points(vertices: Array) -> dict[str, list[float]]:
     return dict(zip("xyz", vertices.round(4).T.tolist(), strict=True))
 
 
-def _places(points: list[list[float] | None] | list[list[float]]) -> dict[str, list[float | None]]:
+def _places(points: Sequence[Point | None]) -> dict[str, list[float | None]]:
     return {a: [None if p is None else round(p[k], 4) for p in points] for k, a in enumerate("xyz")}

@@ -26,10 +26,8 @@ def verdicts(report: Report) -> Section | None:
     rows = {name: _row(name, body, welded.get(name)) for name, body in report.bodies.items()}
     held = [row for name, row in rows.items() if report.bodies[name].get("free") is False]
     told = [row for row in rows.values() if row not in held]
-    loads = report.estimate.get("loads")
-    for load in map(mapping, loads if isinstance(loads, list) else []):
-        told.append(_row(f"load on {load.get('link')}", load, None))
-    return Section("verdicts", "What the data decide", "verdicts.html", {"rows": told, "held": held})
+    told += [_row(f"load on {load.get('link')}", load, None) for load in report.entries("loads")]
+    return Section("verdicts", "What the data decide", {"rows": told, "held": held})
 
 
 def _row(name: str, body: Mapping[str, Any], welded: Any) -> dict[str, Any]:

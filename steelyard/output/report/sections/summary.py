@@ -19,7 +19,7 @@ from steelyard.output.report.words import (
 )
 
 
-def headline(report: Report) -> Section:
+def summary(report: Report) -> Section:
     """Verdict sentence, big numbers, notices."""
     counts = {v: sum(verdict(b.get("verdict")) == v for b in report.bodies.values()) for v in VERDICTS}
     consistent = sum(body.get("consistent") is True for body in report.bodies.values())
@@ -33,7 +33,6 @@ def headline(report: Report) -> Section:
     return Section(
         "summary",
         "Summary",
-        "headline.html",
         {
             "trusted": trusted if isinstance(trusted, bool) else None,
             "label": label,

@@ -1,0 +1,83 @@
+"""What the documentation names is there: modules, names in them, files, links; its picture of the rooms is today's."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from bench.rooms import PICTURE, ROOT, imports, picture, rooms
+
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "papers").glob("**/*.md")])
+FOLDERS = (ROOT, ROOT / "steelyard")  # `bench/points.py`; `identify/estimate.py`
+
+
+def test_the_picture_of_the_rooms_is_drawn_from_the_imports_of_today():
+    assert PICTURE.read_text(encoding="utf-8") == picture(), "it has changed: python -m bench rooms"
+
+
+def test_the_picture_has_every_room_and_counts_importing_modules():
+    names = [room.name for room in rooms()]
+    assert (names[0], names[-1]) == ("cli", "errors")
+    found = imports()
+    assert found["log", "errors"] > found["solve", "errors"] >= 1
+    assert ("errors", "log") not in found
+    text = picture()
+    assert all(f">{name}</tspan>" in text for name in names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_modules_and_names_on_the_page_exist(page):
+    text = page.read_text(encoding="utf-8")
+    named = {(m, "") for m in re.findall(r"\bsteelyard(?:\.\w+)+", text)}
+    for module, names in re.findall(r"^(?:>>> )?from (steelyard[\w.]*) import ([\w, ]+)", text, re.MULTILINE):
+        named |= {(module, name.split(" as ")[0].strip()) for name in names.split(",")}
+    missing = sorted(f"{module}.{name}" for module, name in named if not _is_defined(module, name))
+    assert not missing
+
+
+def test_the_way_of_one_log_is_that_of_the_code():
+    text = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    names = re.findall(rf"`((?:{'|'.join(room.name for room in rooms())})(?:\.\w+)+)`", text)
+    assert len(names) >= 10
+    assert not [name for name in names if not _is_defined(f"steelyard.{name}", "")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_and_links_on_the_page_exist(page):
+    text = page.read_text(encoding="utf-8")
+    sources = re.findall(r"`((?:[\w.]+/)+\w+\.(?:py|urdf))`", text) + re.findall(r"`(\w+\.py)`", text)
+    links = [link for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text) if "://" not in link]
+    missing = [s for s in sources if not any((folder / s).exists() for folder in (*FOLDERS, page.parent))]
+    missing += [link for link in links if not (page.parent / link).exists()]
+    assert not missing
+
+
+def _is_defined(module: str, name: str) -> bool:
+    """Whether ``steelyard.a.b.name`` is a module, or a name at the top of one (or an attribute of such a name)."""
+    parts = [*module.split("."), *([name] if name else [])]
+    for k in range(len(parts), 0, -1):
+        path = ROOT.joinpath(*parts[:k])
+        file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        if file.exists():
+            return k == len(parts) or parts[k] in _names(file)
+    return False
+
+
+@cache
+def _names(file: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        match node:
+            case ast.FunctionDef() | ast.ClassDef():
+                found.add(node.name)
+            case ast.Name(ctx=ast.Store()):
+                found.add(node.id)
+            case ast.ImportFrom():
+                found |= {alias.asname or alias.name for alias in node.names}
+            case ast.Constant(value=str()) if file.name == "__init__.py":  # names that are imported when first used
+                found.add(node.value)
+    return found
