@@ -82,10 +82,10 @@ def lowpass(rate: float, cutoff: float) -> np.ndarray:
 
     if cutoff >= 0.5 * rate:
         return np.ones(1)
-    from scipy.signal import firwin
-
     half = int(np.ceil(1.5 * rate / cutoff))
-    return np.asarray(firwin(2 * half + 1, cutoff, fs=rate, window="hamming"))
+    share = 2 * cutoff / rate  # of the Nyquist frequency
+    taps = share * np.sinc(share * np.arange(-half, half + 1)) * np.hamming(2 * half + 1)
+    return np.asarray(taps / taps.sum())
 
 
 def sharpened(taps: np.ndarray) -> np.ndarray:

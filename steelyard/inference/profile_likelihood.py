@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from steelyard import inertia
 from steelyard.compose.pseudo_inertia import lmi, mass_floor
@@ -112,7 +112,7 @@ class Profile:
         g = np.zeros(total.n)
         g[self.keep] = gradient
         plain = float(np.sum(np.linalg.solve(total.R.T, g) ** 2))
-        more = float(chi2.ppf(CONFIDENCE, 1)) * float(g @ unc.posterior @ g) / plain
+        more = float(chdtri(1, 1 - CONFIDENCE)) * float(g @ unc.posterior @ g) / plain
         R, z = self.information.R, self.information.z
         least = float(np.sum((R @ self.best - z) ** 2))
         inner = self.best.copy()

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from steelyard.compose.pseudo_inertia import mass_floor
 from steelyard.inference.feasible_set import Allowed, Evidence, make_region
@@ -63,7 +63,7 @@ class Ranges:
     @property
     def refuted(self) -> bool:
         """Whether no consistent robot explains the data: then the model is wrong, and ranges are too narrow."""
-        return bool(self.misfit > chi2.ppf(0.999, max(self.freedom, 1)))
+        return bool(self.misfit > chdtri(max(self.freedom, 1), 0.001))
 
     def without_scale(self) -> Ranges:
         """The same where all masses are known but for a common factor: only centres of mass keep their limits."""
@@ -130,7 +130,7 @@ def find_ranges(
 ) -> Ranges:
     """Ranges of masses, of centres of mass too, or of all; ``held``: mass of bodies that are not free, kg."""
     freedom = len(data.R)
-    region, misfit = make_region(data, allowed, float(chi2.ppf(confidence, max(freedom, 1) if together else 1)))
+    region, misfit = make_region(data, allowed, float(chdtri(max(freedom, 1) if together else 1, 1 - confidence)))
     ends, n = Extremes(region), len(region.start)
     found = {}
     for k, body in enumerate(allowed.bodies):
