@@ -1,6 +1,6 @@
 """Do the measured forces carry the robot? Their mean vertical part, over g, is what the robot weighs.
 
-JointGain from the raw log before anything is fitted: forces in kgf or in mN, a sign that is reversed, and feet that do not
+Judged from the raw log before anything is fitted: forces in kgf or in mN, a sign that is reversed, and feet that do not
 stand level though only their normal force is measured. Only what is plainly a factor of 9.81 or more off is refused.
 """
 

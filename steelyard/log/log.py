@@ -43,7 +43,7 @@ class Log:
     source: str = "log"  # what messages and provenance call it
     ignored: tuple[str, ...] = ()  # columns of the table that are none of the contract's
     notices: tuple[str, ...] = ()  # what was done to the table on its way in
-    files: tuple[str, ...] = ()  # read along with the source: a mapping, further tables
+    files: Mapping[str, str] = field(default_factory=dict)  # all that it was read from → SHA-256 of the bytes
     loaded: bool = False  # whether the robot carried the unknown load
 
     @classmethod

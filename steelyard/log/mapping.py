@@ -7,20 +7,21 @@ with every reason; what only a log can tell is judged in ``mapped.py``, what onl
 from __future__ import annotations
 
 import difflib
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from steelyard.errors import Finding, LogError
-from steelyard.log.layout import Layout
+from steelyard.errors import LogError
+from steelyard.log.format import refuse_absent
+from steelyard.log.layout import TableLayout
 from steelyard.log.log import BASE_VECTORS, QUATERNION, is_column
-from steelyard.log.toml import Checker, is_number, read_toml, shown
+from steelyard.log.toml import Checker, is_number, parse_toml, shown
 from steelyard.log.transmission import SINGULAR, Transmission
 from steelyard.log.units_table import factor
 from steelyard.spatial import XYZ
@@ -38,7 +39,7 @@ SEPARATORS = (",", ";", "\t", "|", " ")
 
 
 @dataclass(frozen=True)
-class Source:
+class ColumnSource:
     """Where a column comes from: factor · raw + offset, in SI."""
 
     name: str  # of a column in the file
@@ -52,26 +53,22 @@ class ColumnMap:
     """How a foreign table becomes a log."""
 
     source: str = "mapping"  # what messages and provenance call it
-    layout: Layout = field(default_factory=Layout)  # of text tables
-    columns: Mapping[str, Source] = field(default_factory=dict)  # contract name → source; none: the table's own names
+    layout: TableLayout = field(default_factory=TableLayout)  # of text tables
+    columns: Mapping[str, ColumnSource] = field(default_factory=dict)  # contract name → source; none: by name
     rows: tuple[int, int] | Mapping[str, tuple[int, int]] | None = None  # first and last kept, from 1; or so by file
     rate: float | None = None  # Hz, of a table without time
     gains: Mapping[str, float] = field(default_factory=dict)  # joint → N·m/A
     transmission: Transmission | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    digest: str = field(default="", compare=False, repr=False)  # SHA-256 of the file's bytes
 
 
 def read_mapping(path: str | Path) -> ColumnMap:
     """Read and check a mapping; every reason against it is in the LogError."""
     path = Path(path)
-    if not path.is_file():
-        near: list[str] = []
-        with suppress(OSError):
-            near = difflib.get_close_matches(path.name, [p.name for p in path.parent.iterdir() if p.is_file()], n=3)
-        what = "is a folder" if path.is_dir() else "does not exist"
-        hint = f"Did you mean {' or '.join(near)}" if near else "Draft one: steelyard check ROBOT LOG --write-mapping"
-        raise LogError(Finding(str(path), what, hint))
-    return _Mapping(str(path)).check(read_toml(path))
+    refuse_absent(path, "Draft one: steelyard check ROBOT LOG --write-mapping")
+    data = path.read_bytes()
+    return replace(_Mapping(str(path)).check(parse_toml(data, str(path))), digest=hashlib.sha256(data).hexdigest())
 
 
 class _Mapping(Checker):
@@ -112,7 +109,7 @@ class _Mapping(Checker):
             return ()
         return tuple(name.strip() for name in names)
 
-    def layout(self, table: Mapping[str, Any], names: tuple[str, ...]) -> Layout:
+    def layout(self, table: Mapping[str, Any], names: tuple[str, ...]) -> TableLayout:
         any_of = " ".join(map(repr, SEPARATORS))
         header = self.take("table", table, "header", True, lambda _: True, "true or false", "Say if there is a header")
         separator = self.take("table", table, "separator", "", SEPARATORS.__contains__, "a separator", f"Use {any_of}")
@@ -124,7 +121,7 @@ class _Mapping(Checker):
         separator, decimal = separator or ",", decimal or "."
         if separator == decimal:
             self.wrong("table, decimal", f"is {decimal!r}, as is the separator", 'Set separator, such as ";"')
-        return Layout(header is not False, names, separator, decimal, skip or 0, comment or "")
+        return TableLayout(header is not False, names, separator, decimal, skip or 0, comment or "")
 
     def rows(self, value: Any) -> tuple[int, int] | dict[str, tuple[int, int]] | None:
         if isinstance(value, dict):
@@ -139,7 +136,7 @@ class _Mapping(Checker):
         self.wrong(where, f"is {shown(value)}", "Give [first, last], counted from 1, both kept")
         return 1, 2
 
-    def columns(self, section: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Source]:
+    def columns(self, section: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, ColumnSource]:
         found = {}
         for column, value in _flat(section):
             where = f"columns, {column}"
@@ -159,7 +156,7 @@ class _Mapping(Checker):
                 found[column] = source
         return found
 
-    def column(self, where: str, column: str, value: Any) -> Source | None:
+    def column(self, where: str, column: str, value: Any) -> ColumnSource | None:
         spec = {"name": value} if isinstance(value, str) else value
         if not isinstance(spec, dict):
             self.wrong(where, f"is {shown(value)}", "Give a name, or { name, unit, scale, offset, sign, file }")
@@ -188,7 +185,7 @@ class _Mapping(Checker):
         if file is not None and not _is_beside(file):
             self.wrong(f"{where}, file", f"is {shown(file)}", "Name a file in the folder of the log, without a path")
             file = None
-        return Source(name.strip(), sign * scale, offset, file)
+        return ColumnSource(name.strip(), sign * scale, offset, file)
 
     def transmission(self, section: Mapping[str, Any]) -> Transmission | None:
         joints: Any = section.get("joints")

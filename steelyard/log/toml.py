@@ -12,14 +12,19 @@ from steelyard.errors import Finding, LogError
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The document, or a LogError that says where it is no TOML."""
+    """The document in a file, or a LogError that says where it is no TOML."""
+    return parse_toml(path.read_bytes(), str(path))
+
+
+def parse_toml(data: bytes, source: str) -> dict[str, Any]:
+    """The document in some bytes, or a LogError that says where it is no TOML."""
     try:
-        return tomllib.loads(path.read_bytes().decode())
+        return tomllib.loads(data.decode())
     except UnicodeDecodeError:
-        raise LogError(Finding(str(path), "is not UTF-8 text", "Save it as UTF-8")) from None
+        raise LogError(Finding(source, "is not UTF-8 text", "Save it as UTF-8")) from None
     except (ValueError, RecursionError) as error:
         said = (str(error).splitlines() or ["?"])[0][:200]
-        raise LogError(Finding(str(path), f"is not TOML ({said})", "Correct it; quote names and texts")) from None
+        raise LogError(Finding(source, f"is not TOML ({said})", "Correct it; quote names and texts")) from None
 
 
 class Checker:

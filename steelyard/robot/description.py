@@ -10,13 +10,13 @@ import difflib
 import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from steelyard.errors import DescriptionError, Finding
-from steelyard.robot.xml import read_xml
+from steelyard.robot.xml import parse_xml, read_bytes
 
 MOVING = ("revolute", "continuous", "prismatic", "floating", "planar", "ball")
 
@@ -90,11 +90,7 @@ class Description:
     root: str  # link
     notices: tuple[str, ...]
     frames: Mapping[str, tuple[str, np.ndarray]]  # further named frames: link, (4, 4) in it
-
-    @property
-    def sha256(self) -> str:
-        """Of the source text, for provenance."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
+    sha256: str = ""  # of the file's bytes, for provenance
 
 
 def read_description(source: str | Path, package_dirs: Sequence[Path] = ()) -> Description:
@@ -102,18 +98,17 @@ def read_description(source: str | Path, package_dirs: Sequence[Path] = ()) -> D
     path = Path(source)
     if not is_file(path):
         path = _by_name(source)
-    text, root = read_xml(path)
+    data = read_bytes(path)
+    text, root = parse_xml(data, path.name)
     # Deferred: each reader imports the classes above.
     if root.tag == "robot":
-        from steelyard.robot.urdf import from_urdf
-
-        return from_urdf(path, text, root, package_dirs)
-    if root.tag == "mujoco":
-        from steelyard.robot.mjcf import from_mjcf
-
-        return from_mjcf(path, text, root, package_dirs)
-    what = f"root element is <{root.tag}>, neither <robot> (URDF) nor <mujoco> (MJCF)"
-    raise DescriptionError(Finding(f"{path.name}:{root.line}", what, "Give a URDF or MJCF file"))
+        from steelyard.robot.urdf import from_urdf as convert
+    elif root.tag == "mujoco":
+        from steelyard.robot.mjcf import from_mjcf as convert
+    else:
+        what = f"root element is <{root.tag}>, neither <robot> (URDF) nor <mujoco> (MJCF)"
+        raise DescriptionError(Finding(f"{path.name}:{root.line}", what, "Give a URDF or MJCF file"))
+    return replace(convert(path, text, root, package_dirs), sha256=hashlib.sha256(data).hexdigest())
 
 
 def is_file(path: Path) -> bool:

@@ -20,7 +20,7 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True)
-class Series:
+class TopicSeries:
     """What one topic says about some columns."""
 
     topic: str
@@ -51,7 +51,7 @@ class Merged(NamedTuple):
     findings: list[Finding]
 
 
-def ordered(series: Series) -> tuple[Series, list[str]]:
+def ordered(series: TopicSeries) -> tuple[TopicSeries, list[str]]:
     """By stamp, each stamp once (the first received stays); and notices about that."""
     notices = []
     late = int(np.sum(series.stamps < np.maximum.accumulate(series.stamps))) if len(series) else 0
@@ -64,7 +64,7 @@ def ordered(series: Series) -> tuple[Series, list[str]]:
     return replace(series, stamps=series.stamps[order], values=series.values[order]), notices
 
 
-def channels(series: Sequence[Series]) -> list[Channel]:
+def channels(series: Sequence[TopicSeries]) -> list[Channel]:
     """The columns of some series without the stamps at which they are absent; absent columns are left out."""
     parts: dict[tuple[str, tuple[str, ...]], list[Channel]] = {}
     for s in series:

@@ -43,7 +43,7 @@ ERRORS = (
 )  # what the libraries are known to raise on damaged files; RuntimeError is lz4's, and too deep a recursion
 
 
-class Raw(NamedTuple):
+class RawMessage(NamedTuple):
     """One message as it lies in the bag."""
 
     topic: str
@@ -53,7 +53,7 @@ class Raw(NamedTuple):
     data: bytes | None  # None: no message, the bag only says that there is such a topic
 
 
-def raw_messages(path: Path) -> Iterator[Raw]:
+def raw_messages(path: Path) -> Iterator[RawMessage]:
     """Every message of a bag in the order of the file; LogError where it cannot be read to its end."""
     with _refusing(path):
         yield from _folder(path) if path.is_dir() else _file(path)
@@ -74,7 +74,7 @@ def refusal(path: str | Path, what: str, fix: str) -> LogError:
     return LogError(Finding(str(path), what, fix))
 
 
-def _folder(path: Path) -> Iterator[Raw]:
+def _folder(path: Path) -> Iterator[RawMessage]:
     """A rosbag2 folder: the files that metadata.yaml lists, in its order."""
     where = path / "metadata.yaml"
     if not where.is_file():
@@ -118,7 +118,7 @@ def _metadata(path: Path) -> dict[str, Any]:
     return dict(info)
 
 
-def _file(path: Path) -> Iterator[Raw]:
+def _file(path: Path) -> Iterator[RawMessage]:
     if path.suffix.lower() not in (".db3", ".mcap"):
         raise refusal(path, f"ends in {path.suffix!r}", "Give a .db3 or .mcap file, or the folder of a rosbag2")
     if not path.stat().st_size:
@@ -127,7 +127,7 @@ def _file(path: Path) -> Iterator[Raw]:
         yield from (_mcap if path.suffix.lower() == ".mcap" else _sqlite)(path)
 
 
-def _sqlite(path: Path) -> Iterator[Raw]:
+def _sqlite(path: Path) -> Iterator[RawMessage]:
     with path.open("rb") as file:
         head = file.read(100)
     if not head.startswith(SQLITE_MAGIC):
@@ -150,14 +150,14 @@ def _sqlite(path: Path) -> Iterator[Raw]:
             raise refusal(path, what, "Give a bag that rosbag2 recorded")
         rows = db.execute("SELECT id, name, type, serialization_format FROM topics").fetchall()
         topics = {key: (str(name), str(kind), str(encoding)) for key, name, kind, encoding in rows}
-        yield from (Raw(*topic, 0, None) for topic in topics.values())
+        yield from (RawMessage(*topic, 0, None) for topic in topics.values())
         for key, time, data in db.execute("SELECT topic_id, timestamp, data FROM messages ORDER BY id"):
             if not isinstance(time, int) or not isinstance(data, bytes):
                 raise ValueError("a message is not a time with bytes")
-            yield Raw(*topics[key], time, data)
+            yield RawMessage(*topics[key], time, data)
 
 
-def _mcap(path: Path) -> Iterator[Raw]:
+def _mcap(path: Path) -> Iterator[RawMessage]:
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
             raise refusal(path, "is not an MCAP file", AGAIN)
@@ -169,16 +169,16 @@ def _mcap(path: Path) -> Iterator[Raw]:
         yield from _channels(path, _records(path, file))
 
 
-def _channels(path: Path, records: Iterator[McapRecord]) -> Iterator[Raw]:
+def _channels(path: Path, records: Iterator[McapRecord]) -> Iterator[RawMessage]:
     schemas: dict[int, Schema] = {}
-    topics: dict[int, Raw] = {}
+    topics: dict[int, RawMessage] = {}
     count = 0
     for record in records:
         if isinstance(record, Schema):
             schemas[record.id] = record
         elif isinstance(record, Channel) and record.id not in topics:
             name = schemas[record.schema_id].name if record.schema_id else ""
-            topics[record.id] = Raw(record.topic, name, record.message_encoding, 0, None)
+            topics[record.id] = RawMessage(record.topic, name, record.message_encoding, 0, None)
             yield topics[record.id]
         elif isinstance(record, Message):
             count += 1
@@ -219,7 +219,7 @@ def _expand(data: bytes, most: int = MOST_RECORD) -> bytes:
     return expanded
 
 
-def _expanded(path: Path) -> Iterator[Raw]:
+def _expanded(path: Path) -> Iterator[RawMessage]:
     """The messages of a compressed file, expanded into a folder that is removed afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder, path.stem)

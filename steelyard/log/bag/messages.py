@@ -22,8 +22,8 @@ from rosbags.serde import SerdeError
 from rosbags.typesys import Stores, get_typestore
 
 from steelyard.errors import Finding
-from steelyard.log.bag.clock import Series
-from steelyard.log.bag.file import Raw
+from steelyard.log.bag.clock import TopicSeries
+from steelyard.log.bag.file import RawMessage
 from steelyard.log.log import QUATERNION
 from steelyard.spatial import WRENCH, XYZ
 
@@ -86,7 +86,7 @@ class Collector:
         """What it is used for."""
         return KINDS[self.type]
 
-    def add(self, raw: Raw) -> None:
+    def add(self, raw: RawMessage) -> None:
         """Take one message in, unless one before it could not be read."""
         if self.finding or raw.data is None:
             return
@@ -107,10 +107,10 @@ class Collector:
             rows.append(row.values)
         self.count += 1
 
-    def series(self) -> list[Series]:
+    def series(self) -> list[TopicSeries]:
         """What came in, one series for each frame and set of columns, in the order received."""
         return [
-            Series(self.topic, columns, np.array(stamps, np.int64), np.array(rows), frame)
+            TopicSeries(self.topic, columns, np.array(stamps, np.int64), np.array(rows), frame)
             for (frame, columns), (stamps, rows) in self.groups.items()
             if columns
         ]

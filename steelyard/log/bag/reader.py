@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard.errors import Finding, LogError, UsageError
+from steelyard.files import digest
 from steelyard.log.log import QUATERNION, Log
 from steelyard.spatial import XYZ
 
 if TYPE_CHECKING:
-    from steelyard.log.bag.clock import Channel, Series
+    from steelyard.log.bag.clock import Channel, TopicSeries
     from steelyard.log.bag.messages import Collector
 
 SUFFIXES = (".db3", ".mcap")
@@ -168,7 +169,7 @@ def _log(path: Path, found: Sequence[Collector]) -> Log:
 
     metadata: dict[str, Any] = {"topics": {c.topic: c.kind for c in found}}
     notices = [_unstamped(c) for c in found if c.unstamped]
-    series: list[Series] = []
+    series: list[TopicSeries] = []
     for collector in found:
         for s in collector.series():
             s, remarks = ordered(s)
@@ -192,9 +193,9 @@ def _log(path: Path, found: Sequence[Collector]) -> Log:
     metadata["epoch_ns"] = int(merged.stamps[0])
     time = (merged.stamps - merged.stamps[0]) / 1e9
     log = Log.from_columns({"time": time, **merged.columns}, metadata, str(path))
-    files = sorted(str(file) for file in path.iterdir() if file.is_file()) if path.is_dir() else []
+    files = sorted(file for file in path.iterdir() if file.is_file()) if path.is_dir() else [path]
     said = dict.fromkeys([*notices, *merged.notices])
-    return replace(log, notices=tuple(f"{path}, {notice}" for notice in said), files=tuple(files))
+    return replace(log, notices=tuple(f"{path}, {notice}" for notice in said), files={str(f): digest(f) for f in files})
 
 
 def _unstamped(c: Collector) -> str:
