@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from steelyard import inertia
 from steelyard.errors import DescriptionError, Finding
 from steelyard.robot.xml import parse_xml, read_bytes
 
@@ -48,6 +49,11 @@ class Link:
     line: int  # 0 where unknown
     collision: tuple[Shape, ...] = ()
     visual: tuple[Shape, ...] = ()
+
+    @property
+    def parameters(self) -> np.ndarray:
+        """(10,) about the link frame's origin, in its axes."""
+        return inertia.pack(self.mass, self.com, self.inertia)
 
 
 @dataclass(frozen=True)
