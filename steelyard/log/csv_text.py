@@ -7,7 +7,6 @@ that a table looks otherwise than ours (``TableLayout``); only then a line that 
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import re
@@ -16,7 +15,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from steelyard.errors import Finding, LogError
-from steelyard.log.format import Columns, Table, Wanted, refuse_repeats
+from steelyard.log.format import Columns, Table, Wanted, decode, refuse_repeats
 from steelyard.log.layout import TableLayout, plain, rows
 from steelyard.log.log import is_column
 
@@ -43,8 +42,7 @@ def read_csv(
 
     ``wanted`` tells the columns that are read; the others are listed, whatever they hold.
     """
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or not _is_utf8(data):
-        raise LogError(Finding(source, "is not UTF-8 text", "Save it as UTF-8"))
+    decode(data, source)
     looks = layout or TableLayout()
     data, looks = plain(data, looks)
     try:
@@ -87,14 +85,6 @@ def cell_fix(cell: str) -> str:
 def quoted(name: str) -> str:
     """A column name as it stands in a header."""
     return '"' + name.replace('"', '""') + '"' if any(c in name for c in ',"\n\r') else name
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _header(data: bytes, layout: TableLayout) -> tuple[list[str], int]:

@@ -194,6 +194,14 @@ def refuse_absent(path: Path, fix: str = "") -> None:
     raise LogError(Finding(str(path), what, did_you_mean(path.name, beside, fix, most=3)))
 
 
+def decode(data: bytes, source: str) -> str:
+    """UTF-8 text; LogError where it is none."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise LogError(Finding(source, "is not UTF-8 text", "Save it as UTF-8")) from None
+
+
 def metadata_of(path: Path, raw: bytes) -> Mapping[str, Any]:
     """The metadata that a file carries as JSON."""
     text = raw.decode("utf-8", "replace")
@@ -213,8 +221,13 @@ def refuse_repeats(where: str, names: Sequence[str], wanted: Wanted = is_column)
         raise LogError(Finding(where, f"repeats {', '.join(repeated)}", "Keep one column of each name"))
 
 
-def unreadable(path: Path, error: BaseException) -> LogError:
+def first_line(error: BaseException, most: int = 200) -> str:
+    """What a library says of an error, in short."""
+    return (str(error).splitlines() or [""])[0][:most].rstrip(".") or type(error).__name__
+
+
+def unreadable(
+    path: Path, error: BaseException, fix: str = "Write the file again; it is damaged or of another kind"
+) -> LogError:
     """A file that its own library refuses."""
-    said = (str(error).splitlines() or [""])[0][:200] or type(error).__name__
-    fix = "Write the file again; it is damaged or of another kind"
-    return LogError(Finding(str(path), f"cannot be read ({said.rstrip('.')})", fix))
+    return LogError(Finding(str(path), f"cannot be read ({first_line(error)})", fix))

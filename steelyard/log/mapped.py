@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import Finding, LogError
+from steelyard.errors import Finding, LogError, did_you_mean
 from steelyard.log.format import Table, table_format
 from steelyard.log.log import Log, is_column
 from steelyard.log.mapping import ColumnMap, ColumnSource
@@ -78,9 +77,8 @@ def _picked(
     for column, source in sources.items():
         there, place = tables[source.file].columns, _place(path, source.file)
         if source.name not in there:
-            near = difflib.get_close_matches(source.name, there, n=1)
-            hint = f"Did you mean {near[0]!r}" if near else f"The table has: {', '.join(list(there)[:12])}"
             where = f"{mapping.source}, columns, {column}"
+            hint = did_you_mean(source.name, there, f"The table has: {', '.join(list(there)[:12])}")
             findings.append(Finding(where, f"{place} has no column {source.name!r}", hint))
             continue
         raw = np.asarray(there[source.name])
@@ -148,8 +146,7 @@ def _misfits(path: Path, mapping: ColumnMap, columns: Mapping[str, ColumnSource]
     currents = [c.removeprefix("current.") for c in columns if c.startswith("current.")]
     for joint in mapping.gains:
         if joint not in currents:
-            near = difflib.get_close_matches(joint, currents, n=1)
-            hint = f"Did you mean {near[0]!r}" if near else "Map its current, or remove the gain"
+            hint = did_you_mean(joint, currents, "Map its current, or remove the gain")
             yield Finding(f"{mapping.source}, gains, {joint}", "has no column of current", hint)
     if mapping.transmission is not None:
         gains = _gains(mapping, own.metadata)

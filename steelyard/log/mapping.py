@@ -6,18 +6,16 @@ with every reason; what only a log can tell is judged in ``mapped.py``, what onl
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from steelyard.errors import LogError
+from steelyard.errors import LogError, did_you_mean
 from steelyard.log.format import refuse_absent
 from steelyard.log.layout import TableLayout
 from steelyard.log.log import BASE_VECTORS, QUATERNION, is_column
@@ -141,19 +139,13 @@ class _Mapping(Checker):
         for column, value in _flat(section):
             where = f"columns, {column}"
             if not is_column(column):
-                near = difflib.get_close_matches(column, _EXAMPLES, n=1)
-                hint = (
-                    f"Did you mean {near[0]!r}" if near else "Use time, q.JOINT, v.JOINT, tau.JOINT, current.JOINT, …"
-                )
+                hint = did_you_mean(column, _EXAMPLES, "Use time, q.JOINT, v.JOINT, tau.JOINT, current.JOINT, …")
                 self.wrong(where, "is no column of a log", hint)
-                continue
-            source = self.column(where, column, value)
-            if source is not None and names and source.name not in names:
-                near = difflib.get_close_matches(source.name, names, n=1)
-                hint = f"Did you mean {near[0]!r}" if near else "Name it as [table] names does"
-                self.wrong(where, f"{source.name!r} is not among the names of the table", hint)
-            if source is not None:
+            elif (source := self.column(where, column, value)) is not None:
                 found[column] = source
+                if names and source.name not in names:
+                    hint = did_you_mean(source.name, names, "Name it as [table] names does")
+                    self.wrong(where, f"{source.name!r} is not among the names of the table", hint)
         return found
 
     def column(self, where: str, column: str, value: Any) -> ColumnSource | None:
@@ -166,15 +158,7 @@ class _Mapping(Checker):
         if not isinstance(name, str) or not name.strip():
             self.wrong(f"{where}, name", f"is {shown(name)}", "Give the name of a column in the table")
             return None
-        scale = 1.0
-        if isinstance(unit := spec.get("unit", ""), str):
-            size = factor(column, unit) if "unit" in spec else 1.0
-            if isinstance(size, tuple):
-                self.wrong(where, *size)
-            else:
-                scale = size
-        else:
-            self.wrong(f"{where}, unit", f"is {shown(unit)}", 'Give a unit in quotes, such as "deg"')
+        scale = self.unit(where, column, spec["unit"]) if "unit" in spec else 1.0
         scale *= self.number(f"{where}, scale", spec.get("scale", 1.0), nonzero=True)
         offset = self.number(f"{where}, offset", spec.get("offset", 0.0), nonzero=False)
         sign = spec.get("sign", 1)
@@ -186,6 +170,17 @@ class _Mapping(Checker):
             self.wrong(f"{where}, file", f"is {shown(file)}", "Name a file in the folder of the log, without a path")
             file = None
         return ColumnSource(name.strip(), sign * scale, offset, file)
+
+    def unit(self, where: str, column: str, unit: Any) -> float:
+        """What makes SI of a column in this unit, or 1 where it is noted as wrong."""
+        if not isinstance(unit, str):
+            self.wrong(f"{where}, unit", f"is {shown(unit)}", 'Give a unit in quotes, such as "deg"')
+            return 1.0
+        size = factor(column, unit)
+        if isinstance(size, float):
+            return size
+        self.wrong(where, *size)
+        return 1.0
 
     def transmission(self, section: Mapping[str, Any]) -> Transmission | None:
         joints: Any = section.get("joints")
@@ -211,7 +206,7 @@ class _Mapping(Checker):
             if key in section:
                 self.wrong(f"metadata, {key}", "has a section of its own", f"Move it to [{key}]")
         try:
-            plain = json.dumps(section, allow_nan=False, default=_text)
+            plain = json.dumps(section, allow_nan=False, default=lambda moment: moment.isoformat())
         except ValueError:
             self.wrong("metadata", "holds nan or inf", "Give finite numbers")
             return {}
@@ -234,7 +229,3 @@ def _flat(section: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, A
 def _is_beside(file: Any) -> bool:
     """Whether it names a file and no path, on any system."""
     return isinstance(file, str) and file not in ("", ".", "..") and not any(c in file for c in "/\\:\0")
-
-
-def _text(value: date | datetime | time) -> str:
-    return value.isoformat()

@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.errors import Finding, LogError
 from steelyard.log.csv_text import number
-from steelyard.log.format import read_file, table_format
+from steelyard.log.format import decode, read_file, table_format
 from steelyard.log.formats.csv import MARK, Csv, unpack
 from steelyard.log.layout import TableLayout, cells
 
@@ -54,11 +54,7 @@ def look_at(path: Path) -> Look:
     data = unpack(read_file(path), path)
     if data.startswith(MARK):
         data = data.partition(b"\n")[2]
-    try:
-        lines = data.decode().splitlines()
-    except UnicodeDecodeError:
-        raise LogError(Finding(str(path), "is not UTF-8 text", "Save it as UTF-8")) from None
-    layout = _layout(lines)
+    layout = _layout(decode(data, str(path)).splitlines())
     if layout is None:
         raise LogError(Finding(str(path), "has no lines that look like a table", "Give a table of numbers"))
     return _filled(path, data, layout)

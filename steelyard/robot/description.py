@@ -18,6 +18,7 @@ import numpy as np
 from steelyard import inertia
 from steelyard.errors import DescriptionError, Finding
 from steelyard.robot.xml import parse_xml, read_bytes
+from steelyard.spatial import rotations
 
 MOVING = ("revolute", "continuous", "prismatic", "floating", "planar", "ball")
 
@@ -75,12 +76,12 @@ class Joint:
     child: str
     placement: np.ndarray  # (4, 4), joint frame = child link frame at q = 0, in the parent link frame
     axis: np.ndarray  # (3,) unit, in the joint frame
-    lower: float  # rad or m; -inf if none
-    upper: float  # rad or m; inf if none
-    velocity: float  # rad/s or m/s; inf if none
-    effort: float  # N·m or N; inf if none
-    mimic: Mimic | None
-    line: int  # 0 where unknown
+    lower: float = -np.inf  # rad or m
+    upper: float = np.inf  # rad or m
+    velocity: float = np.inf  # rad/s or m/s
+    effort: float = np.inf  # N·m or N
+    mimic: Mimic | None = None
+    line: int = 0  # 0 where unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,11 +164,4 @@ def rotation_from_rpy(rpy: np.ndarray) -> np.ndarray:
 
 def rotation_from_quaternion(wxyz: np.ndarray) -> np.ndarray:
     """Rotation of a quaternion in MuJoCo's order w, x, y, z; normalised here."""
-    w, x, y, z = np.asarray(wxyz, float) / np.linalg.norm(wxyz)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    return np.asarray(rotations(np.roll(np.asarray(wxyz, float), -1)[None])[0])

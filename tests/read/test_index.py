@@ -35,7 +35,7 @@ def test_talos_is_the_reduced_model():
 
 
 def test_listing_the_robots_imports_nothing_heavy():
-    code = "import sys; from steelyard.read import index; index.robots(); print(*sys.modules)"
+    code = "import sys; from steelyard.robot import index; index.robots(); print(*sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert not {"pinocchio", "mujoco", "scipy", "robot_descriptions"} & set(out.split())
 

@@ -26,6 +26,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from steelyard.errors import Finding, LogError
+from steelyard.log.format import unreadable
 
 MOST_RECORD = 2**30  # bytes of one MCAP record, and of one chunk or message when expanded
 MOST_FILE = 2**33  # bytes of a compressed file of a rosbag2 folder when expanded
@@ -65,8 +66,7 @@ def _refusing(path: Path) -> Iterator[None]:
     try:
         yield
     except ERRORS as error:
-        said = (str(error).splitlines() or [""])[0][:200] or type(error).__name__
-        raise refusal(path, f"cannot be read ({said.rstrip('.')})", AGAIN) from None
+        raise unreadable(path, error, AGAIN) from None
 
 
 def refusal(path: str | Path, what: str, fix: str) -> LogError:
@@ -87,9 +87,8 @@ def _folder(path: Path) -> Iterator[RawMessage]:
     if mode not in ("", "none") and (mode not in ("file", "message") or kind != "zstd"):
         raise refusal(where, f"names the compression {kind!r} (by {mode})", "Convert the bag without compression")
     names = [PurePosixPath(str(name)).name for name in files]  # never outside of the folder
-    if missing := [Finding(str(path / n), "is missing", f"Copy it there, or {REINDEX}") for n in names if not
-                   (path / n).is_file()]:  # fmt: skip
-        raise LogError(missing)
+    if missing := [path / name for name in names if not (path / name).is_file()]:
+        raise LogError([Finding(str(file), "is missing", f"Copy it there, or {REINDEX}") for file in missing])
     counts: Counter[str] = Counter()
     for name in names:
         for raw in _expanded(path / name) if mode == "file" else _file(path / name):
@@ -132,8 +131,7 @@ def _sqlite(path: Path) -> Iterator[RawMessage]:
         head = file.read(100)
     if not head.startswith(SQLITE_MAGIC):
         raise refusal(path, "is not an SQLite file", AGAIN)
-    (page,), (changes, pages), (valid,) = (struct.unpack_from(form, head, at) for form, at in
-                                           ((">H", 16), (">II", 24), (">I", 92)))  # fmt: skip
+    page, changes, pages, valid = struct.unpack_from(">16xH6xII60xI", head)
     if changes == valid and path.stat().st_size < pages * (65536 if page == 1 else page):
         fix = f"Recover what it has: sqlite3 {path} .recover | sqlite3 recovered.db3"
         raise refusal(path, f"was cut off: it has {path.stat().st_size} bytes of {pages} pages", fix)
