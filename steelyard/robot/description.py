@@ -20,8 +20,6 @@ from steelyard.errors import DescriptionError, Finding
 from steelyard.robot.xml import parse_xml, read_bytes
 from steelyard.spatial import rotations
 
-MOVING = ("revolute", "continuous", "prismatic", "floating", "planar", "ball")
-
 
 @dataclass(frozen=True, eq=False)
 class Shape:
@@ -71,7 +69,7 @@ class Joint:
     """How a child link moves in its parent."""
 
     name: str
-    kind: str  # one of MOVING, or "fixed"
+    kind: str  # revolute, continuous, prismatic, floating, planar, ball or fixed
     parent: str
     child: str
     placement: np.ndarray  # (4, 4), joint frame = child link frame at q = 0, in the parent link frame

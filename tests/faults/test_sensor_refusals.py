@@ -12,8 +12,8 @@ from steelyard.identify.identify import identify
 from steelyard.identify.options import Options
 from steelyard.log.log import Log
 from steelyard.log.table import write_log
-from steelyard.robot.description import read_description
 from steelyard.robot.build import build
+from steelyard.robot.description import read_description
 from steelyard.robot.model import Robot
 from steelyard.spatial import WRENCH
 

@@ -1,7 +1,7 @@
 """Bags → a checked :class:`~steelyard.log.log.Log`: rosbag2 (SQLite, MCAP) and MCAP without ROS.
 
-Which topics are read and what they become is decided here; ``bag_file.py`` has the bytes, ``bag_messages.py`` the
-messages, ``bag_clock.py`` the clock. Needs the extra ``bags``.
+Which topics are read and what they become is decided here; ``file.py`` has the bytes, ``messages.py`` the
+messages, ``clock.py`` the clock. Needs the extra ``bags``.
 """
 
 from __future__ import annotations
