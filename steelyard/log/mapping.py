@@ -1,7 +1,7 @@
 """A mapping: how a foreign table becomes a log. Names, units, scales, signs, drive gains and transmissions, as TOML.
 
 Every column that is not named in it stays out: nothing is ever guessed from positions. A mapping is refused once,
-with every reason; what only a log can tell is judged in ``mapped.py``, what only a robot can tell in ``equations/match.py``.
+with every reason; what only a log can tell is judged in ``mapped.py``, what only a robot can in ``equations/match.py``.
 """
 
 from __future__ import annotations
