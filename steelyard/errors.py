@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 
@@ -49,3 +50,11 @@ class SolveError(SteelyardError):
     """No backend produced an answer that passes its certificate."""
 
     exit_code = 4
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str, most: int = 1) -> str:
+    """A fix that offers the known name nearest to one that is not, or up to ``most`` of them; else another fix."""
+    near = difflib.get_close_matches(name, list(dict.fromkeys(known)), n=most)
+    if not near:
+        return otherwise
+    return f"Did you mean {near[0]!r}" if most == 1 else f"Did you mean {' or '.join(near)}"

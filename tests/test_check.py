@@ -12,8 +12,9 @@ from steelyard.equations.match import match
 from steelyard.errors import LogError
 from steelyard.log.log import Log
 from steelyard.robot import index
+from steelyard.robot.build import build
 from steelyard.robot.description import read_description
-from steelyard.robot.model import GRAVITY, build
+from steelyard.robot.model import GRAVITY
 
 installed = pytest.mark.skipif(not index._example_robot_data(), reason="example-robot-data is not installed")
 DEGREES = 180 / np.pi

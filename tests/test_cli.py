@@ -14,7 +14,8 @@ import pytest
 
 from steelyard.log.table import read_log, write_log
 from steelyard.robot.description import read_description
-from steelyard.robot.model import Robot, build
+from steelyard.robot.build import build
+from steelyard.robot.model import Robot
 
 
 @pytest.fixture(scope="module")

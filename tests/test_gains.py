@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from steelyard import Options, identify
-from steelyard.check.partial_regression import partial
+from steelyard.check.torque_balance import partial
 from steelyard.experiment.simulate.arm import Friction, simulate_arm
 
 GAIN = 9.0

@@ -7,6 +7,7 @@ import pinocchio as pin
 import pytest
 
 from steelyard import Log, Options, identify
+from steelyard.check.opening import open_logs
 from steelyard.compose.prior import make
 from steelyard.equations.filters import Filter
 from steelyard.equations.missing import unmeasured
@@ -200,7 +201,7 @@ def test_a_robot_that_stands_on_two_plates_in_mujoco_is_weighed(tmp_path):
 
 def refused(log, error=LogError, **options):
     with pytest.raises(error) as raised:
-        Setup.of(load("talos").description, [log], Options(**options))
+        open_logs(load("talos").description, [log], Options(**options))
     return [str(f) for f in raised.value.findings]
 
 

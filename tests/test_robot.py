@@ -8,8 +8,9 @@ from steelyard import inertia
 from steelyard.errors import DescriptionError, UsageError
 from steelyard.output.urdf import to_urdf
 from steelyard.robot import index
+from steelyard.robot.build import build
 from steelyard.robot.description import read_description
-from steelyard.robot.model import Robot, build
+from steelyard.robot.model import Robot
 from tests.motions import ROBOTS, installed, load, parameters, physical
 
 

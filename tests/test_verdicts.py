@@ -23,7 +23,8 @@ from steelyard.information import Information
 from steelyard.output.results import write_results
 from steelyard.robot import geometry
 from steelyard.robot.description import read_description
-from steelyard.robot.model import Robot, build
+from steelyard.robot.build import build
+from steelyard.robot.model import Robot
 from tests.motions import segment
 
 HINGE = """<robot name="hinge"><link name="world"/><link name="arm">

@@ -12,8 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.check.friction import rubbing
-from steelyard.check.partial_regression import partial
-from steelyard.check.torque_balance import TorqueBalance, left
+from steelyard.check.torque_balance import TorqueBalance, left, partial
 from steelyard.equations.dynamics import Dynamics
 from steelyard.errors import Finding
 from steelyard.log.log import Log

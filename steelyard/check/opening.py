@@ -9,10 +9,8 @@ import numpy as np
 
 from steelyard.check.supporting_force import LOOKED_AT, weight_findings
 from steelyard.check.units import unit_findings
-from steelyard.equations.missing import Missing
 from steelyard.equations.options import EquationOptions
 from steelyard.equations.setup import Setup
-from steelyard.equations.unknown_forces import Foot
 from steelyard.errors import Finding, LogError
 from steelyard.log.log import Log
 from steelyard.robot.description import Description
@@ -39,22 +37,10 @@ def open_logs(
     every = [*logs, *held_out]
     if bad := [f for log in every for f in (*unit_findings(setup.robot, log), *_silent(log))]:
         raise LogError(bad)
-    return replace(setup, notices=(*setup.notices, *_weighed(setup, every)))
-
-
-def _weighed(setup: Setup, logs: Sequence[Log]) -> list[str]:
-    """Notices about wrenches that are all that holds a floating robot; refused where they do not."""
-    if not setup.robot.floating or setup.equations not in ("base", "full"):
-        return []
-    if any(isinstance(u, Foot) for u in setup.unknown):
-        return []
-    unknown = [u for u in setup.unknown if isinstance(u, Missing)]
-    some = max(LOOKED_AT // len(logs), 40)
-    plates = setup.equations == "base"
-    found = [weight_findings(setup.robot, log, unknown, plates=plates, samples=some) for log in logs]
-    if wrong := [f for findings, _ in found for f in findings]:
-        raise LogError(wrong)
-    return [n for _, said in found for n in said]
+    supported = [weight_findings(setup, log, max(LOOKED_AT // len(every), 40)) for log in every]
+    if bad := [f for findings, _ in supported for f in findings]:
+        raise LogError(bad)
+    return replace(setup, notices=(*setup.notices, *(n for _, notices in supported for n in notices)))
 
 
 def _silent(log: Log) -> Iterator[Finding]:

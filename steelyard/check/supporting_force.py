@@ -1,17 +1,17 @@
 """Do the measured forces carry the robot? Their mean vertical part, over g, is what the robot weighs.
 
-Read from the raw log before anything is fitted: forces in kgf or in mN, a sign that is reversed, and feet that do not
+Judged from the raw log before anything is fitted: forces in kgf or in mN, a sign that is reversed, and feet that do not
 stand level though only their normal force is measured. Only what is plainly a factor of 9.81 or more off is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from steelyard.equations.base_motion import imu_mount
 from steelyard.equations.missing import Missing
+from steelyard.equations.setup import Setup
+from steelyard.equations.unknown_forces import Foot
 from steelyard.errors import Finding
 from steelyard.log.force_plate import plate_pose
 from steelyard.log.log import Log
@@ -30,22 +30,21 @@ LOADED = 0.1  # of the weight: a foot with more than this stands on the ground
 TILTED, LYING = 10.0, 45.0  # degrees between a level foot's z and up: worth a note, and not level at all
 
 
-def weight_findings(
-    robot: Robot, log: Log, unknown: Sequence[Missing], *, plates: bool = False, samples: int = LOOKED_AT
-) -> tuple[list[Finding], list[str]]:
+def weight_findings(setup: Setup, log: Log, samples: int = LOOKED_AT) -> tuple[list[Finding], list[str]]:
     """What is wrong with the forces on a floating robot that nothing else holds, and what is worth a note."""
+    robot, feet = setup.robot, any(isinstance(u, Foot) for u in setup.unknown)
     rows = np.linspace(0, len(log) - 1, min(samples, len(log))).astype(int)
-    told = _up(robot, log, rows)
-    if told is None:
+    held = robot.floating and setup.equations in ("base", "full") and not feet
+    if not held or (told := _up(robot, log, rows)) is None:
         return [], []
     source, up = told
     upwards = {f"wrench.{f}": np.einsum("ti,tij->tj", up, R) for f, R in _axes(robot, log, rows).items()}
-    if plates:
+    if setup.equations == "base":
         upwards |= {f"plate.{p}": np.tile(plate_pose(log, p)[2, :3], (len(rows), 1)) for p in log.names("plate")}
     mass = float(sum(body.parameters[0] for body in robot.bodies))
     findings, notices = [], []
     vertical, unseen = np.zeros(len(rows)), 0.0
-    missing = {m.column: m for m in unknown}
+    missing = {m.column: m for m in setup.unknown if isinstance(m, Missing)}
     for column, along in upwards.items():  # (T, 3) up in the axes of the frame or plate
         force = np.column_stack([log.columns.get(f"{column}.{c}", np.zeros(len(log)))[rows] for c in WRENCH[:3]])
         vertical += np.sum(force * along, axis=1)

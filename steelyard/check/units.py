@@ -1,4 +1,4 @@
-"""Are the units of a log right? Found by comparing columns with each other and with the robot.
+"""Are the units of a log right? Judged by comparing columns with each other and with the robot.
 
 A velocity is compared with the rate of its position, a position with the joint's limits, torques with the robot's
 weight; the base's columns are looked at in ``units_base.py``. Only what is plainly a factor of 57 or 1000 off is

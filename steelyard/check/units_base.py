@@ -42,15 +42,13 @@ def near(one: float, two: float) -> bool:
 
 
 def _inertial(log: Log, seconds: Array | None) -> Iterator[Finding]:
-    acc = log.vector("imu.acc")
-    if acc is not None:
+    if (acc := log.vector("imu.acc")) is not None:
         yield from _acceleration(f"{log.source}, imu.acc", acc)
     turn = _turn_rate(log.vector("base.quaternion", "xyzw"), seconds)
     for name in ("imu.gyro", "base.angular_velocity"):
-        gyro = log.vector(name)
-        if gyro is None:
+        if (gyro := log.vector(name)) is None:
             continue
-        told = float(np.sqrt(np.mean(np.sum(gyro**2, axis=1))))
+        told = _rms(gyro)
         where = f"{log.source}, {name}"
         if turn is None:
             if told > SPINNING:

@@ -29,8 +29,9 @@ from steelyard.equations.unknown_forces import Foot, FreeRows, foot
 from steelyard.errors import Finding, LogError, UsageError
 from steelyard.log.force_plate import plate_findings
 from steelyard.log.log import Log
+from steelyard.robot.build import build, find_welds
 from steelyard.robot.description import Description
-from steelyard.robot.model import Base, Robot, build, find_welds
+from steelyard.robot.model import Base, Robot
 from steelyard.spatial import WRENCH
 
 Array = np.ndarray

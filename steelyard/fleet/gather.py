@@ -29,7 +29,7 @@ from steelyard.identify.options import Options
 from steelyard.inference.noise import LAGS
 from steelyard.log.log import Log
 from steelyard.log.mapping import ColumnMap, read_mapping
-from steelyard.log.pieces import Piece, read_pieces
+from steelyard.log.pieces import LogPiece, read_pieces
 from steelyard.log.table import is_bag, read_log
 from steelyard.robot.description import Description, read_description
 
@@ -205,7 +205,7 @@ def replace_name(finding: Finding, path: str, name: str) -> Finding:
 
 
 def _summarised(name: str, path: Path, digest: str, task: Task) -> Part:
-    pieces: Iterator[Piece]
+    pieces: Iterator[LogPiece]
     pieces, more = _pieces(path, task.mapping, task.topics), list[str]()
     if task.mapping is not None:  # which may bring further files
         head = next(pieces)
@@ -232,10 +232,10 @@ def _summarised(name: str, path: Path, digest: str, task: Task) -> Part:
     return Part(sums, {name: digest}, unseen=unseen, notices=said)
 
 
-def _pieces(path: Path, mapping: ColumnMap | None, topics: Mapping[str, str] | None) -> Iterator[Piece]:
+def _pieces(path: Path, mapping: ColumnMap | None, topics: Mapping[str, str] | None) -> Iterator[LogPiece]:
     """Of tables; whatever else there is comes whole."""
     if mapping is not None or is_bag(path):
-        yield Piece(read_log(path, mapping, topics), 1.0)
+        yield LogPiece(read_log(path, mapping, topics), 1.0)
     else:
         yield from read_pieces(path)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from steelyard.errors import Finding, LogError, UsageError
-from steelyard.log.table import unreadable
+from steelyard.log.format import unreadable
 
 BLOCK = 1 << 20  # bytes that are read at once
 MAGIC = ("*", "?", "[")

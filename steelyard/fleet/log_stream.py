@@ -32,7 +32,7 @@ from steelyard.equations.unknown_forces import FreeRows
 from steelyard.errors import Finding, LogError, UsageError
 from steelyard.information import Information
 from steelyard.log.log import Log
-from steelyard.log.pieces import PIECE_BYTES, Piece, read_pieces
+from steelyard.log.pieces import PIECE_BYTES, LogPiece, read_pieces
 from steelyard.log.timing import GAP, merged
 from steelyard.robot.description import Description, read_description
 
@@ -111,7 +111,7 @@ def rows_of(setup: Setup, first: Log) -> Rows:
     return setup.rows(segments, samples=MANY)
 
 
-def stream_pieces(setup: Setup, free: FreeRows | None, pieces: Iterable[Piece]) -> tuple[Channels, float]:
+def stream_pieces(setup: Setup, free: FreeRows | None, pieces: Iterable[LogPiece]) -> tuple[Channels, float]:
     """What one log says, with products of rows that follow each other; and seconds of its samples."""
     assert setup.filter is not None and setup.filter.rate is not None
     rows = setup.rows([], free=free, samples=MANY)

@@ -183,14 +183,14 @@ def truth_of(setup: Setup, logs: Sequence[Log]) -> dict[str, Array]:
 
 def digests(logs: Sequence[Log]) -> dict[str, str]:
     """File → SHA-256 of its bytes, of all files that logs were read from."""
-    return {name: digest(name) for log in logs for name in (log.source, *log.files) if Path(name).is_file()}
+    return {name: digest for log in logs for name, digest in log.files.items()}
 
 
 def provenance(
     description: Description, logs: Mapping[str, str], setup: Setup, options: Options, job: Job
 ) -> dict[str, Any]:
     """Where an estimate comes from: ``logs`` are files with their digests."""
-    inputs = {str(description.path): digest(description.path), **logs}
+    inputs = {str(description.path): description.sha256, **logs}
     shapes = [getattr(options.solver, "start", None), job.load.shapes if job.load else None]
     inputs |= {f.source: digest(f.source) for f in shapes if f is not None and Path(f.source).is_file()}
     versions: dict[str, str | None] = {}

@@ -2,25 +2,22 @@
 
 PyArrow reads a good table. When it stumbles, the table is read again cell by cell, so that the refusal can name
 all that is wrong and not only what PyArrow met first; types are never guessed from the first rows. A mapping may say
-that a table looks otherwise than ours (``Layout``); only then a line that was cut off at the end is dropped.
+that a table looks otherwise than ours (``TableLayout``); only then a line that was cut off at the end is dropped.
 """
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from steelyard.errors import Finding, LogError
-from steelyard.log.layout import Layout, plain, rows
+from steelyard.log.format import Columns, Table, Wanted, decode, refuse_repeats
+from steelyard.log.layout import TableLayout, plain, rows
 from steelyard.log.log import is_column
-
-Columns = dict[str, np.ndarray]
 
 DRAFT = "or draft a mapping: steelyard check ROBOT LOG --write-mapping FILE"
 MOST_LINES = 5  # of the wrong width that a refusal names
@@ -34,27 +31,19 @@ _LAYOUT = "Say in [table] of the mapping what the file looks like: header, names
 _POINT = "Write decimals with a point (0.5) and separate columns by commas"
 
 
-class Text(NamedTuple):
-    """What a text table holds."""
-
-    columns: Columns
-    cut: int | None = None  # number of the last line, where it was cut off and dropped
-
-
 def read_csv(
     data: bytes,
     source: str,
     first_line: int = 1,
-    layout: Layout | None = None,
-    wanted: Callable[[str], bool] = is_column,
-) -> Text:
+    layout: TableLayout | None = None,
+    wanted: Wanted = is_column,
+) -> Table:
     """Columns of a table; ``first_line`` is the number of the data's first line in its file.
 
     ``wanted`` tells the columns that are read; the others are listed, whatever they hold.
     """
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or not _is_utf8(data):
-        raise LogError(Finding(source, "is not UTF-8 text", "Save it as UTF-8"))
-    looks = layout or Layout()
+    decode(data, source)
+    looks = layout or TableLayout()
     data, looks = plain(data, looks)
     try:
         names, skipped = _header(data, looks)
@@ -67,13 +56,7 @@ def read_csv(
     columns = _fast(whole, names, looks, wanted)
     if columns is None:
         columns = _careful(whole, names, source, first_line, looks, wanted)
-    return Text(columns, None if cut is None else first_line + cut)
-
-
-def refuse_repeats(where: str, names: Sequence[str], wanted: Callable[[str], bool] = is_column) -> None:
-    """Refuse a table that has some column twice that is wanted."""
-    if repeated := sorted({name for name in names if names.count(name) > 1 and wanted(name)}):
-        raise LogError(Finding(where, f"repeats {', '.join(repeated)}", "Keep one column of each name"))
+    return Table(columns, cut=None if cut is None else first_line + cut)
 
 
 def number(text: str) -> float | None:
@@ -104,23 +87,13 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"' if any(c in name for c in ',"\n\r') else name
 
 
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _header(data: bytes, layout: Layout) -> tuple[list[str], int]:
+def _header(data: bytes, layout: TableLayout) -> tuple[list[str], int]:
     """Names of the columns, and the line of the header or of the first sample."""
     line, row = next(rows(data, layout), (0, []))
     return (list(layout.names) if row and layout.names else [name.strip() for name in row]), line
 
 
-def _without_cut_line(
-    data: bytes, names: list[str], layout: Layout, wanted: Callable[[str], bool]
-) -> tuple[bytes, int | None]:
+def _without_cut_line(data: bytes, names: list[str], layout: TableLayout, wanted: Wanted) -> tuple[bytes, int | None]:
     """The table without its last line, where the writer stopped in the middle of it; and that line's number, from 0."""
     end = data.rstrip()
     start = end.rfind(b"\n") + 1
@@ -135,7 +108,7 @@ def _without_cut_line(
     return data, None
 
 
-def _check_header(names: list[str], where: str, source: str, layout: Layout | None) -> None:
+def _check_header(names: list[str], where: str, source: str, layout: TableLayout | None) -> None:
     if not any(names):
         raise LogError(Finding(source, "is empty", "Give a table with a header line and samples"))
     if layout and layout.names:
@@ -150,11 +123,11 @@ def _check_header(names: list[str], where: str, source: str, layout: Layout | No
         raise LogError(Finding(where, what, _LAYOUT if layout else _HEADER))
 
 
-def _number(cell: str, layout: Layout) -> float | None:
+def _number(cell: str, layout: TableLayout) -> float | None:
     return number(cell if layout.decimal == "." else cell.replace(".", "?").replace(layout.decimal, "."))
 
 
-def _fast(data: bytes, names: list[str], layout: Layout, wanted_name: Callable[[str], bool]) -> Columns | None:
+def _fast(data: bytes, names: list[str], layout: TableLayout, wanted_name: Wanted) -> Columns | None:
     import pyarrow as pa
     import pyarrow.csv as pc
 
@@ -182,7 +155,7 @@ def _fast(data: bytes, names: list[str], layout: Layout, wanted_name: Callable[[
 
 
 def _careful(
-    data: bytes, names: list[str], source: str, first_line: int, layout: Layout, wanted: Callable[[str], bool]
+    data: bytes, names: list[str], source: str, first_line: int, layout: TableLayout, wanted: Wanted
 ) -> Columns:
     """Cell by cell; refused with all that is wrong."""
     cells: dict[int, list[float]] = {k: [] for k, name in enumerate(names) if wanted(name)}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.log.layout import Layout
+from steelyard.log.layout import TableLayout
 from steelyard.log.log import is_column
 from steelyard.log.propose import Proposal, groups_by_place, proposals_by_name
 from steelyard.log.sniff import Look, look_at
@@ -53,7 +53,7 @@ def _opening(look: Look) -> list[str]:
 
 
 def _table(look: Look, clock: Clock | None) -> list[str]:
-    lines, layout, usual = ["[table]"], look.layout, Layout()
+    lines, layout, usual = ["[table]"], look.layout, TableLayout()
     if look.text:
         lines.append(f"header = {str(layout.header).lower()}")
         shown = {"separator": layout.separator, "decimal": layout.decimal, "comment": layout.comment}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
-class Layout:
+class TableLayout:
     """How a text table looks; the defaults are what Steelyard writes itself."""
 
     header: bool = True  # the first line that is left holds names
@@ -20,7 +20,7 @@ class Layout:
     comment: str = ""  # lines that begin with it are left out
 
 
-def plain(data: bytes, layout: Layout) -> tuple[bytes, Layout]:
+def plain(data: bytes, layout: TableLayout) -> tuple[bytes, TableLayout]:
     """Lines that are to be left out made blank, so that line numbers stay; white space made tabs."""
     if not (layout.skip_rows or layout.comment or layout.separator == " "):
         return data, layout
@@ -34,7 +34,7 @@ def plain(data: bytes, layout: Layout) -> tuple[bytes, Layout]:
     return b"\n".join(lines), replace(layout, separator="\t" if layout.separator == " " else layout.separator)
 
 
-def rows(data: bytes, layout: Layout) -> Iterator[tuple[int, list[str]]]:
+def rows(data: bytes, layout: TableLayout) -> Iterator[tuple[int, list[str]]]:
     """Line number, counted from 0, and cells of every line that is not blank."""
     reader = csv.reader(io.TextIOWrapper(io.BytesIO(data), "utf-8", newline=""), delimiter=layout.separator)
     last = 0
@@ -44,7 +44,7 @@ def rows(data: bytes, layout: Layout) -> Iterator[tuple[int, list[str]]]:
         last = reader.line_num
 
 
-def cells(data: bytes, layout: Layout) -> Iterator[list[str]]:
+def cells(data: bytes, layout: TableLayout) -> Iterator[list[str]]:
     """Cells of every line that counts, as they stand."""
     for _, row in rows(*plain(data, layout)):
         yield row

@@ -20,9 +20,14 @@ from steelyard.spatial import WRENCH, XYZ
 Array = np.ndarray
 
 BASE_VECTORS = (
-    "base.position", "base.velocity", "base.angular_velocity", "base.acceleration", "base.angular_acceleration",
-    "imu.gyro", "imu.acc",
-)  # fmt: skip
+    "base.position",
+    "base.velocity",
+    "base.angular_velocity",
+    "base.acceleration",
+    "base.angular_acceleration",
+    "imu.gyro",
+    "imu.acc",
+)
 QUATERNION = tuple(f"base.quaternion.{c}" for c in "xyzw")
 
 _FIXED = {f"{vector}.{c}" for vector in BASE_VECTORS for c in XYZ} | set(QUATERNION)
@@ -43,7 +48,7 @@ class Log:
     source: str = "log"  # what messages and provenance call it
     ignored: tuple[str, ...] = ()  # columns of the table that are none of the contract's
     notices: tuple[str, ...] = ()  # what was done to the table on its way in
-    files: tuple[str, ...] = ()  # read along with the source: a mapping, further tables
+    files: Mapping[str, str] = field(default_factory=dict)  # all that it was read from → SHA-256 of the bytes
     loaded: bool = False  # whether the robot carried the unknown load
 
     @classmethod
@@ -110,13 +115,13 @@ def _named(column: str) -> str | None:
 
 
 def _findings(columns: Mapping[str, Array], source: str) -> Iterator[Finding]:
-    if "time" not in columns:
+    rows = np.size(columns["time"]) if "time" in columns else None
+    if rows is None:
         near = difflib.get_close_matches("time", columns, n=1)
         near = near or [c for c in columns if c.lower() in ("t", "stamp", "seconds", "sec")]
         hint = f"Rename {near[0]!r} to 'time', in seconds" if near else "Add a column 'time' in seconds"
         yield Finding(f"{source}, time", f"is missing; the log has: {_shown(columns)}", hint)
-    rows = np.size(columns["time"]) if "time" in columns else None
-    if rows is not None and rows < 2:
+    elif rows < 2:
         what = f"has {rows or 'no'} row{'s' if rows != 1 else ''}"
         yield Finding(f"{source}, time", what, "Record a motion of several seconds")
     for name, raw in columns.items():
@@ -146,12 +151,9 @@ def _column_findings(where: str, raw: Array, rows: int | None, is_time: bool) ->
             "Drop those rows (a hole in time is handled), or the column",
         )
     elif is_time and (back := np.flatnonzero(np.diff(values) <= 0)).size:
-        k = back[0]
-        yield Finding(
-            f"{where}, row {k + 1}",
-            f"does not increase ({values[k]:.9g} then {values[k + 1]:.9g}; {_rows(back.size)} in all)",
-            "Sort by time and drop repeated stamps",
-        )
+        k, times = back[0], f"{back.size} such row{'s' if back.size != 1 else ''} in all"
+        what = f"does not increase ({values[k]:.9g} then {values[k + 1]:.9g}; {times})"
+        yield Finding(f"{where}, row {k + 1}", what, "Sort by time and drop repeated stamps")
 
 
 def _metadata_findings(metadata: Mapping[str, Any], source: str) -> Iterator[Finding]:
@@ -213,12 +215,6 @@ def _partial(source: str, vector: str, missing: Iterable[str]) -> Finding:
     return Finding(f"{source}, {vector}", f"lacks {', '.join(missing)}", "Give all components or none")
 
 
-def _rows(count: int) -> str:
-    return f"{count} such row{'s' if count != 1 else ''}"
-
-
 def _shown(columns: Iterable[str], most: int = 12) -> str:
-    names = list(columns)
-    if not names:
-        return "nothing"
+    names = list(columns) or ["nothing"]
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

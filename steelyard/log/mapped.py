@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from steelyard.errors import Finding, LogError
-from steelyard.log.csv_text import Columns
-from steelyard.log.layout import Layout
+from steelyard.errors import Finding, LogError, did_you_mean
+from steelyard.log.format import Table, table_format
 from steelyard.log.log import Log, is_column
-from steelyard.log.mapping import ColumnMap, Source
+from steelyard.log.mapping import ColumnMap, ColumnSource
 from steelyard.log.transmission import joint_side, misfits
 
 Array = np.ndarray
 
 
-class Raw(NamedTuple):
-    """A table as it stands in its file."""
-
-    columns: Columns
-    metadata: Mapping[str, Any]
-    cut: int | None = None  # number of the last line of text, where it was cut off and dropped
-
-
-Reader = Callable[[Path, Layout, Callable[[str], bool]], Raw]
-
-
-def mapped_log(path: Path, mapping: ColumnMap, read: Reader) -> Log:
-    """Read a log and what lies beside it through a mapping; ``read`` knows the formats."""
-    tables = _tables(path, mapping, read)
+def mapped_log(path: Path, mapping: ColumnMap) -> Log:
+    """Read a log and what lies beside it through a mapping."""
+    tables = _tables(path, mapping)
     own = tables[None]
-    sources = mapping.columns or {name: Source(name) for name in own.columns if is_column(name)}
+    sources = mapping.columns or {name: ColumnSource(name) for name in own.columns if is_column(name)}
     if findings := list(_misfits(path, mapping, sources, own)):
         raise LogError(findings)
     columns = _picked(path, mapping, tables, sources)
@@ -46,6 +33,7 @@ def mapped_log(path: Path, mapping: ColumnMap, read: Reader) -> Log:
         columns["time"] = np.arange(count)[kept] / mapping.rate
     columns, metadata = _joint_side(mapping, sources, columns, own.metadata)
     used = {(source.file, source.name) for source in sources.values()}
+    read_along = {mapping.source: mapping.digest} if mapping.digest else {}
     return replace(
         Log.from_columns(columns, metadata, str(path)),
         ignored=tuple(
@@ -55,7 +43,7 @@ def mapped_log(path: Path, mapping: ColumnMap, read: Reader) -> Log:
             if (file, name) not in used
         ),
         notices=(*notices, *remarks),
-        files=(mapping.source, *(str(_place(path, file)) for file in tables if file is not None)),
+        files={str(path): own.digest, **read_along, **{str(_place(path, f)): tables[f].digest for f in tables if f}},
     )
 
 
@@ -63,7 +51,7 @@ def _place(path: Path, file: str | None) -> Path:
     return path if file is None else path.with_name(file)
 
 
-def _tables(path: Path, mapping: ColumnMap, read: Reader) -> dict[str | None, Raw]:
+def _tables(path: Path, mapping: ColumnMap) -> dict[str | None, Table]:
     """The log (None) and the files beside it; refused with what is wrong in any of them."""
     names: dict[str | None, set[str]] = {None: set()}
     for source in mapping.columns.values():
@@ -71,8 +59,9 @@ def _tables(path: Path, mapping: ColumnMap, read: Reader) -> dict[str | None, Ra
     tables, findings = {}, list[Finding]()
     for file, wanted in names.items():
         try:
+            place = _place(path, file)
             chosen = wanted.__contains__ if mapping.columns else is_column
-            tables[file] = read(_place(path, file), mapping.layout, chosen)
+            tables[file] = table_format(place).open(place, chosen, mapping.layout)
         except LogError as error:
             findings += error.findings
     if findings:
@@ -81,16 +70,15 @@ def _tables(path: Path, mapping: ColumnMap, read: Reader) -> dict[str | None, Ra
 
 
 def _picked(
-    path: Path, mapping: ColumnMap, tables: Mapping[str | None, Raw], sources: Mapping[str, Source]
+    path: Path, mapping: ColumnMap, tables: Mapping[str | None, Table], sources: Mapping[str, ColumnSource]
 ) -> dict[str, Array]:
     """Columns in SI, still without offsets, on the side where they were measured."""
     columns, findings = {}, []
     for column, source in sources.items():
         there, place = tables[source.file].columns, _place(path, source.file)
         if source.name not in there:
-            near = difflib.get_close_matches(source.name, there, n=1)
-            hint = f"Did you mean {near[0]!r}" if near else f"The table has: {', '.join(list(there)[:12])}"
             where = f"{mapping.source}, columns, {column}"
+            hint = did_you_mean(source.name, there, f"The table has: {', '.join(list(there)[:12])}")
             findings.append(Finding(where, f"{place} has no column {source.name!r}", hint))
             continue
         raw = np.asarray(there[source.name])
@@ -107,7 +95,7 @@ def _picked(
 
 
 def _count(
-    path: Path, tables: Mapping[str | None, Raw], sources: Mapping[str, Source], columns: Mapping[str, Array]
+    path: Path, tables: Mapping[str | None, Table], sources: Mapping[str, ColumnSource], columns: Mapping[str, Array]
 ) -> tuple[int, list[str]]:
     """Rows that all tables have, and notices; tables may differ by a line that was cut off."""
     notices = [
@@ -144,7 +132,7 @@ def _rows(path: Path, mapping: ColumnMap, count: int) -> tuple[slice, list[str]]
     return slice(first - 1, last), []
 
 
-def _misfits(path: Path, mapping: ColumnMap, columns: Mapping[str, Source], own: Raw) -> Iterator[Finding]:
+def _misfits(path: Path, mapping: ColumnMap, columns: Mapping[str, ColumnSource], own: Table) -> Iterator[Finding]:
     """What a mapping says of columns that are not there."""
     if not columns:
         there = ", ".join(list(own.columns)[:12]) or "nothing"
@@ -158,8 +146,7 @@ def _misfits(path: Path, mapping: ColumnMap, columns: Mapping[str, Source], own:
     currents = [c.removeprefix("current.") for c in columns if c.startswith("current.")]
     for joint in mapping.gains:
         if joint not in currents:
-            near = difflib.get_close_matches(joint, currents, n=1)
-            hint = f"Did you mean {near[0]!r}" if near else "Map its current, or remove the gain"
+            hint = did_you_mean(joint, currents, "Map its current, or remove the gain")
             yield Finding(f"{mapping.source}, gains, {joint}", "has no column of current", hint)
     if mapping.transmission is not None:
         gains = _gains(mapping, own.metadata)
@@ -172,7 +159,7 @@ def _gains(mapping: ColumnMap, metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _joint_side(
-    mapping: ColumnMap, sources: Mapping[str, Source], columns: dict[str, Array], given: Mapping[str, Any]
+    mapping: ColumnMap, sources: Mapping[str, ColumnSource], columns: dict[str, Array], given: Mapping[str, Any]
 ) -> tuple[dict[str, Array], dict[str, Any]]:
     """Columns as the joints have them, offsets included, and the log's metadata."""
     gains = _gains(mapping, given)

@@ -1,26 +1,25 @@
 """A mapping: how a foreign table becomes a log. Names, units, scales, signs, drive gains and transmissions, as TOML.
 
 Every column that is not named in it stays out: nothing is ever guessed from positions. A mapping is refused once,
-with every reason; what only a log can tell is judged in ``mapped.py``, what only a robot can tell in ``check.py``.
+with every reason; what only a log can tell is judged in ``mapped.py``, what only a robot can in ``equations/match.py``.
 """
 
 from __future__ import annotations
 
-import difflib
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
-from datetime import date, datetime, time
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from steelyard.errors import Finding, LogError
-from steelyard.log.layout import Layout
+from steelyard.errors import LogError, did_you_mean
+from steelyard.log.format import refuse_absent
+from steelyard.log.layout import TableLayout
 from steelyard.log.log import BASE_VECTORS, QUATERNION, is_column
-from steelyard.log.toml import Checker, is_number, read_toml, shown
+from steelyard.log.toml import Checker, is_number, parse_toml, shown
 from steelyard.log.transmission import SINGULAR, Transmission
 from steelyard.log.units_table import factor
 from steelyard.spatial import XYZ
@@ -38,7 +37,7 @@ SEPARATORS = (",", ";", "\t", "|", " ")
 
 
 @dataclass(frozen=True)
-class Source:
+class ColumnSource:
     """Where a column comes from: factor · raw + offset, in SI."""
 
     name: str  # of a column in the file
@@ -52,26 +51,22 @@ class ColumnMap:
     """How a foreign table becomes a log."""
 
     source: str = "mapping"  # what messages and provenance call it
-    layout: Layout = field(default_factory=Layout)  # of text tables
-    columns: Mapping[str, Source] = field(default_factory=dict)  # contract name → source; none: the table's own names
+    layout: TableLayout = field(default_factory=TableLayout)  # of text tables
+    columns: Mapping[str, ColumnSource] = field(default_factory=dict)  # contract name → source; none: by name
     rows: tuple[int, int] | Mapping[str, tuple[int, int]] | None = None  # first and last kept, from 1; or so by file
     rate: float | None = None  # Hz, of a table without time
     gains: Mapping[str, float] = field(default_factory=dict)  # joint → N·m/A
     transmission: Transmission | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    digest: str = field(default="", compare=False, repr=False)  # SHA-256 of the file's bytes
 
 
 def read_mapping(path: str | Path) -> ColumnMap:
     """Read and check a mapping; every reason against it is in the LogError."""
     path = Path(path)
-    if not path.is_file():
-        near: list[str] = []
-        with suppress(OSError):
-            near = difflib.get_close_matches(path.name, [p.name for p in path.parent.iterdir() if p.is_file()], n=3)
-        what = "is a folder" if path.is_dir() else "does not exist"
-        hint = f"Did you mean {' or '.join(near)}" if near else "Draft one: steelyard check ROBOT LOG --write-mapping"
-        raise LogError(Finding(str(path), what, hint))
-    return _Mapping(str(path)).check(read_toml(path))
+    refuse_absent(path, "Draft one: steelyard check ROBOT LOG --write-mapping")
+    data = path.read_bytes()
+    return replace(_Mapping(str(path)).check(parse_toml(data, str(path))), digest=hashlib.sha256(data).hexdigest())
 
 
 class _Mapping(Checker):
@@ -112,7 +107,7 @@ class _Mapping(Checker):
             return ()
         return tuple(name.strip() for name in names)
 
-    def layout(self, table: Mapping[str, Any], names: tuple[str, ...]) -> Layout:
+    def layout(self, table: Mapping[str, Any], names: tuple[str, ...]) -> TableLayout:
         any_of = " ".join(map(repr, SEPARATORS))
         header = self.take("table", table, "header", True, lambda _: True, "true or false", "Say if there is a header")
         separator = self.take("table", table, "separator", "", SEPARATORS.__contains__, "a separator", f"Use {any_of}")
@@ -124,7 +119,7 @@ class _Mapping(Checker):
         separator, decimal = separator or ",", decimal or "."
         if separator == decimal:
             self.wrong("table, decimal", f"is {decimal!r}, as is the separator", 'Set separator, such as ";"')
-        return Layout(header is not False, names, separator, decimal, skip or 0, comment or "")
+        return TableLayout(header is not False, names, separator, decimal, skip or 0, comment or "")
 
     def rows(self, value: Any) -> tuple[int, int] | dict[str, tuple[int, int]] | None:
         if isinstance(value, dict):
@@ -139,27 +134,21 @@ class _Mapping(Checker):
         self.wrong(where, f"is {shown(value)}", "Give [first, last], counted from 1, both kept")
         return 1, 2
 
-    def columns(self, section: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Source]:
+    def columns(self, section: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, ColumnSource]:
         found = {}
         for column, value in _flat(section):
             where = f"columns, {column}"
             if not is_column(column):
-                near = difflib.get_close_matches(column, _EXAMPLES, n=1)
-                hint = (
-                    f"Did you mean {near[0]!r}" if near else "Use time, q.JOINT, v.JOINT, tau.JOINT, current.JOINT, …"
-                )
+                hint = did_you_mean(column, _EXAMPLES, "Use time, q.JOINT, v.JOINT, tau.JOINT, current.JOINT, …")
                 self.wrong(where, "is no column of a log", hint)
-                continue
-            source = self.column(where, column, value)
-            if source is not None and names and source.name not in names:
-                near = difflib.get_close_matches(source.name, names, n=1)
-                hint = f"Did you mean {near[0]!r}" if near else "Name it as [table] names does"
-                self.wrong(where, f"{source.name!r} is not among the names of the table", hint)
-            if source is not None:
+            elif (source := self.column(where, column, value)) is not None:
                 found[column] = source
+                if names and source.name not in names:
+                    hint = did_you_mean(source.name, names, "Name it as [table] names does")
+                    self.wrong(where, f"{source.name!r} is not among the names of the table", hint)
         return found
 
-    def column(self, where: str, column: str, value: Any) -> Source | None:
+    def column(self, where: str, column: str, value: Any) -> ColumnSource | None:
         spec = {"name": value} if isinstance(value, str) else value
         if not isinstance(spec, dict):
             self.wrong(where, f"is {shown(value)}", "Give a name, or { name, unit, scale, offset, sign, file }")
@@ -169,15 +158,7 @@ class _Mapping(Checker):
         if not isinstance(name, str) or not name.strip():
             self.wrong(f"{where}, name", f"is {shown(name)}", "Give the name of a column in the table")
             return None
-        scale = 1.0
-        if isinstance(unit := spec.get("unit", ""), str):
-            size = factor(column, unit) if "unit" in spec else 1.0
-            if isinstance(size, tuple):
-                self.wrong(where, *size)
-            else:
-                scale = size
-        else:
-            self.wrong(f"{where}, unit", f"is {shown(unit)}", 'Give a unit in quotes, such as "deg"')
+        scale = self.unit(where, column, spec["unit"]) if "unit" in spec else 1.0
         scale *= self.number(f"{where}, scale", spec.get("scale", 1.0), nonzero=True)
         offset = self.number(f"{where}, offset", spec.get("offset", 0.0), nonzero=False)
         sign = spec.get("sign", 1)
@@ -188,7 +169,18 @@ class _Mapping(Checker):
         if file is not None and not _is_beside(file):
             self.wrong(f"{where}, file", f"is {shown(file)}", "Name a file in the folder of the log, without a path")
             file = None
-        return Source(name.strip(), sign * scale, offset, file)
+        return ColumnSource(name.strip(), sign * scale, offset, file)
+
+    def unit(self, where: str, column: str, unit: Any) -> float:
+        """What makes SI of a column in this unit, or 1 where it is noted as wrong."""
+        if not isinstance(unit, str):
+            self.wrong(f"{where}, unit", f"is {shown(unit)}", 'Give a unit in quotes, such as "deg"')
+            return 1.0
+        size = factor(column, unit)
+        if isinstance(size, float):
+            return size
+        self.wrong(where, *size)
+        return 1.0
 
     def transmission(self, section: Mapping[str, Any]) -> Transmission | None:
         joints: Any = section.get("joints")
@@ -214,7 +206,7 @@ class _Mapping(Checker):
             if key in section:
                 self.wrong(f"metadata, {key}", "has a section of its own", f"Move it to [{key}]")
         try:
-            plain = json.dumps(section, allow_nan=False, default=_text)
+            plain = json.dumps(section, allow_nan=False, default=lambda moment: moment.isoformat())
         except ValueError:
             self.wrong("metadata", "holds nan or inf", "Give finite numbers")
             return {}
@@ -237,7 +229,3 @@ def _flat(section: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, A
 def _is_beside(file: Any) -> bool:
     """Whether it names a file and no path, on any system."""
     return isinstance(file, str) and file not in ("", ".", "..") and not any(c in file for c in "/\\:\0")
-
-
-def _text(value: date | datetime | time) -> str:
-    return value.isoformat()

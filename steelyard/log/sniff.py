@@ -13,8 +13,9 @@ import numpy as np
 
 from steelyard.errors import Finding, LogError
 from steelyard.log.csv_text import number
-from steelyard.log.layout import Layout, cells
-from steelyard.log.table import METADATA_KEY, is_text, read_table, text_bytes
+from steelyard.log.format import decode, read_file, table_format
+from steelyard.log.formats.csv import MARK, Csv, unpack
+from steelyard.log.layout import TableLayout, cells
 
 Array = np.ndarray
 
@@ -31,7 +32,7 @@ class Look:
 
     path: Path
     text: bool  # CSV and its kin; else Parquet or npz, which have names
-    layout: Layout
+    layout: TableLayout
     columns: dict[str, Array | None]  # in order; None where they hold no numbers
     rows: int
     more: bool = False  # than were looked at
@@ -45,17 +46,15 @@ class Look:
 
 def look_at(path: Path) -> Look:
     """Look a table over; LogError where it is none."""
-    if not is_text(path):
-        return _binary(path)
-    data = text_bytes(path)
-    mark = f"# {METADATA_KEY} ".encode()
-    if data.startswith(mark):
+    kind = table_format(path)
+    if not isinstance(kind, Csv):  # names and types are the format's
+        columns = kind.numbers(path)
+        rows = max((len(v) for v in columns.values() if v is not None), default=0)
+        return Look(path, False, TableLayout(), columns, rows)
+    data = unpack(read_file(path), path)
+    if data.startswith(MARK):
         data = data.partition(b"\n")[2]
-    try:
-        lines = data.decode().splitlines()
-    except UnicodeDecodeError:
-        raise LogError(Finding(str(path), "is not UTF-8 text", "Save it as UTF-8")) from None
-    layout = _layout(lines)
+    layout = _layout(decode(data, str(path)).splitlines())
     if layout is None:
         raise LogError(Finding(str(path), "has no lines that look like a table", "Give a table of numbers"))
     return _filled(path, data, layout)
@@ -66,12 +65,12 @@ def numbered(count: int) -> list[str]:
     return [f"c{k}" for k in range(1, count + 1)]
 
 
-def _layout(lines: Sequence[str]) -> Layout | None:
+def _layout(lines: Sequence[str]) -> TableLayout | None:
     """How the first lines are best read."""
     comment = next((c for c in COMMENTS for line in lines[:SAMPLE] if line.lstrip().startswith(c)), "")
     kept = [(k, s) for k, s in enumerate(lines) if s.strip() and not (comment and s.lstrip().startswith(comment))]
     sample = kept[:SAMPLE]
-    best: tuple[float, int, Layout] | None = None
+    best: tuple[float, int, TableLayout] | None = None
     for separator in (",", ";", "\t", "|", " "):
         for decimal in (".", ","):
             if decimal == separator or not sample:
@@ -82,7 +81,7 @@ def _layout(lines: Sequence[str]) -> Layout | None:
             share = np.mean([_is_number(cell, decimal) for row in good for cell in row]) * len(good) / len(rows)
             first = next(k for k, row in enumerate(rows) if len(row) == width)
             header = not all(_is_number(cell, decimal) for cell in rows[first])
-            found = Layout(header, (), separator, decimal, sample[first][0] if first else 0, comment)
+            found = TableLayout(header, (), separator, decimal, sample[first][0] if first else 0, comment)
             if share > (LEAST if best is None else best[0] + 1e-9):
                 best = (float(share), width, found)
     if best is None:
@@ -114,7 +113,7 @@ def _is_number(cell: str, decimal: str) -> bool:
     return number(cell) is not None and cell != ""
 
 
-def _filled(path: Path, data: bytes, layout: Layout) -> Look:
+def _filled(path: Path, data: bytes, layout: TableLayout) -> Look:
     """The numbers of every column, as many rows as are looked at."""
     rows = cells(data, layout)
     names = [name.strip() for name in next(rows, [])] if layout.header else list(layout.names)
@@ -135,22 +134,3 @@ def _filled(path: Path, data: bytes, layout: Layout) -> Look:
             kept[k].append(np.nan if value is None else value)
     columns = {name: None if k in text else np.array(kept[k]) for k, name in enumerate(names)}
     return Look(path, True, layout, columns, count, more, cut and not more)
-
-
-def _binary(path: Path) -> Look:
-    """Parquet and npz have names and types."""
-    listed = read_table(path, Layout(), lambda _: False).columns
-    numbers = set(listed)
-    if path.name.lower().endswith(".parquet"):
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        schema = pq.read_schema(path)
-        numbers = {f.name for f in schema if pa.types.is_integer(f.type) or pa.types.is_floating(f.type)}
-        listed = read_table(path, Layout(), numbers.__contains__).columns
-    columns = {name: _numbers(values) if name in numbers else None for name, values in listed.items()}
-    return Look(path, False, Layout(), columns, max((len(v) for v in columns.values() if v is not None), default=0))
-
-
-def _numbers(values: Array) -> Array | None:
-    return values.astype(float) if values.dtype.kind in "biuf" and values.ndim else None

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import Finding, LogError
+from steelyard.errors import Finding, LogError, did_you_mean
+from steelyard.log.format import decode, first_line
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The document, or a LogError that says where it is no TOML."""
+    """The document in a file, or a LogError that says where it is no TOML."""
+    return parse_toml(path.read_bytes(), str(path))
+
+
+def parse_toml(data: bytes, source: str) -> dict[str, Any]:
+    """The document in some bytes, or a LogError that says where it is no TOML."""
     try:
-        return tomllib.loads(path.read_bytes().decode())
-    except UnicodeDecodeError:
-        raise LogError(Finding(str(path), "is not UTF-8 text", "Save it as UTF-8")) from None
+        return tomllib.loads(decode(data, source))
     except (ValueError, RecursionError) as error:
-        said = (str(error).splitlines() or ["?"])[0][:200]
-        raise LogError(Finding(str(path), f"is not TOML ({said})", "Correct it; quote names and texts")) from None
+        what = f"is not TOML ({first_line(error)})"
+        raise LogError(Finding(source, what, "Correct it; quote names and texts")) from None
 
 
 class Checker:
@@ -37,8 +40,7 @@ class Checker:
         """Note every name that is not known."""
         for name in table:
             if name not in known:
-                near = difflib.get_close_matches(name, list(known), n=1)
-                hint = f"Did you mean {near[0]!r}" if near else f"There are: {', '.join(known)}"
+                hint = did_you_mean(name, known, f"There are: {', '.join(known)}")
                 self.wrong(f"{where}, {name}" if where else name, f"is a {kind} that is not known", hint)
 
     def take(

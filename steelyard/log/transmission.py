@@ -6,14 +6,13 @@ blocks of joints that have to do with each other; a block is converted whole or 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from steelyard.errors import Finding
+from steelyard.errors import Finding, did_you_mean
 
 Array = np.ndarray
 
@@ -47,18 +46,16 @@ def misfits(
     known = sorted({c.partition(".")[2] for c in columns if c.partition(".")[0] in KINDS})
     for joint in transmission.joints:
         if joint not in known:
-            near = difflib.get_close_matches(joint, known, n=1)
-            hint = f"Did you mean {near[0]!r}" if near else "Map its columns, or take it out of the transmission"
+            hint = did_you_mean(joint, known, "Map its columns, or take it out of the transmission")
             yield Finding(f"{where}, joints", f"{joint!r} has no column", hint)
     for block in transmission.blocks():
         names = [transmission.joints[k] for k in block]
-        for kind in ("q", "v", "a"):
-            missing = [f"{kind}.{j}" for j in names if f"{kind}.{j}" not in columns]
+        for kind, instead in (("q", "q"), ("v", "v"), ("a", "a"), ("tau", "current")):
+            missing = [f"{kind}.{j}" for j in names if f"{kind}.{j}" not in columns and f"{instead}.{j}" not in columns]
             if 0 < len(missing) < len(names):
-                yield _incomplete(where, missing, names)
-        missing = [f"tau.{j}" for j in names if f"tau.{j}" not in columns and f"current.{j}" not in columns]
-        if 0 < len(missing) < len(names):
-            yield _incomplete(where, missing, names)
+                are = "is" if len(missing) == 1 else "are"
+                what = f"couples {', '.join(names)}, and {', '.join(missing)} {are} missing"
+                yield Finding(where, what, "Map the columns of all coupled joints")
         unknown = [j for j in names if _by_current(j, columns) and j not in gains]
         if len(names) > 1 and unknown:
             what = f"{', '.join(unknown)} lack a gain, and share their torque with {', '.join(names)}"
@@ -82,21 +79,14 @@ def joint_side(
         if any(_by_current(j, columns) and j not in gains for j in names):
             continue  # one joint alone: its gain will be identified on the joint's side
         if f"tau.{names[0]}" in columns or f"current.{names[0]}" in columns:
-            motors = np.column_stack([
-                gains[j] * columns[f"current.{j}"] if _by_current(j, columns) else columns[f"tau.{j}"] for j in names
-            ])  # fmt: skip
+            currents = {j: gains[j] * columns[f"current.{j}"] for j in names if _by_current(j, columns)}
+            motors = np.column_stack([currents[j] if j in currents else columns[f"tau.{j}"] for j in names])
             values = motors @ M  # rows are samples: tauᵀ M = (Mᵀ tau)ᵀ
             converted |= {f"tau.{j}": values[:, k] for k, j in enumerate(names)}
-            for joint in names:
-                if _by_current(joint, columns):
-                    del converted[f"current.{joint}"], left[joint]
+            for joint in currents:
+                del converted[f"current.{joint}"], left[joint]
     return converted, left
 
 
 def _by_current(joint: str, columns: Mapping[str, Any]) -> bool:
     return f"tau.{joint}" not in columns and f"current.{joint}" in columns
-
-
-def _incomplete(where: str, missing: list[str], names: list[str]) -> Finding:
-    what = f"couples {', '.join(names)}, and {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
-    return Finding(where, what, "Map the columns of all coupled joints")

@@ -6,31 +6,50 @@ A value in SI is its unit's factor times the number in the file. Spellings are f
 
 from __future__ import annotations
 
-import difflib
 import math
+
+from steelyard.errors import did_you_mean
 
 UNITS: dict[str, dict[str, float]] = {  # quantity → unit → factor to SI
     "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0},
     "angle": {"rad": 1.0, "mrad": 1e-3, "deg": math.pi / 180, "rev": 2 * math.pi},
     "length": {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "in": 0.0254},
     "angular velocity": {
-        "rad/s": 1.0, "mrad/s": 1e-3, "deg/s": math.pi / 180, "rev/s": 2 * math.pi, "rpm": math.pi / 30,
+        "rad/s": 1.0,
+        "mrad/s": 1e-3,
+        "deg/s": math.pi / 180,
+        "rev/s": 2 * math.pi,
+        "rpm": math.pi / 30,
     },
     "velocity": {"m/s": 1.0, "cm/s": 1e-2, "mm/s": 1e-3},
     "angular acceleration": {"rad/s^2": 1.0, "mrad/s^2": 1e-3, "deg/s^2": math.pi / 180, "rev/s^2": 2 * math.pi},
     "acceleration": {"m/s^2": 1.0, "cm/s^2": 1e-2, "mm/s^2": 1e-3, "g": 9.80665, "mg": 9.80665e-3},
     "torque": {
-        "N·m": 1.0, "mN·m": 1e-3, "kN·m": 1e3, "N·cm": 1e-2, "N·mm": 1e-3, "kgf·m": 9.80665, "kgf·cm": 0.0980665,
-        "lbf·ft": 1.3558179483314004, "lbf·in": 0.1129848290276167, "ozf·in": 0.00706155181422604,
+        "N·m": 1.0,
+        "mN·m": 1e-3,
+        "kN·m": 1e3,
+        "N·cm": 1e-2,
+        "N·mm": 1e-3,
+        "kgf·m": 9.80665,
+        "kgf·cm": 0.0980665,
+        "lbf·ft": 1.3558179483314004,
+        "lbf·in": 0.1129848290276167,
+        "ozf·in": 0.00706155181422604,
     },
     "force": {"N": 1.0, "mN": 1e-3, "kN": 1e3, "kgf": 9.80665, "gf": 9.80665e-3, "lbf": 4.4482216152605},
     "current": {"A": 1.0, "mA": 1e-3},
     "plain number": {"1": 1.0},
-}  # fmt: skip
+}
 ALIASES = {
-    "sec": "s", "seconds": "s", "radians": "rad", "degrees": "deg", "turns": "rev", "turn": "rev",
-    "dps": "deg/s", "rev/min": "rpm",
-}  # fmt: skip
+    "sec": "s",
+    "seconds": "s",
+    "radians": "rad",
+    "degrees": "deg",
+    "turns": "rev",
+    "turn": "rev",
+    "dps": "deg/s",
+    "rev/min": "rpm",
+}
 
 _JOINT = {
     "q": ("angle", "length"),
@@ -72,8 +91,8 @@ def factor(column: str, unit: str) -> float | tuple[str, str]:
     one_of = f"Give one of {', '.join(allowed)}"
     found = _BY_SPELLING.get(_spelling(unit))
     if found is None:
-        near = difflib.get_close_matches(unit, allowed, n=1) or difflib.get_close_matches(unit, _NAMES, n=1)
-        return f"has a unit {unit!r} that is not known", f"Did you mean {near[0]!r}" if near else one_of
+        fix = did_you_mean(unit, allowed, did_you_mean(unit, _NAMES, one_of))
+        return f"has a unit {unit!r} that is not known", fix
     quantity, size = found
     if quantity not in wanted:
         return f"has {unit!r}, a unit of {quantity}, and measures {' or '.join(wanted)}", one_of

@@ -47,7 +47,7 @@ def _parameters(path: Path, other: Path) -> Mapping[str, Mapping[str, Any]]:
     if path.is_dir() or path.suffix == ".json":
         return dict(read_estimate(path)["links"])
     from steelyard.robot.description import read_description
-    from steelyard.robot.model import build, default_base
+    from steelyard.robot.build import build, default_base
 
     description = read_description(path)
     base, lock = default_base(path, description), dict[str, float]()

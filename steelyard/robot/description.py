@@ -10,15 +10,15 @@ import difflib
 import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from steelyard import inertia
 from steelyard.errors import DescriptionError, Finding
-from steelyard.robot.xml import read_xml
-
-MOVING = ("revolute", "continuous", "prismatic", "floating", "planar", "ball")
+from steelyard.robot.xml import parse_xml, read_bytes
+from steelyard.spatial import rotations
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +49,11 @@ class Link:
     collision: tuple[Shape, ...] = ()
     visual: tuple[Shape, ...] = ()
 
+    @property
+    def parameters(self) -> np.ndarray:
+        """(10,) about the link frame's origin, in its axes."""
+        return inertia.pack(self.mass, self.com, self.inertia)
+
 
 @dataclass(frozen=True)
 class Mimic:
@@ -64,17 +69,17 @@ class Joint:
     """How a child link moves in its parent."""
 
     name: str
-    kind: str  # one of MOVING, or "fixed"
+    kind: str  # revolute, continuous, prismatic, floating, planar, ball or fixed
     parent: str
     child: str
     placement: np.ndarray  # (4, 4), joint frame = child link frame at q = 0, in the parent link frame
     axis: np.ndarray  # (3,) unit, in the joint frame
-    lower: float  # rad or m; -inf if none
-    upper: float  # rad or m; inf if none
-    velocity: float  # rad/s or m/s; inf if none
-    effort: float  # N·m or N; inf if none
-    mimic: Mimic | None
-    line: int  # 0 where unknown
+    lower: float = -np.inf  # rad or m
+    upper: float = np.inf  # rad or m
+    velocity: float = np.inf  # rad/s or m/s
+    effort: float = np.inf  # N·m or N
+    mimic: Mimic | None = None
+    line: int = 0  # 0 where unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +95,7 @@ class Description:
     root: str  # link
     notices: tuple[str, ...]
     frames: Mapping[str, tuple[str, np.ndarray]]  # further named frames: link, (4, 4) in it
-
-    @property
-    def sha256(self) -> str:
-        """Of the source text, for provenance."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
+    sha256: str = ""  # of the file's bytes, for provenance
 
 
 def read_description(source: str | Path, package_dirs: Sequence[Path] = ()) -> Description:
@@ -102,18 +103,17 @@ def read_description(source: str | Path, package_dirs: Sequence[Path] = ()) -> D
     path = Path(source)
     if not is_file(path):
         path = _by_name(source)
-    text, root = read_xml(path)
+    data = read_bytes(path)
+    text, root = parse_xml(data, path.name)
     # Deferred: each reader imports the classes above.
     if root.tag == "robot":
-        from steelyard.robot.urdf import from_urdf
-
-        return from_urdf(path, text, root, package_dirs)
-    if root.tag == "mujoco":
-        from steelyard.robot.mjcf import from_mjcf
-
-        return from_mjcf(path, text, root, package_dirs)
-    what = f"root element is <{root.tag}>, neither <robot> (URDF) nor <mujoco> (MJCF)"
-    raise DescriptionError(Finding(f"{path.name}:{root.line}", what, "Give a URDF or MJCF file"))
+        from steelyard.robot.urdf import from_urdf as convert
+    elif root.tag == "mujoco":
+        from steelyard.robot.mjcf import from_mjcf as convert
+    else:
+        what = f"root element is <{root.tag}>, neither <robot> (URDF) nor <mujoco> (MJCF)"
+        raise DescriptionError(Finding(f"{path.name}:{root.line}", what, "Give a URDF or MJCF file"))
+    return replace(convert(path, text, root, package_dirs), sha256=hashlib.sha256(data).hexdigest())
 
 
 def is_file(path: Path) -> bool:
@@ -162,11 +162,4 @@ def rotation_from_rpy(rpy: np.ndarray) -> np.ndarray:
 
 def rotation_from_quaternion(wxyz: np.ndarray) -> np.ndarray:
     """Rotation of a quaternion in MuJoCo's order w, x, y, z; normalised here."""
-    w, x, y, z = np.asarray(wxyz, float) / np.linalg.norm(wxyz)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    return np.asarray(rotations(np.roll(np.asarray(wxyz, float), -1)[None])[0])

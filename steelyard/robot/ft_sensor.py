@@ -12,17 +12,18 @@ that stands on a sensor.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.errors import Finding
+from steelyard.errors import Finding, did_you_mean
 from steelyard.robot.description import Description, Joint
 from steelyard.spatial import WRENCH
 
 Array = np.ndarray
+
+MOST_NAMES = 12  # of welds that a refusal lists
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,10 @@ def find_weld(description: Description, moving: Sequence[str], name: str, where:
     welds = {n: j for n, j in description.joints.items() if n not in moving}
     if name in welds:
         return Weld(welds[name], np.eye(4))
-    fix = f"Name the weld it sits in: {_some(welds)}" if welds else "The description has no fixed joint: add one there"
+    fix = "The description has no fixed joint: add one there"
+    if welds:
+        more = " …" if len(welds) > MOST_NAMES else ""
+        fix = f"Name the weld it sits in: {', '.join(list(welds)[:MOST_NAMES])}{more}"
     link, placement = description.frames.get(name, (name, np.eye(4)))
     if link in description.links:
         if link == description.root:
@@ -75,11 +79,5 @@ def find_weld(description: Description, moving: Sequence[str], name: str, where:
         return Finding(where, f"{name!r} is a joint that moves: a sensor sits in a weld", fix)
     below = [joint.child for joint in welds.values()]
     sites = [site for site, (holder, _) in description.frames.items() if holder in below]
-    near = difflib.get_close_matches(name, [*welds, *below, *sites], n=3)
-    fix = f"Did you mean {' or '.join(dict.fromkeys(near))}" if near else fix
+    fix = did_you_mean(name, [*welds, *below, *sites], fix, most=3)
     return Finding(where, f"{name!r} is not in {description.name}", fix)
-
-
-def _some(names: Mapping[str, Joint], most: int = 12) -> str:
-    listed = list(names)
-    return ", ".join(listed[:most]) + (" …" if len(listed) > most else "")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
@@ -32,12 +33,8 @@ def link_box(link: Link, placement: Array) -> Box | None:
 
     Collision shapes are preferred to visual ones; None where the link has neither, or only missing meshes.
     """
-    for shapes in (link.collision, link.visual):
-        corners = [c for shape in shapes if (c := _corners(shape)) is not None]
-        if corners:
-            points = np.vstack(corners) @ placement[:3, :3].T + placement[:3, 3]
-            return points.min(axis=0), points.max(axis=0)
-    return None
+    points = _points(link, placement, _corners)
+    return None if points is None else (points.min(axis=0), points.max(axis=0))
 
 
 def outline(parts: Iterable[tuple[Link, Array]]) -> Array | None:
@@ -46,13 +43,7 @@ def outline(parts: Iterable[tuple[Link, Array]]) -> Array | None:
     Round shapes are inscribed polyhedra. Collision shapes are preferred to visual ones, as for ``link_box``; None
     where there is no shape of any extent in three directions.
     """
-    found = []
-    for link, placement in parts:
-        for shapes in (link.collision, link.visual):
-            vertices = [v for shape in shapes if (v := _vertices(shape)) is not None]
-            if vertices:
-                found.append(np.vstack(vertices) @ placement[:3, :3].T + placement[:3, 3])
-                break
+    found = [points for link, at in parts if (points := _points(link, at, _vertices)) is not None]
     return hull_vertices(np.vstack(found)) if found else None
 
 
@@ -96,8 +87,7 @@ def solid(vertices: Array) -> Array:
 def link_shapes(link: Link, placement: Array) -> tuple[Shape, ...]:
     """The shapes that ``link_box`` is the box of, in the frame where the link has the pose ``placement``."""
     for shapes in (link.collision, link.visual):
-        usable = [shape for shape in shapes if _corners(shape) is not None]
-        if usable:
+        if usable := [shape for shape in shapes if _corners(shape) is not None]:
             return tuple(replace(shape, placement=placement @ shape.placement) for shape in usable)
     return ()
 
@@ -126,6 +116,14 @@ def box_inertia(mass: float, box: Box) -> Array:
     edges = box[1] - box[0]
     covariance = np.diag(edges**2) / 12
     return inertia.pack(mass, (box[0] + box[1]) / 2, mass * (np.trace(covariance) * np.eye(3) - covariance))
+
+
+def _points(link: Link, placement: Array, points_of: Callable[[Shape], Array | None]) -> Array | None:
+    """(·, 3) of all collision shapes of a link, else of its visual ones, in the frame where it has this pose."""
+    for shapes in (link.collision, link.visual):
+        if found := [points for shape in shapes if (points := points_of(shape)) is not None]:
+            return np.asarray(np.vstack(found) @ placement[:3, :3].T + placement[:3, 3])
+    return None
 
 
 def _corners(shape: Shape) -> Array | None:
@@ -178,12 +176,7 @@ def _vertices(shape: Shape) -> Array | None:
 
 @lru_cache(maxsize=256)
 def _mesh_extent(path: Path) -> Box | None:
-    """Extent of a mesh; None where it cannot be read."""
-    import coal
-
-    try:
-        mesh = coal.MeshLoader().load(str(path), np.ones(3))
-    except (ValueError, RuntimeError):
+    if (mesh := _load_mesh(path)) is None:
         return None
     mesh.computeLocalAABB()
     return np.array(mesh.aabb_local.min_), np.array(mesh.aabb_local.max_)
@@ -192,14 +185,20 @@ def _mesh_extent(path: Path) -> Box | None:
 @lru_cache(maxsize=256)
 def mesh_corners(path: Path) -> Array | None:
     """(v, 3) corners of a mesh's convex hull, all its vertices where that is flat; None where it cannot be read."""
-    import coal
-
-    try:
-        mesh = coal.MeshLoader().load(str(path), np.ones(3))
-    except (ValueError, RuntimeError):
+    if (mesh := _load_mesh(path)) is None:
         return None
     vertices = np.array(mesh.vertices(), float)
     if not len(vertices) or not np.isfinite(vertices).all():
         return None
     corners = hull_vertices(vertices)
     return vertices if corners is None else corners
+
+
+def _load_mesh(path: Path) -> Any:
+    """Of coal; None where it cannot be read."""
+    import coal
+
+    try:
+        return coal.MeshLoader().load(str(path), np.ones(3))
+    except (ValueError, RuntimeError):
+        return None

@@ -28,15 +28,13 @@ from steelyard.robot.description import (
     placement,
     rotation_from_quaternion,
 )
-from steelyard.robot.mjcf_source import Source, check_source
+from steelyard.robot.mjcf_source import check_source
 from steelyard.robot.xml import Node
-
-_INF = np.inf
 
 
 def from_mjcf(path: Path, text: str, root: Node, package_dirs: Sequence[Path] = ()) -> Description:
     """The description in a parsed MJCF file, or DescriptionError with every reason."""
-    source = check_source(path, root, package_dirs)
+    lines = check_source(path, root, package_dirs)
     try:
         import mujoco
     except ImportError as error:
@@ -47,7 +45,7 @@ def from_mjcf(path: Path, text: str, root: Node, package_dirs: Sequence[Path] = 
     except ValueError as error:
         what = "MuJoCo does not compile it: " + " ".join(str(error).split()).rstrip(".")
         raise DescriptionError(Finding(path.name, what, "Correct the model until MuJoCo loads it")) from error
-    converter = _Converter(model, mujoco, path, source)
+    converter = _Converter(model, mujoco, path, lines)
     converter.notices += (f"MuJoCo warns: {' '.join(warning.split())}" for warning in warnings)
     return converter.description(root.attributes.get("model") or path.stem, text)
 
@@ -101,8 +99,8 @@ def _names(model: Any, kind: Any, count: int, prefix: str) -> list[str]:
 
 
 class _Converter:
-    def __init__(self, model: Any, mujoco: Any, path: Path, source: Source):
-        self.model, self.mujoco, self.path, self.source = model, mujoco, path, source
+    def __init__(self, model: Any, mujoco: Any, path: Path, lines: dict[str, int]):
+        self.model, self.mujoco, self.path, self.lines = model, mujoco, path, lines
         self.notices: list[str] = []
         self.body_names = body_names(model)
         self.joint_names = _names(model, mujoco.mjtObj.mjOBJ_JOINT, model.njnt, "joint")
@@ -123,20 +121,17 @@ class _Converter:
         self._equalities(joints)
         moved = [self.body_names[b] for b in bodies if self.anchors[b].any()]
         if moved:
-            self.notices.append(
-                f"joint pos ≠ 0: link frame at the joint, not the MJCF body frame, on {', '.join(moved)}"
-            )
+            what = "link frame at the joint, not the MJCF body frame, on"
+            self.notices.append(f"joint pos ≠ 0: {what} {', '.join(moved)}")
         frames = self._frames(bodies, {*links, *joints})
-        notices = tuple(self.notices)
-        return Description(name, "mjcf", self.path, text, links, joints, root, notices, frames)
+        return Description(name, "mjcf", self.path, text, links, joints, root, tuple(self.notices), frames)
 
     def _joint_ids(self, body: int) -> range:
         first = int(self.model.body_jntadr[body])
         return range(first, first + int(self.model.body_jntnum[body])) if first >= 0 else range(0)
 
     def _is_free(self, body: int) -> bool:
-        free = int(self.mujoco.mjtJoint.mjJNT_FREE)
-        return any(int(self.model.jnt_type[j]) == free for j in self._joint_ids(body))
+        return any(self.model.jnt_type[j] == self.mujoco.mjtJoint.mjJNT_FREE for j in self._joint_ids(body))
 
     def _subtree(self, top: int) -> list[int]:
         inside = {top}
@@ -158,10 +153,8 @@ class _Converter:
         robots = jointed + moving[:1] if jointed or moving else floating or fixed[:1]
         if len(robots) > 1:
             names = ", ".join(f"'{self.body_names[b]}'" for b in robots)
-            what = f"has {len(robots)} robots: {names}"
-            raise DescriptionError(
-                Finding(self.path.name, what, "Give a model of one robot without the rest of the scene")
-            )
+            fix = "Give a model of one robot without the rest of the scene"
+            raise DescriptionError(Finding(self.path.name, f"has {len(robots)} robots: {names}", fix))
         chosen = robots if self.free[robots[0]] else fixed
         if ignored := [self.body_names[b] for b in tops if b not in chosen]:
             self.notices.append(f"not part of the robot and ignored: {', '.join(ignored)}")
@@ -175,7 +168,7 @@ class _Converter:
         inertia = R @ np.diag(m.body_inertia[b]) @ R.T
         com = np.array(m.body_ipos[b]) - self.anchors[b] if mass > 0 else np.zeros(3)
         collision, visual = self._shapes(b)
-        line = self.source.lines.get(name, 0)
+        line = self.lines.get(name, 0)
         return Link(name, mass, com, (inertia + inertia.T) / 2, mass > 0, False, line, collision, visual)
 
     def _joints(self, b: int, links: dict[str, Link], joints: dict[str, Joint]) -> None:
@@ -185,11 +178,10 @@ class _Converter:
         above = int(m.body_parentid[b])
         parent = self.body_names[above] if above else "world"
         T = placement(rotation_from_quaternion(m.body_quat[b]), m.body_pos[b] - self.anchors[above])
-        line = self.source.lines.get(name, 0)
+        line = self.lines.get(name, 0)
         if not ids:
             joint = f"{name}.weld"
-            axis = np.array([1.0, 0.0, 0.0])
-            joints[joint] = Joint(joint, "fixed", parent, name, T, axis, -_INF, _INF, _INF, _INF, None, line)
+            joints[joint] = Joint(joint, "fixed", parent, name, T, np.array([1.0, 0.0, 0.0]), line=line)
         before = np.zeros(3)
         for j in ids:
             last, p = j == ids[-1], _anchor_of(self.model, j)
@@ -214,10 +206,9 @@ class _Converter:
             X = X @ placement(np.eye(3), -ref * axis)
         else:
             name, limited = "ball", False  # a ball's range is of its angle, not of a coordinate
-        lower, upper = m.jnt_range[j] if limited else (-_INF, _INF)
-        effort = float(np.abs(m.jnt_actfrcrange[j]).max()) if m.jnt_actfrclimited[j] else _INF
-        own = self.joint_names[j]
-        return Joint(own, name, parent, child, X, axis, float(lower), float(upper), _INF, effort, None, line)
+        lower, upper = map(float, m.jnt_range[j] if limited else (-np.inf, np.inf))
+        effort = float(np.abs(m.jnt_actfrcrange[j]).max()) if m.jnt_actfrclimited[j] else np.inf
+        return Joint(self.joint_names[j], name, parent, child, X, axis, lower, upper, effort=effort, line=line)
 
     def _shapes(self, b: int) -> tuple[tuple[Shape, ...], tuple[Shape, ...]]:
         m, kinds = self.model, self.mujoco.mjtGeom
@@ -271,24 +262,17 @@ class _Converter:
                 if name and b in kept and collides:
                     own = f"{name}.{label}" if name in taken or name in frames else name
                     frames[own] = (self.body_names[b], self._pose(b, pos[i], quat[i]))
-        for b in bodies:
-            if self.anchors[b].any():
-                frames[f"{self.body_names[b]}.origin"] = (
-                    self.body_names[b],
-                    placement(np.eye(3), -self.anchors[b]),
-                )
-        return frames
+        moved = {self.body_names[b]: -self.anchors[b] for b in bodies if self.anchors[b].any()}
+        return frames | {f"{name}.origin": (name, placement(np.eye(3), at)) for name, at in moved.items()}
 
     def _equalities(self, joints: dict[str, Joint]) -> None:
         """q₁ − ref₁ = c₀ + c₁ (q₂ − ref₂) is a mimic; other constraints are named and left out."""
         m, left_out = self.model, 0
-        for e in range(m.neq):
+        for e in np.flatnonzero(m.eq_active0):
             follower, leader = (int(x[e]) for x in (m.eq_obj1id, m.eq_obj2id))
             c = m.eq_data[e, :5]
-            linear = int(m.eq_type[e]) == int(self.mujoco.mjtEq.mjEQ_JOINT) and leader >= 0 and not c[2:].any()
+            linear = m.eq_type[e] == self.mujoco.mjtEq.mjEQ_JOINT and leader >= 0 and not c[2:].any()
             names = [self.joint_names[j] for j in (follower, leader)] if linear else []
-            if not m.eq_active0[e]:
-                continue
             if not linear or any(n not in joints for n in names) or joints[names[0]].mimic:
                 left_out += 1
                 continue
@@ -296,6 +280,5 @@ class _Converter:
             mimic = Mimic(names[1], float(c[1]), float(c[0] + ref[0] - c[1] * ref[1]))
             joints[names[0]] = replace(joints[names[0]], mimic=mimic)
         if left_out:
-            self.notices.append(
-                f"{left_out} equality constraints that are no linear coupling of two joints are ignored"
-            )
+            what = "equality constraints that are no linear coupling of two joints are ignored"
+            self.notices.append(f"{left_out} {what}")

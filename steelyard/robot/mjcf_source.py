@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.robot.description import is_file
@@ -14,15 +13,8 @@ _INCLUDES = ("include", "model")
 _MAX_FILES = 1000
 
 
-@dataclass(frozen=True)
-class Source:
-    """What our own parse of the files keeps."""
-
-    lines: dict[str, int]  # body name → line
-
-
-def check_source(path: Path, root: Node, package_dirs: Sequence[Path]) -> Source:
-    """Check the model and every file it includes; DescriptionError with every reason."""
+def check_source(path: Path, root: Node, package_dirs: Sequence[Path]) -> dict[str, int]:
+    """Check the model and every file it includes; the lines of its bodies, or DescriptionError with every reason."""
     folder = path.resolve().parent
     allowed = (folder, *(d.resolve() for d in package_dirs))
     faults = Findings(path.name)
@@ -43,7 +35,7 @@ def check_source(path: Path, root: Node, package_dirs: Sequence[Path]) -> Source
                     found.add(node, _who(node), what, fix)
     faults.found[:] = [finding for _, _, part in files for finding in part.found]
     faults.raise_if_any()
-    return Source(lines)
+    return lines
 
 
 def _with_includes(

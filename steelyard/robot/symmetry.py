@@ -61,12 +61,12 @@ def pairs(robot: Robot, asked: Sequence[str]) -> tuple[tuple[Pair, ...], tuple[s
         (_reflected(robot, wanted, axis) for axis in (1, 0, 2)), key=lambda found: sum(d > OFF for _, d in found)
     )
     off = [(pair, d) for pair, d in best if d > OFF]
-    if wrong := [(p, d) for p, d in off if (p.left, p.right) in given]:
-        raise UsageError(
-            [Finding(f"symmetric {p.left}={p.right}", f"do not mirror each other in the zero posture: their frames are "
-                     f"{100 * d:.0f} % of their size off", "Drop the pair")
-             for p, d in wrong]
-        )  # fmt: skip
+    for p, d in off:
+        if (p.left, p.right) in given:
+            what = f"do not mirror each other in the zero posture: their frames are {100 * d:.0f} % of their size off"
+            findings.append(Finding(f"symmetric {p.left}={p.right}", what, "Drop the pair"))
+    if findings:
+        raise UsageError(findings)
     skipped = ", ".join(f"{p.left} and {p.right}" for p, _ in off)
     remarks = (f"named like a pair, but not mirrored in the zero posture, and left as they are: {skipped}",)
     return tuple(pair for pair, d in best if d <= OFF), remarks if off else ()

@@ -14,7 +14,6 @@ import numpy as np
 
 from steelyard.errors import DescriptionError, Finding
 from steelyard.robot.description import (
-    MOVING,
     Description,
     Joint,
     Link,
@@ -65,8 +64,8 @@ class _Reader:
             links.setdefault(name, Link(name, mass, com, inertia, given, False, node.line, *shapes))
         if not links:
             self.faults.add(root, "", "has no <link>", "Give a URDF with at least one link")
-        flat = sum(s.kind != "mesh" and min(s.size) <= 0 for k in links.values() for s in k.collision + k.visual)
-        if flat:
+        shapes_of = [s for link in links.values() for s in link.collision + link.visual]
+        if flat := sum(s.kind != "mesh" and min(s.size) <= 0 for s in shapes_of):
             self.notices.append(f"{flat} shapes without volume")
         return links
 
@@ -77,10 +76,8 @@ class _Reader:
             joints.setdefault(name, self._joint(node, name, links))
         for joint in joints.values():
             self._check_mimic(joint, joints)
-        loose = [
-            j.name for j in joints.values() if j.kind in MOVING[:1] + MOVING[2:3] and np.isinf([j.lower, j.upper]).any()
-        ]
-        if loose:
+        limited = [j for j in joints.values() if j.kind in ("revolute", "prismatic")]
+        if loose := [j.name for j in limited if np.isinf([j.lower, j.upper]).any()]:
             self.notices.append(f"no position limits on {', '.join(loose)}")
         return joints
 
@@ -137,8 +134,7 @@ class _Reader:
         return float(mass[0]), T[:3, 3].copy(), (inertia + inertia.T) / 2
 
     def _child_numbers(self, node: Node, tag: str, attributes: Sequence[str], who: str) -> np.ndarray | None:
-        child = node.first(tag)
-        if child is None:
+        if (child := node.first(tag)) is None:
             self.faults.add(node, who, f"<{node.tag}> has no <{tag}>", f"Give <{tag}>, or remove the <{node.tag}>")
             return None
         values = [self.faults.numbers(child, a, 1, who) for a in attributes]
@@ -146,8 +142,7 @@ class _Reader:
         return np.array(good) if len(good) == len(values) else None
 
     def _origin(self, node: Node, who: str) -> np.ndarray:
-        origin = node.first("origin")
-        if origin is None:
+        if (origin := node.first("origin")) is None:
             return np.eye(4)
         xyz = self.faults.numbers(origin, "xyz", 3, who, default="0 0 0")
         rpy = self.faults.numbers(origin, "rpy", 3, who, default="0 0 0")
@@ -222,8 +217,7 @@ class _Reader:
         return read["lower"], read["upper"], read["velocity"], read["effort"]
 
     def _mimic(self, node: Node, who: str) -> Mimic | None:
-        given = node.first("mimic")
-        if given is None:
+        if (given := node.first("mimic")) is None:
             return None
         multiplier = self.faults.numbers(given, "multiplier", 1, who, default="1")
         offset = self.faults.numbers(given, "offset", 1, who, default="0")
@@ -255,9 +249,5 @@ def _refuse_xacro(file: str, root: Node) -> None:
         if node.tag.startswith("xacro:"):
             written.append(f"<{node.tag}>")
         if written:
-            finding = Finding(
-                f"{file}:{node.line}",
-                f"is a xacro file: {written[0]}",
-                f"Run xacro first: xacro {file} > robot.urdf",
-            )
-            raise DescriptionError(finding)
+            what, fix = f"is a xacro file: {written[0]}", f"Run xacro first: xacro {file} > robot.urdf"
+            raise DescriptionError(Finding(f"{file}:{node.line}", what, fix))

@@ -109,20 +109,19 @@ class Findings:
 
 def read_xml(path: Path) -> tuple[str, Node]:
     """The source text and the tree of an XML file."""
+    return parse_xml(read_bytes(path), path.name)
+
+
+def read_bytes(path: Path) -> bytes:
+    """All bytes of an XML file that is not too large."""
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
             _refuse(path.name, None, f"is {size / 2**20:.0f} MB, more than {MAX_BYTES >> 20}", _TOO_BIG)
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
-        _refuse(
-            path.name,
-            None,
-            f"cannot be read: {error.strerror}",
-            "Give a file that exists and can be read",
-            error,
-        )
-    return parse_xml(data, path.name)
+        what = f"cannot be read: {error.strerror}"
+        _refuse(path.name, None, what, "Give a file that exists and can be read", error)
 
 
 def parse_xml(data: bytes, name: str) -> tuple[str, Node]:

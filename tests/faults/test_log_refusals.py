@@ -190,7 +190,7 @@ def test_a_file_that_is_not_there_is_refused_with_those_that_are_near(tmp_path):
     assert reasons(read_log, tmp_path / "walk_1.csv") == [
         (f"{tmp_path}/walk_1.csv", "does not exist", "Did you mean walk_01.csv")
     ]
-    fix = "Give the path of a log: .parquet, .csv, .csv.gz, .npz"
+    fix = "Give the path of a log: .db3, .mcap, .csv, .csv.gz, .npz, .parquet"
     assert reasons(read_log, tmp_path / "no" / "x.npz") == [(f"{tmp_path}/no/x.npz", "does not exist", fix)]
     (tmp_path / "d.csv").mkdir()
     assert reasons(read_log, tmp_path / "d.csv")[0][1] == "is a folder"
@@ -205,9 +205,9 @@ def test_a_file_that_is_not_there_is_refused_with_those_that_are_near(tmp_path):
     ],
 )
 def test_an_unknown_format_is_refused_with_those_that_are_known(tmp_path, name, what):
-    fix = "Convert it to one of .parquet, .csv, .csv.gz, .npz"
+    fix = "Convert it to one of .db3, .mcap, .csv, .csv.gz, .npz, .parquet"
     assert file(tmp_path, name, "x") == [(name, what, fix)]
-    log = Log.from_columns({"time": T})
+    log, fix = Log.from_columns({"time": T}), "Convert it to one of .csv, .csv.gz, .npz, .parquet"
     assert reasons(write_log, tmp_path / "new.mat", log) == [(f"{tmp_path}/new.mat", "ends in '.mat'", fix)]
 
 

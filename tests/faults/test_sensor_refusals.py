@@ -12,8 +12,9 @@ from steelyard.identify.identify import identify
 from steelyard.identify.options import Options
 from steelyard.log.log import Log
 from steelyard.log.table import write_log
+from steelyard.robot.build import build
 from steelyard.robot.description import read_description
-from steelyard.robot.model import Robot, build
+from steelyard.robot.model import Robot
 from steelyard.spatial import WRENCH
 
 INERTIAL = """<inertial><origin xyz="0 0 {z}"/><mass value="{m}"/>

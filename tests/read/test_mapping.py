@@ -15,7 +15,7 @@ import pytest
 
 from steelyard.errors import LogError
 from steelyard.log.draft import draft_mapping
-from steelyard.log.mapping import ColumnMap, Source, read_mapping
+from steelyard.log.mapping import ColumnMap, ColumnSource, read_mapping
 from steelyard.log.table import read_log, write_log
 from steelyard.log.units_table import ALIASES, UNITS, factor
 
@@ -69,7 +69,7 @@ def test_columns_come_by_name_with_unit_scale_sign_and_offset(tmp_path):
     np.testing.assert_allclose(log.columns["imu.acc.x"], 9.80665 * np.array([5, 6, 7]))
     assert log.metadata == {"imu_frame": "imu", "recorded": "2024-05-01"}
     assert log.ignored == ()
-    assert log.files == (str(tmp_path / "map.toml"),)
+    assert list(log.files) == [str(tmp_path / "log.csv"), str(tmp_path / "map.toml")]
 
 
 def test_what_is_not_named_is_not_read_but_listed(tmp_path):
@@ -167,7 +167,7 @@ def test_a_log_may_come_in_several_tables(tmp_path):
     log = read(tmp_path, mapping)
     np.testing.assert_allclose(log.columns["current.a"], [5e-3, 6e-3, 7e-3])
     assert log.ignored == ("i1", "currents.csv.gz: J2")
-    assert log.files == (f"{tmp_path}/map.toml", f"{tmp_path}/currents.csv.gz")
+    assert [Path(file).name for file in log.files] == ["log.csv", "map.toml", "currents.csv.gz"]
 
 
 def test_tables_may_differ_by_the_line_that_was_cut_off_and_by_no_other(tmp_path):
@@ -195,7 +195,9 @@ def test_the_metadata_of_a_log_stay_and_the_mapping_has_the_last_word(tmp_path):
 
 
 def test_a_mapping_may_be_made_in_python(tmp_path):
-    log = read_log(put(tmp_path, "log.csv", LOG), ColumnMap(columns={"time": Source("t"), "q.a": Source("q1", 2.0)}))
+    log = read_log(
+        put(tmp_path, "log.csv", LOG), ColumnMap(columns={"time": ColumnSource("t"), "q.a": ColumnSource("q1", 2.0)})
+    )
     np.testing.assert_array_equal(log.columns["q.a"], [2, 4, 8])
 
 

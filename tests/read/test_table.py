@@ -10,10 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from steelyard.log.format import WritableFormat, all_formats
 from steelyard.log.log import Log
-from steelyard.log.table import SUFFIXES, read_log, write_log
+from steelyard.log.table import read_log, write_log
 
-FORMATS = pytest.mark.parametrize("suffix", SUFFIXES)
+FORMATS = pytest.mark.parametrize(
+    "suffix", [s for f in all_formats() if isinstance(f, WritableFormat) for s in f.suffixes]
+)
 METADATA = {"imu_frame": "imu_link", "gains": {"hip": 14.87}, "truth": {"trunk": [1.5, 0.1]}, "note": 'a "b", c\n— ü'}
 
 

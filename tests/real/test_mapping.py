@@ -99,4 +99,4 @@ def test_tx40_reads_from_two_files_with_its_coupled_wrist_as_by_hand(measured, t
         np.testing.assert_allclose(log.columns[f"q.joint_{k + 1}"], q[kept, k], rtol=0, atol=1e-12)
         np.testing.assert_allclose(log.columns[f"tau.joint_{k + 1}"], tau[kept, k], rtol=0, atol=1e-12)
     assert log.metadata["transmission"] == {"joints": [f"joint_{k}" for k in range(1, 7)], "matrix": R.tolist()}
-    assert [Path(f).name for f in log.files] == ["tx40.toml", "curr_data.csv.gz"]
+    assert [Path(f).name for f in log.files] == ["pos_read_data.csv.gz", "tx40.toml", "curr_data.csv.gz"]

@@ -19,7 +19,8 @@ from steelyard.experiment.simulate.trot import Command, Trot, effective_inertia,
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.experiment.simulate.world import World
 from steelyard.kernels import nnls
-from steelyard.robot.model import Robot, build
+from steelyard.robot.build import build
+from steelyard.robot.model import Robot
 from tests.simulate.legged import QUADRUPEDS, quadruped
 
 

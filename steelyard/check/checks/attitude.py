@@ -23,6 +23,7 @@ TURN_TIME = 0.02  # s, over which turns are compared, so that noise does not dro
 ROUND = 0.01  # least share of turning about the least turned axis that tells how a gyro is mounted
 TELLING = 0.5  # a reading that explains the gyro must leave less than this share of it …
 BETTER = 0.5  # … and less than this share of what the other reading leaves
+FRAME = "Name the sensor's frame (metadata imu_frame), or turn the columns into base axes"
 UPRIGHT = 45.0  # degrees: the mean proper acceleration of a robot on its feet is this close to up
 
 
@@ -77,14 +78,13 @@ def _mounting(log: Log, rate: Array, gyro: Array, limit: float) -> Iterator[Find
     if s[2] < ROUND * s[0] or float(np.sqrt(np.mean(np.sum((rate - gyro @ axes.T) ** 2, axis=1)))) > limit:
         return  # turns about all axes are needed to tell
     where = f"{log.source}, imu.gyro"
-    fix = "Name the sensor's frame (metadata imu_frame), or turn the columns into base axes"
     shown = ", ".join(f"{_axis(row)} for {name}" for name, row in zip("xyz", axes, strict=True))
     if np.linalg.det(axes) < 0:
         yield Finding(where, f"has an axis reversed: it turns as base.quaternion does with {shown}", "Negate that axis")
         return
     angle = float(np.degrees(np.arccos(np.clip((np.trace(axes) - 1) / 2, -1, 1))))
     what = f"is turned by {angle:.0f}° against base.quaternion, as if its frame were another (it fits with {shown})"
-    yield Finding(where, what, fix)
+    yield Finding(where, what, FRAME)
 
 
 def _axis(row: Array) -> str:
@@ -119,12 +119,12 @@ def _gravity(log: Log, quaternion: Array | None, acc: Array) -> Iterator[Finding
     angle = float(np.degrees(np.arccos(np.clip(mean[2] / max(float(np.linalg.norm(mean)), 1e-12), -1, 1))))
     where = f"{log.source}, imu.acc"
     if angle > 180 - UPRIGHT:
-        yield Finding(where, f"points down in {frame} ({mean[2]:.3g} m/s² along z): the sign of gravity is reversed",
-                      "Give the proper acceleration, about +9.81 upwards at rest: negate it")  # fmt: skip
+        what = f"points down in {frame} ({mean[2]:.3g} m/s² along z): the sign of gravity is reversed"
+        yield Finding(where, what, "Give the proper acceleration, about +9.81 upwards at rest: negate it")
     elif angle > UPRIGHT:
         name = "xyz"[int(np.argmax(np.abs(mean)))] if quaternion is None else "across z"
         what = f"points {angle:.0f}° away from up in {frame} (mostly {name}): its axes are not the base's"
-        yield Finding(where, what, "Name the sensor's frame (metadata imu_frame), or turn the columns into base axes")
+        yield Finding(where, what, FRAME)
 
 
 class Attitude(Check):

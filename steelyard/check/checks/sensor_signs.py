@@ -7,48 +7,17 @@ description may be wrong about that weight by any factor, but not in sign.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from steelyard.check.partial_regression import partial
 from steelyard.check.subject import Check, Subject
+from steelyard.check.torque_balance import partial
 from steelyard.equations.columns import Columns
-from steelyard.equations.segment import Segment
-from steelyard.equations.setup import Setup
 from steelyard.errors import Finding
-from steelyard.log.log import Log
 
 EXPLAINED = 0.6  # the prediction must explain this share of what offsets leave, or it says nothing
 WHAT = "is the opposite of what the part below exerts on the part above: its sign is reversed"
-
-
-def sign_findings(setup: Setup, log: Log, segments: Sequence[Segment]) -> list[Finding]:
-    """Sensors whose force is the opposite of what it has to be."""
-    robot, model = setup.robot, setup.robot.model
-    below = {int(i) for s in robot.sensors for i in model.subtrees[s.joint]}
-    if not robot.sensors or any(f.frame is None or f.frame.joint not in below for f in setup.unknown):
-        return []
-    columns = Columns(setup.columns.bodies, (), setup.columns.offsets)
-    rows = replace(setup, equations="base", columns=columns).rows(segments)
-    blocks = list(rows)
-    Y, measured = (np.concatenate(x) for x in zip(*((b.Y, b.target) for b in blocks), strict=True))
-    bodies = 10 * len(columns.bodies)
-    predicted = Y[:, :, :bodies] @ robot.prior
-    if setup.unknown:  # their readings take the place of contact forces in the same equations: one sign for all
-        channels = {"sensor": list(range(len(rows.names)))}
-    else:
-        forces = {s.name: [row for row in s.rows if row.rsplit(".", 1)[1].startswith("f")] for s in robot.sensors}
-        channels = {f"sensor.{name}": [rows.names.index(row) for row in some] for name, some in forces.items()}
-    found = []
-    for where, at in channels.items():
-        beside = Y[:, at, bodies:].reshape(-1, len(columns.offsets))
-        beside = beside[:, np.any(beside != 0, axis=0)]
-        slope, explained = partial(predicted[:, at].ravel(), measured[:, at].ravel(), beside)
-        if slope < 0 and explained > EXPLAINED:
-            found.append(Finding(f"{log.source}, {where}", WHAT, "Negate all its components"))
-    return found
 
 
 class SensorSigns(Check):
@@ -58,4 +27,26 @@ class SensorSigns(Check):
 
     def find(self, subject: Subject) -> list[Finding]:
         """What is wrong, and how to mend it."""
-        return sign_findings(subject.setup, subject.log, subject.segments)
+        setup, robot = subject.setup, subject.setup.robot
+        below = {int(i) for s in robot.sensors for i in robot.model.subtrees[s.joint]}
+        if not robot.sensors or any(f.frame is None or f.frame.joint not in below for f in setup.unknown):
+            return []
+        columns = Columns(setup.columns.bodies, (), setup.columns.offsets)
+        rows = replace(setup, equations="base", columns=columns).rows(subject.segments)
+        blocks = list(rows)
+        Y, measured = (np.concatenate(x) for x in zip(*((b.Y, b.target) for b in blocks), strict=True))
+        bodies = 10 * len(columns.bodies)
+        predicted = Y[:, :, :bodies] @ robot.prior
+        if setup.unknown:  # their readings take the place of contact forces in the same equations: one sign for all
+            channels = {"sensor": list(range(len(rows.names)))}
+        else:
+            forces = {s.name: [row for row in s.rows if row.rsplit(".", 1)[1].startswith("f")] for s in robot.sensors}
+            channels = {f"sensor.{name}": [rows.names.index(row) for row in some] for name, some in forces.items()}
+        found = []
+        for where, at in channels.items():
+            beside = Y[:, at, bodies:].reshape(-1, len(columns.offsets))
+            beside = beside[:, np.any(beside != 0, axis=0)]
+            slope, explained = partial(predicted[:, at].ravel(), measured[:, at].ravel(), beside)
+            if slope < 0 and explained > EXPLAINED:
+                found.append(Finding(f"{subject.log.source}, {where}", WHAT, "Negate all its components"))
+        return found

@@ -13,7 +13,7 @@ from steelyard.errors import Finding
 from steelyard.log.log import BASE_VECTORS, Log
 from steelyard.log.timing import gaps, log_rate
 from steelyard.robot.model import Robot
-from steelyard.spatial import WRENCH
+from steelyard.spatial import WRENCH, XYZ
 
 Array = np.ndarray
 
@@ -51,9 +51,15 @@ class Timing:
         dropped = int(max(0.0, min(holes, short)))  # a logger that catches up in a burst has lost nothing
         even = steps[steps <= MISSED * usual]
         return cls(
-            len(log), float(log.time[-1] - log.time[0]), log_rate(log), float(np.std(even)), int(gaps(log).size),
-            float(steps.max()), dropped, dropped / (len(log) + dropped),
-        )  # fmt: skip
+            samples=len(log),
+            duration=float(log.time[-1] - log.time[0]),
+            rate=log_rate(log),
+            jitter=float(np.std(even)),
+            gaps=int(gaps(log).size),
+            widest=float(steps.max()),
+            dropped=dropped,
+            lost=dropped / (len(log) + dropped),
+        )
 
     def facts(self) -> dict[str, Any]:
         """For people."""
@@ -64,13 +70,6 @@ class Timing:
             "gaps": self.gaps,
             **({"dropped": dropped} if self.dropped else {}),
         }
-
-
-def signal_findings(robot: Robot, log: Log) -> list[Finding]:
-    """Lost samples; frozen, clipped and repeated channels."""
-    clipped = dict(_clipped(log))
-    frozen = (*_frozen(robot, log, set(clipped)), *_frozen_vectors(robot, log))
-    return [*_lost(log), *_repeated(log), *frozen, *clipped.values()]
 
 
 def _lost(log: Log) -> Iterator[Finding]:
@@ -85,11 +84,8 @@ def _repeated(log: Log) -> Iterator[Finding]:
     share = float(np.mean(np.all(table[1:] == table[:-1], axis=1)))
     moving = float(np.mean(np.ptp(table, axis=0) > 0))
     if share > REPEATED_SHARE and moving > 0:
-        yield Finding(
-            log.source,
-            f"{100 * share:.0f} % of the rows repeat the row before: samples were dropped and the last one held",
-            "Log at the rate of the sensors, or drop the repeated rows",
-        )
+        what = f"{100 * share:.0f} % of the rows repeat the row before: samples were dropped and the last one held"
+        yield Finding(log.source, what, "Log at the rate of the sensors, or drop the repeated rows")
 
 
 def _frozen(robot: Robot, log: Log, clipped: set[str]) -> Iterator[Finding]:
@@ -109,15 +105,15 @@ def _frozen(robot: Robot, log: Log, clipped: set[str]) -> Iterator[Finding]:
             else:
                 speed = _speed_before_a_jump(log, q, start, stop)
             if speed > MOVING:
-                yield _finding(log, f"{kind}.{joint}", start, stop, f"the value {values[start]:.6g}",
-                               f"the joint moves at {speed:.2g}/s")  # fmt: skip
+                what = f"the value {values[start]:.6g}", f"the joint moves at {speed:.2g}/s"
+                yield _finding(log, f"{kind}.{joint}", start, stop, *what)
 
 
 def _frozen_vectors(robot: Robot, log: Log) -> Iterator[Finding]:
     """Sensors of several components that keep all of them, while the joints move."""
     if not robot.joints:
         return
-    vectors = [(name, ("x", "y", "z")) for name in BASE_VECTORS] + [("base.quaternion", tuple("xyzw"))]
+    vectors = [(name, XYZ) for name in BASE_VECTORS] + [("base.quaternion", tuple("xyzw"))]
     vectors += [(f"{kind}.{frame}", WRENCH) for kind in ("wrench", "sensor") for frame in log.names(kind)]
     for name, parts in vectors:
         given = [log.columns[f"{name}.{c}"] for c in parts if log.has(f"{name}.{c}")]
@@ -133,10 +129,9 @@ def _frozen_vectors(robot: Robot, log: Log) -> Iterator[Finding]:
 
 
 def _finding(log: Log, column: str, start: int, stop: int, value: str, meanwhile: str) -> Finding:
-    seconds = float(log.time[stop] - log.time[start])
     where = f"{log.source}, {column}, rows {start} to {stop}"
-    return Finding(where, f"keeps {value} for {seconds:.2g} s while {meanwhile}",
-                   "Drop those rows, or the channel: it was frozen")  # fmt: skip
+    what = f"keeps {value} for {log.time[stop] - log.time[start]:.2g} s while {meanwhile}"
+    return Finding(where, what, "Drop those rows, or the channel: it was frozen")
 
 
 def _still(log: Log, same: Array) -> tuple[int, int] | None:
@@ -147,7 +142,6 @@ def _still(log: Log, same: Array) -> tuple[int, int] | None:
 
 
 def _speed(log: Log, q: Array, start: int, stop: int) -> float:
-    """Mean speed over some rows."""
     return float(np.sum(np.abs(np.diff(q[start : stop + 1]))) / (log.time[stop] - log.time[start]))
 
 
@@ -193,4 +187,7 @@ class Signals(Check):
 
     def find(self, subject: Subject) -> list[Finding]:
         """What is wrong, and how to mend it."""
-        return signal_findings(subject.setup.robot, subject.log)
+        robot, log = subject.setup.robot, subject.log
+        clipped = dict(_clipped(log))
+        frozen = (*_frozen(robot, log, set(clipped)), *_frozen_vectors(robot, log))
+        return [*_lost(log), *_repeated(log), *frozen, *clipped.values()]

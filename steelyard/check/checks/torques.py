@@ -15,9 +15,8 @@ import numpy as np
 
 from steelyard.check.friction import rubbing
 from steelyard.check.gravity import gravity_findings
-from steelyard.check.partial_regression import partial
 from steelyard.check.subject import Check, Subject
-from steelyard.check.torque_balance import TorqueBalance, left, long_run
+from steelyard.check.torque_balance import TorqueBalance, left, long_run, partial
 from steelyard.compose import prior as priors
 from steelyard.equations.columns import Columns
 from steelyard.errors import Finding

@@ -11,7 +11,8 @@ from scipy.linalg import expm
 from steelyard import inertia
 from steelyard.experiment.simulate.loads import Load
 from steelyard.robot import geometry
-from steelyard.robot.model import Body, Robot, build
+from steelyard.robot.build import build
+from steelyard.robot.model import Body, Robot
 from steelyard.robot.soles import find_soles
 
 Array = np.ndarray

@@ -15,12 +15,13 @@ import numpy as np
 from steelyard.errors import Finding
 from steelyard.log.log import QUATERNION
 from steelyard.log.timing import GAP
+from steelyard.spatial import continuous
 
 Array = np.ndarray
 
 
 @dataclass(frozen=True)
-class Series:
+class TopicSeries:
     """What one topic says about some columns."""
 
     topic: str
@@ -51,9 +52,8 @@ class Merged(NamedTuple):
     findings: list[Finding]
 
 
-def ordered(series: Series) -> tuple[Series, list[str]]:
-    """By stamp, each stamp once (the first received stays); and notices about that."""
-    notices = []
+def ordered(series: TopicSeries, notices: list[str]) -> TopicSeries:
+    """By stamp, each stamp once (the first received stays); notices about that are added."""
     late = int(np.sum(series.stamps < np.maximum.accumulate(series.stamps))) if len(series) else 0
     if late:
         notices.append(f"{series.topic}: {late} messages out of order, sorted by stamp")
@@ -61,10 +61,10 @@ def ordered(series: Series) -> tuple[Series, list[str]]:
     order = order[np.diff(series.stamps[order], prepend=-1) > 0]
     if repeats := len(series) - len(order):
         notices.append(f"{series.topic}: {repeats} messages repeat a stamp and were dropped")
-    return replace(series, stamps=series.stamps[order], values=series.values[order]), notices
+    return replace(series, stamps=series.stamps[order], values=series.values[order])
 
 
-def channels(series: Sequence[Series]) -> list[Channel]:
+def channels(series: Sequence[TopicSeries]) -> list[Channel]:
     """The columns of some series without the stamps at which they are absent; absent columns are left out."""
     parts: dict[tuple[str, tuple[str, ...]], list[Channel]] = {}
     for s in series:
@@ -120,10 +120,9 @@ def _at(channel: Channel, stamps: Array) -> Array:
     values = channel.values
     if channel.columns != QUATERNION:
         return np.column_stack([np.interp(seconds, known, x) for x in values.T])
-    # Signs made continuous; the length is carried along, so that a check still sees what was recorded.
+    # The length is carried along, so that a check still sees what was recorded.
     length = np.linalg.norm(values, axis=1)
-    sign = np.cumprod(np.append(1.0, np.where(np.sum(values[1:] * values[:-1], axis=1) < 0, -1.0, 1.0)))
-    chord = np.column_stack([np.interp(seconds, known, x) for x in (values * (sign / length)[:, None]).T])
+    chord = np.column_stack([np.interp(seconds, known, x) for x in continuous(values / length[:, None]).T])
     return np.asarray(chord * (np.interp(seconds, known, length) / np.linalg.norm(chord, axis=1))[:, None])
 
 

@@ -26,6 +26,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from steelyard.errors import Finding, LogError
+from steelyard.log.format import unreadable
 
 MOST_RECORD = 2**30  # bytes of one MCAP record, and of one chunk or message when expanded
 MOST_FILE = 2**33  # bytes of a compressed file of a rosbag2 folder when expanded
@@ -43,7 +44,7 @@ ERRORS = (
 )  # what the libraries are known to raise on damaged files; RuntimeError is lz4's, and too deep a recursion
 
 
-class Raw(NamedTuple):
+class RawMessage(NamedTuple):
     """One message as it lies in the bag."""
 
     topic: str
@@ -53,7 +54,7 @@ class Raw(NamedTuple):
     data: bytes | None  # None: no message, the bag only says that there is such a topic
 
 
-def raw_messages(path: Path) -> Iterator[Raw]:
+def raw_messages(path: Path) -> Iterator[RawMessage]:
     """Every message of a bag in the order of the file; LogError where it cannot be read to its end."""
     with _refusing(path):
         yield from _folder(path) if path.is_dir() else _file(path)
@@ -65,8 +66,7 @@ def _refusing(path: Path) -> Iterator[None]:
     try:
         yield
     except ERRORS as error:
-        said = (str(error).splitlines() or [""])[0][:200] or type(error).__name__
-        raise refusal(path, f"cannot be read ({said.rstrip('.')})", AGAIN) from None
+        raise unreadable(path, error, AGAIN) from None
 
 
 def refusal(path: str | Path, what: str, fix: str) -> LogError:
@@ -74,7 +74,7 @@ def refusal(path: str | Path, what: str, fix: str) -> LogError:
     return LogError(Finding(str(path), what, fix))
 
 
-def _folder(path: Path) -> Iterator[Raw]:
+def _folder(path: Path) -> Iterator[RawMessage]:
     """A rosbag2 folder: the files that metadata.yaml lists, in its order."""
     where = path / "metadata.yaml"
     if not where.is_file():
@@ -87,9 +87,8 @@ def _folder(path: Path) -> Iterator[Raw]:
     if mode not in ("", "none") and (mode not in ("file", "message") or kind != "zstd"):
         raise refusal(where, f"names the compression {kind!r} (by {mode})", "Convert the bag without compression")
     names = [PurePosixPath(str(name)).name for name in files]  # never outside of the folder
-    if missing := [Finding(str(path / n), "is missing", f"Copy it there, or {REINDEX}") for n in names if not
-                   (path / n).is_file()]:  # fmt: skip
-        raise LogError(missing)
+    if missing := [path / name for name in names if not (path / name).is_file()]:
+        raise LogError([Finding(str(file), "is missing", f"Copy it there, or {REINDEX}") for file in missing])
     counts: Counter[str] = Counter()
     for name in names:
         for raw in _expanded(path / name) if mode == "file" else _file(path / name):
@@ -118,7 +117,7 @@ def _metadata(path: Path) -> dict[str, Any]:
     return dict(info)
 
 
-def _file(path: Path) -> Iterator[Raw]:
+def _file(path: Path) -> Iterator[RawMessage]:
     if path.suffix.lower() not in (".db3", ".mcap"):
         raise refusal(path, f"ends in {path.suffix!r}", "Give a .db3 or .mcap file, or the folder of a rosbag2")
     if not path.stat().st_size:
@@ -127,13 +126,12 @@ def _file(path: Path) -> Iterator[Raw]:
         yield from (_mcap if path.suffix.lower() == ".mcap" else _sqlite)(path)
 
 
-def _sqlite(path: Path) -> Iterator[Raw]:
+def _sqlite(path: Path) -> Iterator[RawMessage]:
     with path.open("rb") as file:
         head = file.read(100)
     if not head.startswith(SQLITE_MAGIC):
         raise refusal(path, "is not an SQLite file", AGAIN)
-    (page,), (changes, pages), (valid,) = (struct.unpack_from(form, head, at) for form, at in
-                                           ((">H", 16), (">II", 24), (">I", 92)))  # fmt: skip
+    page, changes, pages, valid = struct.unpack_from(">16xH6xII60xI", head)
     if changes == valid and path.stat().st_size < pages * (65536 if page == 1 else page):
         fix = f"Recover what it has: sqlite3 {path} .recover | sqlite3 recovered.db3"
         raise refusal(path, f"was cut off: it has {path.stat().st_size} bytes of {pages} pages", fix)
@@ -150,14 +148,14 @@ def _sqlite(path: Path) -> Iterator[Raw]:
             raise refusal(path, what, "Give a bag that rosbag2 recorded")
         rows = db.execute("SELECT id, name, type, serialization_format FROM topics").fetchall()
         topics = {key: (str(name), str(kind), str(encoding)) for key, name, kind, encoding in rows}
-        yield from (Raw(*topic, 0, None) for topic in topics.values())
+        yield from (RawMessage(*topic, 0, None) for topic in topics.values())
         for key, time, data in db.execute("SELECT topic_id, timestamp, data FROM messages ORDER BY id"):
             if not isinstance(time, int) or not isinstance(data, bytes):
                 raise ValueError("a message is not a time with bytes")
-            yield Raw(*topics[key], time, data)
+            yield RawMessage(*topics[key], time, data)
 
 
-def _mcap(path: Path) -> Iterator[Raw]:
+def _mcap(path: Path) -> Iterator[RawMessage]:
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
             raise refusal(path, "is not an MCAP file", AGAIN)
@@ -169,16 +167,16 @@ def _mcap(path: Path) -> Iterator[Raw]:
         yield from _channels(path, _records(path, file))
 
 
-def _channels(path: Path, records: Iterator[McapRecord]) -> Iterator[Raw]:
+def _channels(path: Path, records: Iterator[McapRecord]) -> Iterator[RawMessage]:
     schemas: dict[int, Schema] = {}
-    topics: dict[int, Raw] = {}
+    topics: dict[int, RawMessage] = {}
     count = 0
     for record in records:
         if isinstance(record, Schema):
             schemas[record.id] = record
         elif isinstance(record, Channel) and record.id not in topics:
             name = schemas[record.schema_id].name if record.schema_id else ""
-            topics[record.id] = Raw(record.topic, name, record.message_encoding, 0, None)
+            topics[record.id] = RawMessage(record.topic, name, record.message_encoding, 0, None)
             yield topics[record.id]
         elif isinstance(record, Message):
             count += 1
@@ -219,7 +217,7 @@ def _expand(data: bytes, most: int = MOST_RECORD) -> bytes:
     return expanded
 
 
-def _expanded(path: Path) -> Iterator[Raw]:
+def _expanded(path: Path) -> Iterator[RawMessage]:
     """The messages of a compressed file, expanded into a folder that is removed afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder, path.stem)

@@ -22,8 +22,9 @@ from rosbags.serde import SerdeError
 from rosbags.typesys import Stores, get_typestore
 
 from steelyard.errors import Finding
-from steelyard.log.bag.clock import Series
-from steelyard.log.bag.file import Raw
+from steelyard.log.bag.clock import TopicSeries
+from steelyard.log.bag.file import RawMessage
+from steelyard.log.format import first_line
 from steelyard.log.log import QUATERNION
 from steelyard.spatial import WRENCH, XYZ
 
@@ -43,10 +44,8 @@ ERRORS = (
 )  # what damaged messages are known to raise
 
 IMU = (*(f"imu.gyro.{c}" for c in XYZ), *(f"imu.acc.{c}" for c in XYZ), *QUATERNION)
-ODOMETRY = (
-    *(f"base.position.{c}" for c in XYZ), *QUATERNION,
-    *(f"base.velocity.{c}" for c in XYZ), *(f"base.angular_velocity.{c}" for c in XYZ),
-)  # fmt: skip
+TWIST = tuple(f"base.{what}.{c}" for what in ("velocity", "angular_velocity") for c in XYZ)
+ODOMETRY = (*(f"base.position.{c}" for c in XYZ), *QUATERNION, *TWIST)
 
 
 class Row(NamedTuple):
@@ -86,7 +85,7 @@ class Collector:
         """What it is used for."""
         return KINDS[self.type]
 
-    def add(self, raw: Raw) -> None:
+    def add(self, raw: RawMessage) -> None:
         """Take one message in, unless one before it could not be read."""
         if self.finding or raw.data is None:
             return
@@ -100,17 +99,17 @@ class Collector:
         except AttributeError as error:
             self._refuse(f"lacks the field {error.name!r}" if error.name else str(error))
         except ERRORS as error:
-            self._refuse((str(error).splitlines() or [""])[0][:160].rstrip(".") or type(error).__name__)
+            self._refuse(first_line(error, 160))
         else:
             stamps, rows = self.groups.setdefault((row.frame, row.columns), ([], []))
             stamps.append(stamp or raw.time)
             rows.append(row.values)
         self.count += 1
 
-    def series(self) -> list[Series]:
+    def series(self) -> list[TopicSeries]:
         """What came in, one series for each frame and set of columns, in the order received."""
         return [
-            Series(self.topic, columns, np.array(stamps, np.int64), np.array(rows), frame)
+            TopicSeries(self.topic, columns, np.array(stamps, np.int64), np.array(rows), frame)
             for (frame, columns), (stamps, rows) in self.groups.items()
             if columns
         ]
@@ -189,17 +188,18 @@ def _wrench(message: Any, name: str) -> Row:
 
 def _odometry(message: Any, _: str) -> Row:
     pose, twist = message.pose.pose, message.twist.twist
-    values = [
-        _vector(pose.position, XYZ), _quaternion(pose.orientation),
-        _vector(twist.linear, XYZ), _vector(twist.angular, XYZ),
-    ]  # fmt: skip
+    place = [_vector(pose.position, XYZ), _quaternion(pose.orientation)]
+    rates = [_vector(twist.linear, XYZ), _vector(twist.angular, XYZ)]
     frame = _text(getattr(message, "child_frame_id", ""), "child_frame_id").lstrip("/")
-    return Row(frame, ODOMETRY, np.concatenate(values))
+    return Row(frame, ODOMETRY, np.concatenate([*place, *rates]))
 
 
 _ROWS: dict[str, Callable[[Any, str], Row]] = {
-    "joints": _joints, "imu": _imu, "wrench": _wrench, "odometry": _odometry,
-}  # fmt: skip
+    "joints": _joints,
+    "imu": _imu,
+    "wrench": _wrench,
+    "odometry": _odometry,
+}
 
 
 def _measured(message: Any, name: str, components: Sequence[str]) -> Array:

@@ -1,7 +1,7 @@
 """Bags → a checked :class:`~steelyard.log.log.Log`: rosbag2 (SQLite, MCAP) and MCAP without ROS.
 
-Which topics are read and what they become is decided here; ``bag_file.py`` has the bytes, ``bag_messages.py`` the
-messages, ``bag_clock.py`` the clock. Needs the extra ``bags``.
+Which topics are read and what they become is decided here; ``file.py`` has the bytes, ``messages.py`` the
+messages, ``clock.py`` the clock. Needs the extra ``bags``.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard.errors import Finding, LogError, UsageError
+from steelyard.files import digest
 from steelyard.log.log import QUATERNION, Log
-from steelyard.spatial import XYZ
 
 if TYPE_CHECKING:
-    from steelyard.log.bag.clock import Channel, Series
+    from steelyard.log.bag.clock import Channel
     from steelyard.log.bag.messages import Collector
 
 SUFFIXES = (".db3", ".mcap")
 MESSAGES = "sensor_msgs/JointState, sensor_msgs/Imu, nav_msgs/Odometry and geometry_msgs/WrenchStamped"
+MOST_NAMES = 12  # of topics that a refusal lists
 PLAIN = ("joints", "imu", "odometry", "wrench")
 NAMED = ("imu", "wrench", "sensor", "plate")  # kinds that may carry a frame or name of their own: wrench.left_foot
-TWIST = tuple(f"base.{what}.{c}" for what in ("velocity", "angular_velocity") for c in XYZ)
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def read_bag(path: str | Path, topics: Mapping[str, str] | None = None) -> Log:
     found = list(collectors.values())
     findings = [*choice.findings(str(path), types, found), *(c.finding for c in found if c.finding)]
     if not findings and not any(c.kind == "joints" for c in found):
-        shown = ", ".join(f"{n} ({t or 'no type'})" for n, t in list(types.items())[:12]) or "nothing"
+        shown = ", ".join(f"{n} ({t or 'no type'})" for n, t in list(types.items())[:MOST_NAMES]) or "nothing"
         what = f"has no sensor_msgs/JointState message to read; it has {shown}"
         findings = [Finding(str(path), what, f"Record the joint states; what is read: {MESSAGES}")]
     if findings:
@@ -140,7 +140,7 @@ class _Choice:
         asked = {topic: kind for kind, some in self.chosen.items() for topic in some}
         for topic, kind in (asked | {topic: kind for topic, (kind, _) in self.named.items()}).items():
             if topic not in types:
-                near = difflib.get_close_matches(topic, types, n=3) or list(types)[:12]
+                near = difflib.get_close_matches(topic, types, n=3) or list(types)[:MOST_NAMES]
                 yield Finding(f"{source}, {topic}", "is not in the bag", f"Choose from {', '.join(near) or 'nothing'}")
             elif read.get(topic) != kind:
                 what = f"is of the type {types[topic] or 'unknown'} or has no messages, and cannot be {kind}"
@@ -168,18 +168,13 @@ def _log(path: Path, found: Sequence[Collector]) -> Log:
 
     metadata: dict[str, Any] = {"topics": {c.topic: c.kind for c in found}}
     notices = [_unstamped(c) for c in found if c.unstamped]
-    series: list[Series] = []
-    for collector in found:
-        for s in collector.series():
-            s, remarks = ordered(s)
-            notices += remarks
-            series.append(s)
+    series = [ordered(s, notices) for collector in found for s in collector.series()]
     frames = {kind: {s.topic: s.frame for s in series if metadata["topics"][s.topic] == kind} for kind in PLAIN}
     for kind, key in (("imu", "imu_frame"), ("odometry", "base_frame")):
         if frame := "".join(frames[kind].values()):  # of one topic at most
             metadata[key] = frame
     some = _orientation(_twist(channels(series), notices), frames["imu"], notices, metadata)
-    findings = _twice(some)
+    findings = list(_twice(some))
     joints = {c.topic for c in found if c.kind == "joints"}
     clocks = [s for s in series if s.topic in joints]
     if not clocks:
@@ -192,9 +187,9 @@ def _log(path: Path, found: Sequence[Collector]) -> Log:
     metadata["epoch_ns"] = int(merged.stamps[0])
     time = (merged.stamps - merged.stamps[0]) / 1e9
     log = Log.from_columns({"time": time, **merged.columns}, metadata, str(path))
-    files = sorted(str(file) for file in path.iterdir() if file.is_file()) if path.is_dir() else []
+    files = sorted(file for file in path.iterdir() if file.is_file()) if path.is_dir() else [path]
     said = dict.fromkeys([*notices, *merged.notices])
-    return replace(log, notices=tuple(f"{path}, {notice}" for notice in said), files=tuple(files))
+    return replace(log, notices=tuple(f"{path}, {notice}" for notice in said), files={str(f): digest(f) for f in files})
 
 
 def _unstamped(c: Collector) -> str:
@@ -203,6 +198,8 @@ def _unstamped(c: Collector) -> str:
 
 def _twist(some: list[Channel], notices: list[str]) -> list[Channel]:
     """Without the velocities that an odometry leaves at zero because it knows none."""
+    from steelyard.log.bag.messages import TWIST
+
     told = {c.topic for c in some if c.columns[0] in TWIST}
     for topic in told - {c.topic for c in some if c.columns[0] in TWIST and np.any(c.values)}:
         notices.append(f"{topic}: every velocity is exactly zero; velocities are left out")
@@ -230,7 +227,7 @@ def _orientation(
     return some
 
 
-def _twice(some: Sequence[Channel]) -> list[Finding]:
+def _twice(some: Sequence[Channel]) -> Iterator[Finding]:
     """Columns that several topics give."""
     givers: dict[str, list[str]] = {}
     for c in some:
@@ -239,9 +236,7 @@ def _twice(some: Sequence[Channel]) -> list[Finding]:
     for column, topics in givers.items():
         if len(topics) > 1:
             shared.setdefault(tuple(topics), []).append(column)
-    findings = []
     for names, columns in shared.items():
         kind = "joints" if columns[0].partition(".")[0] in ("q", "v", "tau") else "wrench"
         shown = ", ".join(columns[:6]) + (" …" if len(columns) > 6 else "")
-        findings.append(Finding(", ".join(names), f"all give {shown}", _choose(kind, names[0])))
-    return findings
+        yield Finding(", ".join(names), f"all give {shown}", _choose(kind, names[0]))
