@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.interpolate import make_interp_spline
+from scipy.signal import firwin
 
 from steelyard.equations.filters import Filter, lowpass
 from steelyard.equations.prepare import prepare
@@ -426,3 +427,9 @@ def test_a_robot_weighed_by_what_holds_it_is_filtered_as_low_as_its_motion_allow
     assert Filter().for_logs([log, ringing, log], "base").cutoff == pytest.approx(cutoff, rel=0.1)
     without = Log.from_columns({"time": t, **{k: x for k, x in log.columns.items() if not k.startswith("wrench")}})
     assert Filter().for_logs([without], "base").cutoff == 10.0
+
+
+@pytest.mark.parametrize(("rate", "cutoff"), [(100.0, 7.5), (500.0, 10.0), (95.3, 3.0), (1000.0, 404.0), (200.0, 99.0)])
+def test_a_low_pass_is_the_one_that_scipy_designs(rate, cutoff):
+    taps = lowpass(rate, cutoff)
+    np.testing.assert_allclose(taps, firwin(len(taps), cutoff, fs=rate, window="hamming"), rtol=1e-12, atol=1e-16)

@@ -33,6 +33,7 @@ MOST_BYTES = 1e8  # of the bases N in memory
 CUTOFF, KINEMATICS = 5.0, 10.0  # Hz: rows and motion are smoothed more than for a fit, which noise would bias
 BAND, TIMES = 0.999, 4.0  # … but the motion by no less than this many times the band that holds this share of it
 LEAST_ROWS = 40  # two seconds: fewer tell nothing
+ROUNDING = 1e-12  # of the longest column: what is left of columns that are zero
 LAGS = 8  # of the residuals' autocorrelation: two periods of the cut-off
 PIECE = 5.0  # s: a longer log is looked at in pieces of this length, spread evenly from its start to its end
 
@@ -205,9 +206,12 @@ def long_run(residual: Array) -> float:
 
 
 def basis(A: Array) -> Array:
-    """Orthonormal basis of the columns' span, well enough for a projection."""
+    """Orthonormal basis of the columns' span, well enough for a projection.
+
+    A column that is zero but for rounding (of a body that an upright axis cannot feel) spans nothing.
+    """
     scale = np.linalg.norm(A, axis=0)
-    A = A / np.where(scale > 0, scale, 1.0)
+    A = A / np.where(scale > ROUNDING * scale.max(initial=0.0), scale, np.inf)
     w, V = np.linalg.eigh(A.T @ A)
     seen = w > 1e-10 * w[-1]
     return np.asarray(A @ (V[:, seen] / np.sqrt(w[seen])))

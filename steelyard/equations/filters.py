@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 POSE_CUTOFF = 3.0  # Hz: where the base's acceleration is the second derivative of a pose, noise grows with f²
 GYRO_CUTOFF = 4.5  # Hz: where moments are those of a gyro's derivative, and its noise is not in the forces
+HAMMING = 0.54  # of the window's cosine, the constant part
 OF_BAND = 0.6  # of the motion's band in most logs: where that is more, some of the motion has to be left
 
 
@@ -83,8 +84,9 @@ def lowpass(rate: float, cutoff: float) -> np.ndarray:
     if cutoff >= 0.5 * rate:
         return np.ones(1)
     half = int(np.ceil(1.5 * rate / cutoff))
-    share = 2 * cutoff / rate  # of the Nyquist frequency
-    taps = share * np.sinc(share * np.arange(-half, half + 1)) * np.hamming(2 * half + 1)
+    share = cutoff / (0.5 * rate)  # of the Nyquist frequency
+    taps = share * np.sinc(share * np.arange(-half, half + 1.0))
+    taps *= HAMMING + (1 - HAMMING) * np.cos(np.linspace(-np.pi, np.pi, len(taps)))
     return np.asarray(taps / taps.sum())
 
 

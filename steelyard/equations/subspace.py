@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular
 
 Array = np.ndarray
 
 RANK_TOLERANCE = 1e-10  # of the largest singular value
 ROW_SPACE = 1e-6  # scaled residual below which a direction lies in the row space
+TIE = 1e-6  # columns whose lengths differ by less, as a share, are equally long
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,15 @@ class Subspace:
     @cached_property
     def composition(self) -> tuple[Array, Array]:
         """Independent columns (r,) and Z (r, n): base parameters Zθ, each led by one column (Ayusawa 5)."""
-        _, T, pivot = qr(self.V.T, mode="economic", pivoting=True)
-        r = self.rank
-        X = solve_triangular(T[:, :r], T[:, r:]) if r else np.zeros((0, len(self.scale)))
-        Z = np.zeros((r, len(self.scale)))
-        Z[:, pivot[:r]] = np.eye(r)
-        Z[:, pivot[r:]] = X * self.scale[pivot[:r], None] / self.scale[None, pivot[r:]]
+        leads = _independent(self.V.T)
+        others = np.setdiff1d(np.arange(len(self.scale)), leads)
+        Z = np.zeros((self.rank, len(self.scale)))
+        Z[:, leads] = np.eye(self.rank)
+        X = np.linalg.solve(self.V[leads].T, self.V[others].T)
+        Z[:, others] = X * self.scale[leads, None] / self.scale[None, others]
         weight = np.abs(Z) * self.scale
         Z[weight < 1e-9 * np.linalg.norm(weight, axis=1, keepdims=True)] = 0.0  # rounding
-        return pivot[:r], Z
+        return leads, Z
 
     def size(self, gradient: Array) -> float:
         """Natural size of a combination of parameters: root of the sum of its terms' squares."""
@@ -78,3 +78,17 @@ class Subspace:
         g = gradient * self.scale
         length = self.size(gradient)
         return float(np.linalg.norm(g - self.V @ (self.V.T @ g)) / length) if length > 0 else 1.0
+
+
+def _independent(A: Array) -> Array:
+    """(r,) columns of A (r, n) of rank r, each with most left of it beside those before; of equals the first one.
+
+    LAPACK's pivoting lets rounding decide between equals, and base parameters then have other names on other machines.
+    """
+    A, chosen = A.copy(), np.zeros(len(A), int)
+    for k in range(len(A)):
+        length = np.linalg.norm(A, axis=0)
+        chosen[k] = np.flatnonzero(length >= (1 - TIE) * length.max())[0]
+        q = A[:, chosen[k]] / length[chosen[k]]
+        A -= np.outer(q, q @ A)
+    return chosen
