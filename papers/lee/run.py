@@ -25,7 +25,7 @@ from steelyard.experiment.calibrate.com import CentreOfMass, find_com
 from steelyard.experiment.calibrate.composite import find_inertia, frozen
 from steelyard.experiment.calibrate.simulated import SimulatedRig, simulated_rig, true_stance
 from steelyard.experiment.calibrate.sinusoid import AXES, effective_of
-from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.sensors import level
 from steelyard.fleet.workers import Workers
@@ -98,7 +98,7 @@ def balance_case(task: tuple[int, int, float]) -> tuple[float, bool, float]:
     seed, which, error = task
     rig = loaded(seed)
     exact = true_stance(rig)
-    stance = Stance.of(rig.robot, rig.feet, rig.posture)
+    stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
     diagonal = stance.diagonals[which]
     _, n = stance.line(stance.nominal, np.array([0.0, 0.0, 1.0]), diagonal)
     com = exact.com(exact.nominal) + 1e-3 * error * n
@@ -110,7 +110,7 @@ def found_case(seed: int) -> list[bool]:
     """Whether it balances with the centre of mass that the bisection found, and with the described one."""
     rig = loaded(seed)
     found = find_com(rig, tilt=True)
-    stance = Stance.of(rig.robot, rig.feet, rig.posture)
+    stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
     beliefs = (stance.trunk(found.mass, found.com), stance.trunk(found.mass, found.described))
     return [balance_on(rig, b, d).stood for b in beliefs for d in stance.diagonals]
 

@@ -28,7 +28,7 @@ from steelyard.equations.options import Friction
 from steelyard.identify.estimate_json import estimate_json, estimate_text
 
 if TYPE_CHECKING:
-    from steelyard.experiment.excite.humanoid import Asked as Standing
+    from steelyard.experiment.excite.humanoid import HumanoidRequest as Standing
     from steelyard.fleet.workers import Workers
     from steelyard.robot.model import Robot
 
@@ -126,22 +126,53 @@ def simulate(
         progress("simulating")
         if play is not None and model.floating:
             log = simulate_humanoid_as_asked(
-                model, play, load or [], sensor or [], noise, (terrain, grip), seed=seed, truth_seed=truth_seed,
-                perturb=perturb or "all", friction=friction, rate=rate or 200.0, feet=listed(feet), imu_frame=imu,
-            )  # fmt: skip
+                model,
+                play,
+                load or [],
+                sensor or [],
+                noise,
+                (terrain, grip),
+                seed=seed,
+                truth_seed=truth_seed,
+                perturb=perturb or "all",
+                friction=friction,
+                rate=rate or 200.0,
+                feet=listed(feet),
+                imu_frame=imu,
+            )
         elif motion == "fourier" or play is not None:
             only = {"--load": load, "--sensor": sensor, "--feet": feet, "--imu": imu, "--wrenches": wrenches}
             log = simulate_arm_as_asked(
-                model, [k for k, v in only.items() if v], seconds=seconds, noise=noise, seed=seed,
-                truth_seed=truth_seed, perturb=perturb or "all", friction=friction, rate=rate or 200.0,
+                model,
+                [k for k, v in only.items() if v],
+                seconds=seconds,
+                noise=noise,
+                seed=seed,
+                truth_seed=truth_seed,
+                perturb=perturb or "all",
+                friction=friction,
+                rate=rate or 200.0,
                 play=play,
-            )  # fmt: skip
+            )
         else:
             log = simulate_legged_as_asked(
-                model, motion, (speed, turn, sway), load or [], sensor or [], noise, (terrain, grip), seconds=seconds,
-                seed=seed, truth_seed=truth_seed, perturb=perturb or "base", friction=friction, rate=rate or 500.0,
-                feet=listed(feet), imu_frame=imu, wrenches=wrenches,
-            )  # fmt: skip
+                model,
+                motion,
+                (speed, turn, sway),
+                load or [],
+                sensor or [],
+                noise,
+                (terrain, grip),
+                seconds=seconds,
+                seed=seed,
+                truth_seed=truth_seed,
+                perturb=perturb or "base",
+                friction=friction,
+                rate=rate or 500.0,
+                feet=listed(feet),
+                imu_frame=imu,
+                wrenches=wrenches,
+            )
         out.resolve().parent.mkdir(parents=True, exist_ok=True)
         write_log(out, log)
     print(f"{len(log)} samples in {len(log.columns) + 1} columns, with the truth: {out}")
@@ -151,8 +182,10 @@ def simulate(
         if any(name.startswith("wrench.") for name in log.columns):
             print(f"Identify all its links: steelyard identify {robot} {out} --equations base -o DIR")
     elif found := log.metadata["simulation"].get("feet"):
-        print(f"Identify its trunk: steelyard identify {robot} {out} --links {model.bodies[0].name} "
-              f"--feet {','.join(found)} -o DIR")  # fmt: skip
+        print(
+            f"Identify its trunk: steelyard identify {robot} {out} --links {model.bodies[0].name} "
+            f"--feet {','.join(found)} -o DIR"
+        )
 
 
 def excite(
@@ -195,22 +228,42 @@ def excite(
 
     An arm gets one periodic motion; a humanoid gets several that it does on its own feet.
     """
-    from steelyard.experiment.excite.command import Asked, excite_fixed
-    from steelyard.experiment.excite.humanoid import Asked as Standing
+    from steelyard.experiment.excite.command import ArmRequest, excite_fixed
+    from steelyard.experiment.excite.humanoid import HumanoidRequest as Standing
     from steelyard.fleet.workers import Workers
     from steelyard.robot.model import Robot
 
     model = Robot.load(robot, base=base, lock=numbered("--lock", lock))
     if model.floating:
-        standing = Standing(candidates or 120, motions, choice, rounds, improve, seed, tuple(listed(feet)),
-                            None if srdf is None else str(srdf))  # fmt: skip
+        standing = Standing(
+            candidates or 120,
+            motions,
+            choice,
+            rounds,
+            improve,
+            seed,
+            tuple(listed(feet)),
+            None if srdf is None else str(srdf),
+        )
         with Workers.asked(workers, scheduler) as crew:
             _excite_humanoid(model, standing, out, as_json, crew)
         return
-    asked = Asked(
-        duration, period, harmonics, speed, effort, margin, clearance, friction, criterion, candidates or 30, restarts,
-        seed, rate, None if srdf is None else str(srdf),
-    )  # fmt: skip
+    asked = ArmRequest(
+        duration,
+        period,
+        harmonics,
+        speed,
+        effort,
+        margin,
+        clearance,
+        friction,
+        criterion,
+        candidates or 30,
+        restarts,
+        seed,
+        rate,
+        None if srdf is None else str(srdf),
+    )
     with Workers.asked(workers, scheduler) as crew, shown_bar("looking for a motion") as bar:
         found, files = excite_fixed(model, asked, out, bar, crew)  # which refuses a base that floats
     if as_json:
@@ -257,9 +310,11 @@ def _excite_humanoid(robot: Robot, asked: Standing, out: Path, as_json: bool, wo
     )
     print_table(
         ["motion", "kind", "seconds", "amplitude kept", "slower by"],
-        [[f"{m['number']}", m["kind"], f"{m['seconds']:.1f}", f"{100 * m['amplitude']:.0f} %", f"{m['stretch']:.2f}"]
-         for m in told["motions"]],
-    )  # fmt: skip
+        [
+            [f"{m['number']}", m["kind"], f"{m['seconds']:.1f}", f"{100 * m['amplitude']:.0f} %", f"{m['stretch']:.2f}"]
+            for m in told["motions"]
+        ],
+    )
     print_table(["link", "condition of its columns"], [[name, f"{x:.3g}"] for name, x in found.links.items()])
     print("told least: " + ", ".join(f"{w.name} (move {', '.join(w.joints) or 'the base'})" for w in found.weakest))
     _say_guessed(found.guessed)
@@ -347,10 +402,16 @@ def calibrate_inertia(
         return
     whole, true = found.composite, result["truth"]
     rows = [
-        [one.axis, f"{one.inertia:.4f} ± {1.96 * one.std:.4f}", f"{true['effective'][k]:.4f}", f"{one.damping:.3f}",
-         f"{whole.inertia[k, k]:.4f} ± {1.96 * whole.std[k]:.4f}", f"{true['composite'][(0, 2, 5)[k]]:.4f}"]
+        [
+            one.axis,
+            f"{one.inertia:.4f} ± {1.96 * one.std:.4f}",
+            f"{true['effective'][k]:.4f}",
+            f"{one.damping:.3f}",
+            f"{whole.inertia[k, k]:.4f} ± {1.96 * whole.std[k]:.4f}",
+            f"{true['composite'][(0, 2, 5)[k]]:.4f}",
+        ]
         for k, one in enumerate(found.effective)
-    ]  # fmt: skip
+    ]
     print_table(["kg·m² about", "effective (95 %)", "true", "damping, N·m·s", "composite (95 %)", "true"], rows)
     if files:
         print("written: " + ", ".join(map(str, files)))
@@ -399,19 +460,36 @@ def search(
         refuse_overwriting(out, logs)
     with shown_progress() as progress, Workers.asked(workers, scheduler) as crew:
         result = searched(
-            robot, logs, algorithm=algorithm, horizons=horizon or (0.03,), windows=windows, model=model,
-            links=listed(links), total=total_mass, engine=engine, feet=listed(feet), lock=numbered("--lock", lock),
-            repair=repair_prior, validate=validate or (), evaluations=evaluations, seed=seed, out=out, resume=resume,
-            progress=progress, workers=crew,
-        )  # fmt: skip
+            robot,
+            logs,
+            algorithm=algorithm,
+            horizons=horizon or (0.03,),
+            windows=windows,
+            model=model,
+            links=listed(links),
+            total=total_mass,
+            engine=engine,
+            feet=listed(feet),
+            lock=numbered("--lock", lock),
+            repair=repair_prior,
+            validate=validate or (),
+            evaluations=evaluations,
+            seed=seed,
+            out=out,
+            resume=resume,
+            progress=progress,
+            workers=crew,
+        )
     files = result.write(out) if out is not None else []
     if as_json:
         print(json.dumps(result.as_json(), indent=1, allow_nan=False))
         return
     f, see = result.found, result.sight
     print_table(["link", "parameter", "start", "found", "who says so"], result.rows())
-    print(f"GC error {f.start:.4g} at the start, {f.error:.4g} found: {f.reduction:.3g} times less "
-          f"({f.algorithm}, {f.evaluations} evaluations)")  # fmt: skip
+    print(
+        f"GC error {f.start:.4g} at the start, {f.error:.4g} found: {f.reduction:.3g} times less "
+        f"({f.algorithm}, {f.evaluations} evaluations)"
+    )
     for log, (before, after) in result.held_out.items():
         print(f"held out {log}: GC error a window {before:.4g} at the start, {after:.4g} found")
     if truth := result.as_json().get("truth"):
@@ -422,8 +500,10 @@ def search(
         )
     never = [name for name, how in see.seen.items() if how == "never"]
     mixed = sum(how == "combined" for how in see.seen.values())
-    print(f"prediction sees {see.space.rank} of {len(see.names)} directions; {mixed} parameters only in combination; "
-          f"never: {', '.join(never) or 'none'}")  # fmt: skip
+    print(
+        f"prediction sees {see.space.rank} of {len(see.names)} directions; {mixed} parameters only in combination; "
+        f"never: {', '.join(never) or 'none'}"
+    )
     if files:
         print("written: " + ", ".join(map(str, files)))
     print(f"\n{result.sentence()}")

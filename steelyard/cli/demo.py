@@ -56,9 +56,15 @@ def run_quadruped(
         progress(f"simulating a trot of {seconds:g} s, {kind}")
         paths[kind] = folder / f"{kind}.parquet"
         log = simulate_quadruped(
-            robot, "trot", seconds=seconds, seed=100 * seed + k, truth_seed=seed, noise="mid", loads=loads,
+            robot,
+            "trot",
+            seconds=seconds,
+            seed=100 * seed + k,
+            truth_seed=seed,
+            noise="mid",
+            loads=loads,
             source=str(paths[kind]),
-        )  # fmt: skip
+        )
         folder.mkdir(parents=True, exist_ok=True)
         write_log(paths[kind], log)
     command = f"steelyard demo --robot {name} -o {folder}"

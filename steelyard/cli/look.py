@@ -61,11 +61,16 @@ def compare(
         print(json.dumps([d.as_json() for d in differences], indent=1, allow_nan=False))
         return
     rows = [
-        [d.body, f"{d.mass[0]:.3f} ({d.verdicts[0]})", f"{d.mass[1]:.3f} ({d.verdicts[1]})",
-         f"{1e3 * d.com_distance:.1f}", f"{100 * d.inertia_distance:.0f} %",
-         "—" if d.deviations is None else f"{d.deviations:.1f} σ"]
+        [
+            d.body,
+            f"{d.mass[0]:.3f} ({d.verdicts[0]})",
+            f"{d.mass[1]:.3f} ({d.verdicts[1]})",
+            f"{1e3 * d.com_distance:.1f}",
+            f"{100 * d.inertia_distance:.0f} %",
+            "—" if d.deviations is None else f"{d.deviations:.1f} σ",
+        ]
         for d in differences
-    ]  # fmt: skip
+    ]
     print_table(
         ["body", f"mass in A, kg ({a})", f"mass in B, kg ({b})", "CoM apart, mm", "inertia apart", "worst parameter"],
         rows,
@@ -126,9 +131,17 @@ def robots(as_json: JsonOption = False) -> None:
         return
     print_table(
         ["name", "kind", "base", "joints", "from"],
-        [[e.name, e.kind, e.base, "—" if e.joints is None else str(e.joints),
-          e.source if e.path else f"{e.source} (not installed)"] for e in entries],
-    )  # fmt: skip
+        [
+            [
+                e.name,
+                e.kind,
+                e.base,
+                "—" if e.joints is None else str(e.joints),
+                e.source if e.path else f"{e.source} (not installed)",
+            ]
+            for e in entries
+        ],
+    )
     if any(e.path is None for e in entries):
         print('\nInstall the robots that are missing: pip install "steelyard[robots]"')
 

@@ -25,8 +25,19 @@ app = typer.Typer(
     help="Weigh a robot while it moves: mass, centre of mass and inertia of every link from a log of its motion.",
 )
 VERBS: tuple[Callable[..., None], ...] = (
-    identify, load, gather, check, demo, simulate, excite, search, compare, report, view, robots
-)  # fmt: skip
+    identify,
+    load,
+    gather,
+    check,
+    demo,
+    simulate,
+    excite,
+    search,
+    compare,
+    report,
+    view,
+    robots,
+)
 for verb in VERBS:
     app.command()(verb)
 app.add_typer(calibrate_app, name="calibrate")

@@ -138,10 +138,15 @@ def _offsets(estimate: Estimate) -> list[list[str]]:
     from steelyard.output.report.words import measure
 
     return [
-        [name, *("—" if x is None else "prior" if who == "prior" else measure(x, std)
-                 for x, std, who in zip(s.offset, s.std, s.verdicts, strict=True))]
+        [
+            name,
+            *(
+                "—" if x is None else "prior" if who == "prior" else measure(x, std)
+                for x, std, who in zip(s.offset, s.std, s.verdicts, strict=True)
+            ),
+        ]
         for name, s in estimate.sensors.items()
-    ]  # fmt: skip
+    ]
 
 
 def _says(verdict: str) -> str:

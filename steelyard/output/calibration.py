@@ -7,7 +7,7 @@ from html import escape
 import numpy as np
 
 from steelyard.experiment.calibrate.com import CentreOfMass
-from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.calibrate.stance import QuadrupedStance
 
 Array = np.ndarray
 
@@ -16,7 +16,7 @@ ZOOM, INSET = 12.0, 260.0
 COLOURS = ("#0b6e99", "#c2410c")
 
 
-def picture(found: CentreOfMass, stance: Stance, truth: Array | None = None) -> str:
+def picture(found: CentreOfMass, stance: QuadrupedStance, truth: Array | None = None) -> str:
     """Feet and lines from above, x to the right; beside it what surrounds the crossing, enlarged."""
     feet = stance.centres(stance.nominal)
     low, high = feet[:, :2].min(axis=0), feet[:, :2].max(axis=0)

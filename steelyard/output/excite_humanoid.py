@@ -11,7 +11,7 @@ from steelyard.experiment.excite.build import Built
 from steelyard.experiment.excite.selection import Told
 
 if TYPE_CHECKING:
-    from steelyard.experiment.excite.humanoid import Excited
+    from steelyard.experiment.excite.humanoid import HumanoidMotions
 
 Array = np.ndarray
 
@@ -20,7 +20,7 @@ FIGURES, INSTANTS, TALL = 6, 8, 120.0  # motions drawn as sticks, how often each
 BEST, WORST = 1.0, 4.0  # log10 of condition numbers at the ends of the colours
 
 
-def picture(found: Excited) -> str:
+def picture(found: HumanoidMotions) -> str:
     """A cell for each motion and link, dark where its ten columns are well conditioned; sticks of the first motions."""
     told = [Told.of(found.telling, found.telling.triangle(b.course)) for b in found.motions]
     links = list(found.links)
@@ -81,10 +81,7 @@ def _sticks(built: Built, x0: float, y0: float) -> list[str]:
         def at(p: Array, across: float = across, start: float = float(start)) -> str:
             return f"{across + scale * (float(p[:2] @ view) - start):.1f} {y0 + TALL - scale * p[2]:.1f}"
 
-        lines = [
-            f"M{at(points[t, int(model.parents[j])])}L{at(points[t, j])}"
-            for j in range(2, model.njoints)
-        ]  # fmt: skip
+        lines = [f"M{at(points[t, int(model.parents[j])])}L{at(points[t, j])}" for j in range(2, model.njoints)]
         for joint, corners in ends:
             R, p = samples.places.pose(joint, np.eye(4))
             world = (corners @ R[t].T + p[t]) @ samples.rotation[t].T + samples.place[t]

@@ -9,7 +9,7 @@ from steelyard.errors import LogError, UsageError
 from steelyard.experiment.calibrate.bisection import balance, find_line
 from steelyard.experiment.calibrate.com import disturbances, find_com, solve
 from steelyard.experiment.calibrate.simulated import SimulatedRig, true_stance
-from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.experiment.calibrate.tipping import at_rest, follow
 
 
@@ -67,7 +67,7 @@ def test_halving_is_the_papers_search_and_finds_x_and_y_in_six_trials(loaded):
 
 def test_joints_whose_zeros_are_unsure_make_the_answer_as_unsure_as_feet_that_are_elsewhere(found):
     rig, result, _ = found
-    stance = Stance.of(rig.robot, rig.feet, rig.posture)
+    stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
     _, sure = solve(stance, list(result.lines), 0.0, 0.0)
     _, unsure = solve(stance, list(result.lines), 0.01, 0.0)
     assert np.sqrt(np.diag(sure)) == pytest.approx(result.std)
@@ -105,7 +105,7 @@ def test_a_search_that_cannot_be_is_refused(loaded):
 
 def test_a_centre_of_mass_beyond_the_range_is_told_apart_from_one_within(loaded):
     rig = loaded(noise="none")
-    stance = Stance.of(rig.robot, rig.feet, rig.posture)
+    stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
     off = stance.trunk(true_stance(rig).mass, stance.com(stance.nominal) + np.array([0.0, 0.04, 0.0]))
     message = refused(LogError, lambda: find_line(rig, off, stance.diagonals[0], within=0.006))
     assert "is not within 6 mm" in message
@@ -138,7 +138,7 @@ def test_a_rig_that_measures_too_little_is_told_what_is_missing(loaded):
 
 def test_a_robot_that_does_not_stand_still_is_refused(loaded):
     rig = loaded(noise="none")
-    stance = Stance.of(rig.robot, rig.feet, rig.posture)
+    stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
     log = follow(rig, stance, np.tile(stance.nominal, (200, 1)))
     shaking = 0.3 * np.sin(2 * np.pi * 2 * log.time)
     moved = replace(log, columns={**log.columns, "imu.gyro.x": log.columns["imu.gyro.x"] + shaking})

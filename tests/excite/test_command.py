@@ -13,11 +13,11 @@ FEW = ("--harmonics", 3, "--candidates", 1, "--restarts", 1, "--duration", 6, "-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    from steelyard.experiment.excite.command import Asked, excite_fixed
+    from steelyard.experiment.excite.command import ArmRequest, excite_fixed
     from steelyard.robot.model import Robot
 
     out = tmp_path_factory.mktemp("excite")
-    asked = Asked(6.0, 3.0, 3, clearance=0.0, screened=1, restarts=1)
+    asked = ArmRequest(6.0, 3.0, 3, clearance=0.0, screened=1, restarts=1)
     return out, excite_fixed(Robot.load("demo_arm"), asked, out)[0]
 
 

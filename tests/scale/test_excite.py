@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.experiment.excite.command import Asked, excite_fixed
+from steelyard.experiment.excite.command import ArmRequest, excite_fixed
 from steelyard.experiment.excite.pairs import files_of
 from steelyard.experiment.excite.pool import Kept, Pool, kinds
 from steelyard.fleet.sent import Sent
@@ -54,7 +54,7 @@ def test_a_worker_that_is_killed_while_it_screens_costs_time_and_nothing_else(cl
 
 
 def test_two_workers_improve_an_arms_motions_as_one_does(pair, tmp_path):
-    asked = Asked(6.0, 3.0, 2, clearance=0.0, screened=4, restarts=2)
+    asked = ArmRequest(6.0, 3.0, 2, clearance=0.0, screened=4, restarts=2)
     (one, _), (two, _) = (excite_fixed(demo_arm(), asked, tmp_path / name, workers=w) for name, w in
                           (("one", Workers()), ("two", pair)))  # fmt: skip
     assert two.start.log_det == pytest.approx(one.start.log_det, rel=SAME)

@@ -22,7 +22,7 @@ from steelyard.experiment.simulate.ground import Ground
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.quadruped import Gait, leg_friction, simulate_quadruped, true_robot
 from steelyard.experiment.simulate.sensors import LEVELS, Sensors, measured
-from steelyard.experiment.simulate.trot import Command
+from steelyard.experiment.simulate.trot import TrotCommand
 from steelyard.identify.estimate_json import estimate_json, estimate_text
 from steelyard.log.log import Log
 from steelyard.log.table import read_log
@@ -245,7 +245,7 @@ def test_sensor_errors_have_names_and_signs():
 def test_a_robot_that_falls_is_not_logged():
     robot = quadruped("a1")
     with pytest.raises(UsageError, match=r"fell\. Ask for less"):
-        simulate_quadruped(robot, Gait("trot", Command(6.0)), seconds=4.0)
+        simulate_quadruped(robot, Gait("trot", TrotCommand(6.0)), seconds=4.0)
 
 
 def test_the_command_writes_a_log_that_identify_reads(steelyard, tmp_path):

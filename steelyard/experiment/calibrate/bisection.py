@@ -21,7 +21,7 @@ import numpy as np
 
 from steelyard.errors import Finding, LogError
 from steelyard.experiment.calibrate.rig import Rig
-from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.experiment.calibrate.tipping import Trial, attempt
 
 Array = np.ndarray
@@ -52,7 +52,7 @@ class SupportLine:
 
 def find_line(
     rig: Rig,
-    stance: Stance,
+    stance: QuadrupedStance,
     diagonal: tuple[int, int],
     *,
     turn: float = 0.0,
@@ -96,7 +96,7 @@ def find_line(
     return line_of(stance, turn, trials, method, np.array(guesses))
 
 
-def over_line(stance: Stance, diagonal: tuple[int, int], turn: float, goal: float, start: Array) -> Array:
+def over_line(stance: QuadrupedStance, diagonal: tuple[int, int], turn: float, goal: float, start: Array) -> Array:
     """(J,) posture with the feet where they stood, the trunk turned, and the believed lever arm as wanted (m)."""
     import pinocchio as pin
 
@@ -146,8 +146,8 @@ def _next(method: Method, low: float, high: float, guess: float, levers: list[tu
 
 
 def line_of(
-    stance: Stance, turn: float, trials: Sequence[Trial], method: Method, estimates: Array
-) -> SupportLine:  # fmt: skip
+    stance: QuadrupedStance, turn: float, trials: Sequence[Trial], method: Method, estimates: Array
+) -> SupportLine:
     """What trials on one diagonal say, under some belief: the lever arms and momenta of their falls follow from it."""
     levers = [t.lever(stance) for t in trials]
     u, sides = np.array([u for u, _ in levers]), [_side(t, s, method) for t, (_, s) in zip(trials, levers, strict=True)]

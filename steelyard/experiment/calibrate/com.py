@@ -18,7 +18,7 @@ import numpy as np
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.calibrate.bisection import RANGE, TRIALS, Method, SupportLine, find_line, line_of
 from steelyard.experiment.calibrate.rig import Rig
-from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.experiment.calibrate.tipping import at_rest, follow
 from steelyard.robot.model import GRAVITY
 
@@ -61,18 +61,31 @@ class CentreOfMass:
     def as_json(self) -> dict[str, Any]:
         """The contents of ``calibration.json``."""
         return {
-            "com": self.com.tolist(), "std": self.std.tolist(), "covariance": self.covariance.tolist(),
-            "of": "the whole robot in its nominal posture, base axes, m", "z_measured": self.tilted,
-            "described": self.described.tolist(), "trunk": {"com": self.trunk.tolist(), "std": self.trunk_std.tolist()},
-            "mass": self.mass, "weighed": self.weighed,
+            "com": self.com.tolist(),
+            "std": self.std.tolist(),
+            "covariance": self.covariance.tolist(),
+            "of": "the whole robot in its nominal posture, base axes, m",
+            "z_measured": self.tilted,
+            "described": self.described.tolist(),
+            "trunk": {"com": self.trunk.tolist(), "std": self.trunk_std.tolist()},
+            "mass": self.mass,
+            "weighed": self.weighed,
             "lines": [
-                {"feet": line.feet, "turn": line.turn, "normal": line.normal.tolist(), "offset": line.offset,
-                 "std": line.std, "bracket": [_finite(x) for x in line.bracket],
-                 "trials": [{"believed": float(u), "shown": float(s), "tilt": t.tilt}
-                            for (u, s), t in zip(line.levers, line.trials, strict=True)]}
+                {
+                    "feet": line.feet,
+                    "turn": line.turn,
+                    "normal": line.normal.tolist(),
+                    "offset": line.offset,
+                    "std": line.std,
+                    "bracket": [_finite(x) for x in line.bracket],
+                    "trials": [
+                        {"believed": float(u), "shown": float(s), "tilt": t.tilt}
+                        for (u, s), t in zip(line.levers, line.trials, strict=True)
+                    ],
+                }
                 for line in self.lines
             ],
-        }  # fmt: skip
+        }
 
 
 def find_com(
@@ -93,7 +106,7 @@ def find_com(
     z. ``zero_error`` (rad) and ``acc_bias`` (m/s²): standard deviations that go into the uncertainty.
     """
     _check(mass, most, within)
-    stance = Stance.of(rig.robot, rig.feet, rig.posture)
+    stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
     described = stance.com(stance.nominal)
     weight = weigh(rig, stance) if mass is None else mass
     said(f"the robot weighs {weight:.3f} kg ({'by its joints at rest' if mass is None else 'told'})")
@@ -112,12 +125,10 @@ def find_com(
     com, covariance = solve(stance.trunk(weight, described), lines, zero_error, acc_bias)
     legs_mass, legs = stance.legs(stance.nominal)
     trunk = (weight * com - legs) / (weight - legs_mass)
-    return CentreOfMass(
-        com, covariance, trunk, described, weight, mass is None, legs_mass, tuple(lines), tilt
-    )  # fmt: skip
+    return CentreOfMass(com, covariance, trunk, described, weight, mass is None, legs_mass, tuple(lines), tilt)
 
 
-def weigh(rig: Rig, stance: Stance) -> float:
+def weigh(rig: Rig, stance: QuadrupedStance) -> float:
     """kg, from the torques that the legs hold the robot up with; dry friction in the joints goes into it."""
     rig.stand()
     count = round(WEIGH * rig.rate)
@@ -126,7 +137,7 @@ def weigh(rig: Rig, stance: Stance) -> float:
     return float(np.sum(stance.forces(rest.q, rest.tau, rest.up) @ rest.up) / GRAVITY)
 
 
-def solve(stance: Stance, lines: list[SupportLine], zero_error: float, acc_bias: float) -> tuple[Array, Array]:
+def solve(stance: QuadrupedStance, lines: list[SupportLine], zero_error: float, acc_bias: float) -> tuple[Array, Array]:
     """Centre of mass (3,) and covariance from planes n · c = d; the believed z holds what no line tells."""
     believed = stance.com(stance.nominal)
     A, d = np.array([line.normal for line in lines]), np.array([line.offset for line in lines])
@@ -142,7 +153,7 @@ def solve(stance: Stance, lines: list[SupportLine], zero_error: float, acc_bias:
     return covariance @ (A.T @ W @ d + prior @ believed), covariance
 
 
-def disturbances(stance: Stance, line: SupportLine) -> Array:
+def disturbances(stance: QuadrupedStance, line: SupportLine) -> Array:
     """(J + 3,) m: how the plane's offset moves with each joint's zero (a radian) and with the measured up (a unit)."""
     trial = line.trials[-1]
     q, up, step = trial.fall.q[0], trial.fall.up[0], 1e-5

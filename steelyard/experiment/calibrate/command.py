@@ -15,7 +15,7 @@ from steelyard.experiment.calibrate.com import CentreOfMass, find_com
 from steelyard.experiment.calibrate.composite import Inertias, find_inertia, frozen
 from steelyard.experiment.calibrate.simulated import SimulatedRig, simulated_rig, true_stance
 from steelyard.experiment.calibrate.sinusoid import AXES, Shake, effective_of
-from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.sensors import level
 from steelyard.files import Staging
@@ -31,22 +31,31 @@ def rig_as_asked(
     """A simulated robot that differs from its description."""
     carried = [Load.parse(text) for text in loads]
     sensors = level(noise).but({"q_bias": zero_error})
-    return simulated_rig(
-        Robot.load(robot), seed=seed, loads=carried, noise=sensors, perturb=perturb, friction=friction
-    )  # fmt: skip
+    return simulated_rig(Robot.load(robot), seed=seed, loads=carried, noise=sensors, perturb=perturb, friction=friction)
 
 
 def calibrate_com(
-    rig: SimulatedRig, out: Path | None, *, zero_error: float, method: Method, tilt: bool, most: int,
+    rig: SimulatedRig,
+    out: Path | None,
+    *,
+    zero_error: float,
+    method: Method,
+    tilt: bool,
+    most: int,
     said: Callable[[str], None],
-) -> tuple[CentreOfMass, dict[str, Any], list[Path]]:  # fmt: skip
+) -> tuple[CentreOfMass, dict[str, Any], list[Path]]:
     """Find the centre of mass; the result, ``calibration.json`` with the truth, and the files written."""
     found = find_com(rig, zero_error=zero_error, method=method, tilt=tilt, most=most, said=said)
-    stance = Stance.of(rig.robot, rig.feet, rig.posture)
+    stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
     exact = true_stance(rig)
     true = exact.com(exact.nominal)
-    result = {"schema": 1, "robot": rig.robot.name, "posture": dict(rig.posture), **found.as_json(),
-              "truth": {"com": true.tolist(), "mass": exact.mass}}  # fmt: skip
+    result = {
+        "schema": 1,
+        "robot": rig.robot.name,
+        "posture": dict(rig.posture),
+        **found.as_json(),
+        "truth": {"com": true.tolist(), "mass": exact.mass},
+    }
     drawn = picture(found, stance, true)
     return found, result, _written(out, result, {"com.svg": drawn})
 

@@ -56,7 +56,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Command:
+class JointCommand:
     """What the joints shall do: positions, and the torque that the position controllers add theirs to."""
 
     q: Array  # (J,) rad
@@ -67,7 +67,7 @@ class Command:
 class BalancingRig(Rig, Protocol):
     """A rig that can also be commanded from the loop: what balancing on two feet needs, and nothing else does."""
 
-    def run(self, controller: Callable[[Reading], Command | None], seconds: float) -> Log:
+    def run(self, controller: Callable[[Reading], JointCommand | None], seconds: float) -> Log:
         """Call the controller once a sample, until it has no command or time is over; a log of what was measured."""
 
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.errors import Finding, UsageError
-from steelyard.experiment.calibrate.rig import Command, Reading
-from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.calibrate.rig import JointCommand, Reading
+from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.experiment.simulate.feet import find_feet
 from steelyard.experiment.simulate.legs import Legs
 from steelyard.experiment.simulate.loads import Load
@@ -87,7 +87,7 @@ class SimulatedRig:
         """Track joint positions, one a sample, and hold the last."""
         return self._advance(np.column_stack([targets[j] for j in self.robot.joints]))
 
-    def run(self, controller: Callable[[Reading], Command | None], seconds: float) -> Log:
+    def run(self, controller: Callable[[Reading], JointCommand | None], seconds: float) -> Log:
         """Call the controller once a sample, until it has no command or the time is over."""
         rows = list[Array]()
         start = self.world.time
@@ -104,11 +104,11 @@ class SimulatedRig:
     def _advance(self, targets: Array) -> Log:
         rows, start = list[Array](), self.world.time
         for target in targets:
-            self._hold(Command(target, (target - self._held[0]) * self.rate, np.zeros_like(target)))
+            self._hold(JointCommand(target, (target - self._held[0]) * self.rate, np.zeros_like(target)))
             rows.append(self._read())
         return self._log(rows, start)
 
-    def _hold(self, command: Command) -> None:
+    def _hold(self, command: JointCommand) -> None:
         """One sample. Targets move evenly from the last ones: torques that jump with samples would alias."""
         held, wanted = self._held, np.array([command.q, command.v, command.tau])
         for k in range(1, self._steps + 1):
@@ -122,13 +122,18 @@ class SimulatedRig:
         state, rng, sigma = self.world.state, self._rng, self.noise
         proper = state.acceleration + state.rotation.T @ np.array([0, 0, GRAVITY])
         J, half = len(state.q), self.world.timestep / 2  # the integrator's velocities are those of half a step before
-        return np.concatenate([
-            state.q + self._zero + sigma.q * rng.normal(size=J),
-            state.v + half * state.a + 10 * sigma.q * rng.normal(size=J),
-            state.tau * (1 + sigma.tau_gain) + sigma.tau * rng.normal(size=J),
-            state.angular_velocity + half * state.angular_acceleration + self._gyro + sigma.gyro * rng.normal(size=3),
-            proper + self._acc + sigma.acc * rng.normal(size=3),
-        ])  # fmt: skip
+        return np.concatenate(
+            [
+                state.q + self._zero + sigma.q * rng.normal(size=J),
+                state.v + half * state.a + 10 * sigma.q * rng.normal(size=J),
+                state.tau * (1 + sigma.tau_gain) + sigma.tau * rng.normal(size=J),
+                state.angular_velocity
+                + half * state.angular_acceleration
+                + self._gyro
+                + sigma.gyro * rng.normal(size=3),
+                proper + self._acc + sigma.acc * rng.normal(size=3),
+            ]
+        )
 
     def _log(self, rows: list[Array], start: float) -> Log:
         table, joints = np.array(rows).T, self.robot.joints
@@ -157,11 +162,11 @@ def simulated_rig(
     return SimulatedRig(world, feet=feet, noise=noise, offsets=offsets, stiffness=stiffness, seed=seed)
 
 
-def true_stance(rig: SimulatedRig) -> Stance:
+def true_stance(rig: SimulatedRig) -> QuadrupedStance:
     """The robot as it truly is: to compare with, never to calibrate with."""
     import pinocchio as pin
 
-    stance = Stance.of(rig.robot, rig.feet, rig.posture)
+    stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
     model = stance.model.copy()
     for body in rig.robot.bodies:
         model.inertias[body.joint] = pin.Inertia.FromDynamicParameters(rig.world.truth[body.name])

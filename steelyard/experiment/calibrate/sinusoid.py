@@ -22,7 +22,7 @@ import numpy as np
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.calibrate.harmonics import Harmonics, dominant
 from steelyard.experiment.calibrate.rig import Rig
-from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.experiment.calibrate.tipping import follow, sensed
 from steelyard.log.log import Log
 from steelyard.robot.model import GRAVITY
@@ -77,7 +77,7 @@ class AxisInertia:
         }
 
 
-def shake(rig: Rig, stance: Stance, axis: str, how: Shake) -> Log:
+def shake(rig: Rig, stance: QuadrupedStance, axis: str, how: Shake) -> Log:
     """Turn the trunk about one of its axes through its origin; the log of the periods that repeat."""
     import pinocchio as pin
 
@@ -96,7 +96,7 @@ def shake(rig: Rig, stance: Stance, axis: str, how: Shake) -> Log:
     return log.cut(how.settle * count, len(log))
 
 
-def effective(stance: Stance, log: Log, axis: str, how: Shake, *, single: bool = False) -> AxisInertia:
+def effective(stance: QuadrupedStance, log: Log, axis: str, how: Shake, *, single: bool = False) -> AxisInertia:
     """Effective inertia from what was measured; ``single``: one frequency and no K, as in the paper."""
     j = AXES.index(axis)
     q, tau, gyro, acc = sensed(stance, log)
@@ -133,13 +133,19 @@ def effective(stance: Stance, log: Log, axis: str, how: Shake, *, single: bool =
     spread = moment - moment.mean()
     deviation = float(sigma * np.sqrt(np.linalg.inv(B.T @ B)[0, 0]))
     return AxisInertia(
-        axis, float(solution[0]), deviation, float(solution[1]), 0.0 if single else float(solution[3]),
-        main, float(np.linalg.norm(left) / np.linalg.norm(spread)), log,
-    )  # fmt: skip
+        axis,
+        float(solution[0]),
+        deviation,
+        float(solution[1]),
+        0.0 if single else float(solution[3]),
+        main,
+        float(np.linalg.norm(left) / np.linalg.norm(spread)),
+        log,
+    )
 
 
 def ground_moment(
-    stance: Stance, q: Array, v: Array, a: Array, tau: Array, gyro: Array, turn: Array, acc: Array, up: Array
+    stance: QuadrupedStance, q: Array, v: Array, a: Array, tau: Array, gyro: Array, turn: Array, acc: Array, up: Array
 ) -> Array:
     """(T, 3) N·m, base axes: moment about the centre of mass of the forces of the ground, all four feet at rest.
 
@@ -181,7 +187,7 @@ def upwards(gyro: Array, acc: Array, step: float) -> Array:
     return np.asarray((mean / np.linalg.norm(mean)) @ R)
 
 
-def strayed(stance: Stance, q: Array, v: Array, gyro: Array, up: Array, axis: int) -> Array:
+def strayed(stance: QuadrupedStance, q: Array, v: Array, gyro: Array, up: Array, axis: int) -> Array:
     """(T, 3) kg·m²/s: believed angular momentum but for that of the turn about one axis, in the nominal posture.
 
     Joints give way, so a trunk that shall only turn also sways; what legs that bend below a swaying trunk carry is no
@@ -201,7 +207,7 @@ def strayed(stance: Stance, q: Array, v: Array, gyro: Array, up: Array, axis: in
     return momentum
 
 
-def effective_of(model: Any, stance: Stance, axis: str) -> float:
+def effective_of(model: Any, stance: QuadrupedStance, axis: str) -> float:
     """kg·m²: what a robot with these inertias would show, turned about its origin on feet that roll in place."""
     import pinocchio as pin
 
@@ -212,7 +218,7 @@ def effective_of(model: Any, stance: Stance, axis: str) -> float:
     return float(_pinned_momentum(stance, model, data, x, A, np.eye(6)[3 + j])[j])
 
 
-def _feet(stance: Stance, data: Any, up: Array) -> list[Array]:
+def _feet(stance: QuadrupedStance, data: Any, up: Array) -> list[Array]:
     """(3, 6 + J) Jacobian of each foot's contact point, with the poses in ``data``."""
     import pinocchio as pin
 
@@ -224,7 +230,9 @@ def _feet(stance: Stance, data: Any, up: Array) -> list[Array]:
     return found
 
 
-def _pinned_momentum(stance: Stance, model: Any, data: Any, x: Array, feet: list[Array], twist: Array) -> Array:
+def _pinned_momentum(
+    stance: QuadrupedStance, model: Any, data: Any, x: Array, feet: list[Array], twist: Array
+) -> Array:
     """(3,) angular momentum about the centre of mass of a trunk that moves with a twist (6,), the legs following it."""
     import pinocchio as pin
 
@@ -236,7 +244,7 @@ def _pinned_momentum(stance: Stance, model: Any, data: Any, x: Array, feet: list
     return np.array(pin.computeCentroidalMomentum(model, data, x, motion).angular)
 
 
-def _postures(stance: Stance, pin: Any, angles: Array, axis: Array) -> Array:
+def _postures(stance: QuadrupedStance, pin: Any, angles: Array, axis: Array) -> Array:
     q, rows = stance.nominal, []
     for angle in angles:
         q = stance.moved(np.zeros(3), pin.exp3(angle * axis), q)
@@ -253,7 +261,7 @@ def _integrated(w: Harmonics, t: Array) -> Array:
     return np.asarray(np.sin(angle) @ (cosine / k) - np.cos(angle) @ (sine / k))
 
 
-def _noise(stance: Stance, torque: float, j: int) -> float:
+def _noise(stance: QuadrupedStance, torque: float, j: int) -> float:
     """N·m, noise of one sample of the ground's moment: a joint's torque noise (N·m) through the legs' levers."""
     feet = stance.centres(stance.nominal)
     reach = float(np.ptp(feet[:, [k for k in range(3) if k != j]], axis=0).max()) / 2

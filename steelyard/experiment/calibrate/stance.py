@@ -31,7 +31,7 @@ STEPS = 60  # of inverse kinematics
 
 
 @dataclass(frozen=True)
-class Stance:
+class QuadrupedStance:
     """A robot on four feet as it is believed to be: the legs as described, the trunk of a mass and a centre of mass."""
 
     robot: Robot
@@ -40,7 +40,7 @@ class Stance:
     model: Any  # pinocchio.Model with the believed trunk
 
     @classmethod
-    def of(cls, robot: Robot, feet: Sequence[str], posture: Mapping[str, float]) -> Stance:
+    def of(cls, robot: Robot, feet: Sequence[str], posture: Mapping[str, float]) -> QuadrupedStance:
         """Check that these are four feet of a floating robot on legs that can put them anywhere."""
         findings = []
         if not robot.floating or robot.coupling is not None:
@@ -70,7 +70,7 @@ class Stance:
         """kg, of the whole robot as believed."""
         return float(sum(i.mass for i in self.model.inertias))
 
-    def trunk(self, mass: float, com: Array) -> Stance:
+    def trunk(self, mass: float, com: Array) -> QuadrupedStance:
         """Believe the whole robot to weigh this (kg), its centre of mass in the nominal posture to be there (m)."""
         import pinocchio as pin
 
@@ -85,7 +85,7 @@ class Stance:
         model.inertias[1] = pin.Inertia(own, (mass * com - legs) / own, spread)
         return replace(self, model=model)
 
-    def believing(self, trunk: Array) -> Stance:
+    def believing(self, trunk: Array) -> QuadrupedStance:
         """Believe the trunk and what it carries to have these parameters (10,)."""
         import pinocchio as pin
 

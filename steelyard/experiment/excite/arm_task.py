@@ -56,13 +56,19 @@ class Limits(NamedTuple):
         """Shares ``speed`` and ``effort`` of the description's limits, and ``margin`` of the range kept at each end."""
         shares = {"speed": speed, "effort": effort, "margin": margin}
         bad = [
-            Finding(f"--{k} {x}", "is no share", "Give a number above 0, at most 1" if k != "margin" else
-                    "Give a number from 0 to below 0.5")
+            Finding(
+                f"--{k} {x}",
+                "is no share",
+                "Give a number above 0, at most 1" if k != "margin" else "Give a number from 0 to below 0.5",
+            )
             for k, x in shares.items()
             if not (0 <= x < 0.5 if k == "margin" else 0 < x <= 1)
-        ]  # fmt: skip
-        bad += [Finding(f"joint {j!r}", f"is not in {robot.name}", f"Joints: {', '.join(robot.joints)}")
-                for j in acceleration or {} if j not in robot.joints]  # fmt: skip
+        ]
+        bad += [
+            Finding(f"joint {j!r}", f"is not in {robot.name}", f"Joints: {', '.join(robot.joints)}")
+            for j in acceleration or {}
+            if j not in robot.joints
+        ]
         if bad:
             raise UsageError(bad)
         joints = [robot.description.joints[j] for j in robot.joints]
@@ -102,7 +108,7 @@ class Slope(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class ArmTask:
     """An arm, its limits, and what its motion should tell."""
 
     robot: Robot
@@ -111,7 +117,7 @@ class Task:
     noise: Array  # (J,) N·m or N
 
     @classmethod
-    def of(cls, robot: Robot, limits: Limits, friction: str = "none", noise: Sequence[float] | None = None) -> Task:
+    def of(cls, robot: Robot, limits: Limits, friction: str = "none", noise: Sequence[float] | None = None) -> ArmTask:
         """``friction``: which joint terms are to be told, too; ``noise`` (J,) of torques, a hundredth of the effort."""
         if robot.floating:
             what = "has a floating base, and this motion would throw it over"
@@ -141,9 +147,7 @@ class Task:
     def rows(self, q: Array, v: Array, a: Array) -> Array:
         """(T, J, n) equations of the joints' torques, not weighed."""
         none = None
-        segment = Segment(
-            np.arange(len(q)) / RATE, RATE, q, v, a, np.zeros_like(q), {}, none, none, none, none, {}
-        )  # fmt: skip
+        segment = Segment(np.arange(len(q)) / RATE, RATE, q, v, a, np.zeros_like(q), {}, none, none, none, none, {})
         made = Setup(self.robot, "joint", self.columns).rows([segment], samples=COMPILED)
         return made.raw(segment, None)[0][:, : len(self.robot.joints)]
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from steelyard.experiment.excite.pairs import Excluded, choose_pairs, find_srdf
-from steelyard.experiment.excite.solids import Piece, Places, pieces_of, segments_apart
+from steelyard.experiment.excite.solids import ConvexPiece, PiecePoses, pieces_of, segments_apart
 from steelyard.robot.model import Robot
 
 Array = np.ndarray
@@ -53,11 +53,11 @@ class Collisions:
     """Pairs of pieces of a robot that must not meet."""
 
     robot: Robot
-    pieces: tuple[Piece, ...]
+    pieces: tuple[ConvexPiece, ...]
     pairs: Array  # (P, 2) indices of pieces
     clearances: Array  # (P,) m
     excluded: tuple[Excluded, ...]  # pairs of links that are not looked at, and why
-    places: Places
+    places: PiecePoses
 
     @classmethod
     def of(cls, robot: Robot, srdf: str | Path | None = None, clearance: float = CLEARANCE) -> Collisions:
@@ -65,7 +65,7 @@ class Collisions:
         tree, and those that overlap most of the time. Two pieces that are nearer at rest keep half of that distance.
         """
         pieces = pieces_of(robot)
-        places = Places(robot, pieces)
+        places = PiecePoses(robot, pieces)
         file = find_srdf(robot.description) if srdf is None else Path(srdf)
         everything = cls(robot, tuple(pieces), np.zeros((0, 2), int), np.zeros(0), (), places)
         pairs, clearances, excluded = choose_pairs(places, file, clearance, everything.measure)
@@ -127,7 +127,7 @@ class Collisions:
         move evenly or, where velocities v (T, nq) are given, on the cubics that have those; a floating base's
         coordinates are not looked at.
         """
-        path = _Path(np.asarray(times, float), np.asarray(q, float), None if v is None else np.asarray(v, float))
+        path = _Interpolant(np.asarray(times, float), np.asarray(q, float), None if v is None else np.asarray(v, float))
         poses = self.places.joints(path.q)
         balls = _Balls.of(self.places.capsules(poses))
         gone = np.vstack([np.zeros(path.q.shape[1]), np.cumsum(path.arcs, axis=0)])  # (T, nq)
@@ -241,7 +241,7 @@ class Collisions:
             for joint in {p.joint for p in self.pieces}
         }
 
-    def _between(self, path: _Path, i: int, pair: int, before: float, after: float) -> Contact | None:
+    def _between(self, path: _Interpolant, i: int, pair: int, before: float, after: float) -> Contact | None:
         """A contact between samples i and i + 1, the first of which is clear."""
         two = [self.pieces[k] for k in self.pairs[pair]]
         speed = float(path.speeds(i) @ self.levers[pair])
@@ -258,7 +258,7 @@ class Collisions:
             stack += [(middle, high, d, d2), (low, middle, d1, d)]
         return None
 
-    def _pose(self, q: Array, pieces: Sequence[Piece]) -> Array:
+    def _pose(self, q: Array, pieces: Sequence[ConvexPiece]) -> Array:
         """(1, pieces, 4, 4) of their joints in one posture; Pinocchio is quicker for a single one."""
         import pinocchio as pin
 
@@ -303,7 +303,7 @@ class _Earliest:
 class _Solids:
     """Pieces where they are in some postures, as Coal takes them: made once each, when first asked for."""
 
-    def __init__(self, pieces: Sequence[Piece], poses: Array):
+    def __init__(self, pieces: Sequence[ConvexPiece], poses: Array):
         """``poses`` (B, pieces, 4, 4) of the joints that carry them."""
         import coal
 
@@ -326,7 +326,7 @@ class _Solids:
         return found
 
 
-class _Path:
+class _Interpolant:
     """Positions between samples: straight, or the cubics that have the given velocities."""
 
     def __init__(self, times: Array, q: Array, v: Array | None):

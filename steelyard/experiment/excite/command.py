@@ -20,8 +20,8 @@ from steelyard.equations.setup import Setup
 from steelyard.equations.subspace import Subspace
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.excite import criteria
-from steelyard.experiment.excite.arm import Candidate, Search, excite_arm
-from steelyard.experiment.excite.arm_task import RATE, Criterion, Limits, Task
+from steelyard.experiment.excite.arm import ArmCandidate, Search, excite_arm
+from steelyard.experiment.excite.arm_task import RATE, ArmTask, Criterion, Limits
 from steelyard.experiment.excite.collision import CLEARANCE, Collisions
 from steelyard.experiment.excite.fourier import Fourier
 from steelyard.experiment.excite.pairs import files_of
@@ -39,7 +39,7 @@ KEPT = "candidates.json"  # what is done, while more is being done
 
 
 @dataclass(frozen=True)
-class Asked:
+class ArmRequest:
     """What is asked of an arm's motion."""
 
     seconds: float = 10.0  # that it lasts
@@ -63,8 +63,11 @@ class Asked:
             Finding(f"--{k} {x}", "is too few", f"Give {least} or more") for k, (x, least) in whole.items() if x < least
         ]
         above = {"duration": self.seconds, "period": self.repeats_every, "rate": self.rate}
-        bad += [Finding(f"--{k} {x}", "is no time", "Give seconds above 0" if k != "rate" else "Give Hz above 0")
-                for k, x in above.items() if not 0 < x < math.inf]  # fmt: skip
+        bad += [
+            Finding(f"--{k} {x}", "is no time", "Give seconds above 0" if k != "rate" else "Give Hz above 0")
+            for k, x in above.items()
+            if not 0 < x < math.inf
+        ]
         if not bad and abs(math.remainder(self.seconds, self.repeats_every)) > 1e-6:
             what = f"is no whole number of periods of {self.repeats_every:g} s: the motion would end while it moves"
             bad.append(Finding(f"--duration {self.seconds:g}", what, "Give a multiple of --period"))
@@ -84,13 +87,13 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Excited:
+class ArmMotion:
     """The motion that was found, and what it tells."""
 
-    task: Task
-    asked: Asked
-    best: Candidate
-    start: Candidate  # the best random motion
+    task: ArmTask
+    asked: ArmRequest
+    best: ArmCandidate
+    start: ArmCandidate  # the best random motion
     links: Mapping[str, float]  # body → condition number of its sub-regressor
     weakest: tuple[tuple[str, float], ...]  # base parameters and their standard deviations, shares of natural sizes
     told: Excitation
@@ -107,8 +110,11 @@ class Excited:
             "asked": self.asked.as_json(),
             "locked": dict(self.task.robot.locked),
             "start": dict(zip(self.task.robot.joints, q[0].tolist(), strict=True)),
-            "base_parameters": {"count": self.task.possible.rank, "condition": self.best.condition,
-                                "log_det": self.best.log_det},
+            "base_parameters": {
+                "count": self.task.possible.rank,
+                "condition": self.best.condition,
+                "log_det": self.best.log_det,
+            },
             "random": {"condition": self.start.condition, "log_det": self.start.log_det},
             "used": {k: _finite(x) for k, x in self.best.used._asdict().items()},
             "collision_pairs": self.looked_at,
@@ -117,9 +123,12 @@ class Excited:
             "weakest": [{"parameter": name, "std": _finite(std)} for name, std in self.weakest],
             "excitation": self.told.as_json(),
             "motion": self.best.motion.as_json() | {"joints": list(self.task.robot.joints)},
-            "provenance": {"versions": _versions(),
-                           "description": self.task.robot.description.sha256, "seed": self.asked.seed},
-        }  # fmt: skip
+            "provenance": {
+                "versions": _versions(),
+                "description": self.task.robot.description.sha256,
+                "seed": self.asked.seed,
+            },
+        }
 
     def sentence(self) -> str:
         """What one wants to know."""
@@ -131,20 +140,20 @@ class Excited:
         )
 
 
-def search_of(robot: Robot, asked: Asked) -> Search:
+def search_of(robot: Robot, asked: ArmRequest) -> Search:
     """How the motion that is asked for is looked for."""
-    task = Task.of(robot, Limits.of(robot, asked.speed, asked.margin, asked.effort), asked.friction)
+    task = ArmTask.of(robot, Limits.of(robot, asked.speed, asked.margin, asked.effort), asked.friction)
     collisions = Collisions.of(robot, asked.srdf, asked.clearance) if asked.clearance > 0 else None
     return Search(task, collisions, asked.repeats_every, asked.harmonics, asked.seconds, asked.criterion)
 
 
 def excite_fixed(
     robot: Robot,
-    asked: Asked,
+    asked: ArmRequest,
     out: Path,
     progress: Callable[[float], None] = lambda _: None,
     workers: Workers | None = None,
-) -> tuple[Excited, list[Path]]:
+) -> tuple[ArmMotion, list[Path]]:
     """Find a motion of an arm and write it; what was done before for the same question in that folder is not again."""
     search = search_of(robot, asked)
     task, collisions = search.task, search.collisions
@@ -156,15 +165,22 @@ def excite_fixed(
     }
     done = _read(out / KEPT, question)
 
-    def keep(k: int, found: Candidate) -> None:
+    def keep(k: int, found: ArmCandidate) -> None:
         done[k] = found
         kept = {"question": question, "done": {str(i): c.as_json() for i, c in done.items()}}
         write_text(out / KEPT, json.dumps(kept) + "\n")
 
     best, start = excite_arm(
-        search, asked.seed, asked.screened, asked.restarts, lambda share, _: progress(share), done, keep, workers,
+        search,
+        asked.seed,
+        asked.screened,
+        asked.restarts,
+        lambda share, _: progress(share),
+        done,
+        keep,
+        workers,
         Sent(search, search_of, robot, asked, files=partial(files_of, robot, asked.srdf)),
-    )  # fmt: skip
+    )
     found = _told(task, asked, best, start, collisions)
     with Staging(out) as staging:
         staging.write_text("excite.json", json.dumps(found.as_json(), indent=1) + "\n")
@@ -175,7 +191,9 @@ def excite_fixed(
     return found, [out / name for name in ("motion.parquet", "motion.csv", "motion.svg", "excite.json")]
 
 
-def _told(task: Task, asked: Asked, best: Candidate, start: Candidate, collisions: Collisions | None) -> Excited:
+def _told(
+    task: ArmTask, asked: ArmRequest, best: ArmCandidate, start: ArmCandidate, collisions: Collisions | None
+) -> ArmMotion:
     robot, possible = task.robot, task.possible
     log = as_log(robot, best.motion, asked)
     t = np.arange(round(asked.seconds * RATE)) / RATE
@@ -191,10 +209,10 @@ def _told(task: Task, asked: Asked, best: Candidate, start: Candidate, collision
     told = excitation(setup, rows, wrong, Subspace.of(R, possible.scale), possible)
     links = criteria.link_conditions(R, possible, task.columns)
     pairs, guessed = (None, ()) if collisions is None else (len(collisions.pairs), collisions.guessed)
-    return Excited(task, asked, best, start, links, tuple(weakest), told, log, pairs, guessed)
+    return ArmMotion(task, asked, best, start, links, tuple(weakest), told, log, pairs, guessed)
 
 
-def as_log(robot: Robot, motion: Fourier, asked: Asked) -> Log:
+def as_log(robot: Robot, motion: Fourier, asked: ArmRequest) -> Log:
     """The motion as a log without torques, from rest to rest."""
     t = np.arange(round(asked.seconds * asked.rate) + 1) / asked.rate
     columns = {"time": t}
@@ -204,13 +222,13 @@ def as_log(robot: Robot, motion: Fourier, asked: Asked) -> Log:
     return Log.from_columns(columns, metadata, "excite")
 
 
-def _read(path: Path, question: Mapping[str, Any]) -> dict[int, Candidate]:
+def _read(path: Path, question: Mapping[str, Any]) -> dict[int, ArmCandidate]:
     """What was done for the same question; nothing where another was asked, or the file is not ours."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         if found["question"] != json.loads(json.dumps(question)):
             return {}
-        return {int(k): Candidate.from_json(c) for k, c in found["done"].items()}
+        return {int(k): ArmCandidate.from_json(c) for k, c in found["done"].items()}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
 

@@ -85,8 +85,12 @@ class Fourier:
 
     def as_json(self) -> dict[str, Any]:
         """For files."""
-        return {"period": self.period, "centre": self.centre.tolist(), "sines": self.sines.tolist(),
-                "cosines": self.cosines.tolist()}  # fmt: skip
+        return {
+            "period": self.period,
+            "centre": self.centre.tolist(),
+            "sines": self.sines.tolist(),
+            "cosines": self.cosines.tolist(),
+        }
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Fourier:

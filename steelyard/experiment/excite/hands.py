@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steelyard.experiment.excite.schedule import joined
-from steelyard.experiment.excite.stance import Stance
+from steelyard.experiment.excite.stance import HumanoidStance
 from steelyard.kernels.tree import BASE
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Hand:
     arm: Array  # into robot.joints, the first of its own joints, which carry it about
 
 
-def hands(stance: Stance) -> tuple[Hand, ...]:
+def hands(stance: HumanoidStance) -> tuple[Hand, ...]:
     """Ends of chains of the upper body with joints enough of their own."""
     robot = stance.robot
     inner = set(robot.model.parents)
@@ -49,7 +49,7 @@ def hands(stance: Stance) -> tuple[Hand, ...]:
     return tuple(found)
 
 
-def straight(stance: Stance, times: Array, targets: Array, upper: Array, u: Array) -> Array:
+def straight(stance: HumanoidStance, times: Array, targets: Array, upper: Array, u: Array) -> Array:
     """(N, U) joints of the upper body, hands on straight lines from target (K, U) to target."""
     q, ends = (np.tile(stance.home, (len(x), 1)) for x in (upper, targets))
     q[:, stance.upper], ends[:, stance.upper] = upper, targets
@@ -69,7 +69,7 @@ def straight(stance: Stance, times: Array, targets: Array, upper: Array, u: Arra
     return q[:, stance.upper]
 
 
-def _places(stance: Stance, q: Array) -> Places:
+def _places(stance: HumanoidStance, q: Array) -> Places:
     from steelyard.kernels.forces import Places
 
     tree = stance.robot.tree

@@ -42,7 +42,7 @@ FOCUSED = 4  # joints that a candidate of a later round moves
 
 
 @dataclass(frozen=True)
-class Asked:
+class HumanoidRequest:
     """What is asked of a humanoid's motions."""
 
     candidates: int = 120
@@ -55,8 +55,12 @@ class Asked:
     srdf: str | None = None
 
     def __post_init__(self) -> None:
-        least = {"candidates": (self.candidates, 1), "motions": (self.motions, 1), "rounds": (self.rounds, 1),
-                 "improve": (self.improved, 0)}  # fmt: skip
+        least = {
+            "candidates": (self.candidates, 1),
+            "motions": (self.motions, 1),
+            "rounds": (self.rounds, 1),
+            "improve": (self.improved, 0),
+        }
         bad = [Finding(f"--{k} {x}", "is too few", f"Give {m} or more") for k, (x, m) in least.items() if x < m]
         if self.choice not in ("determinant", "links"):
             bad.append(Finding(f"--choice {self.choice}", "is not known", "Choose determinant or links"))
@@ -65,11 +69,11 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class Excited:
+class HumanoidMotions:
     """Motions that were chosen, and what they tell."""
 
     robot: Robot
-    asked: Asked
+    asked: HumanoidRequest
     tried: tuple[Tried, ...]
     motions: tuple[Built, ...]
     telling: Telling
@@ -108,8 +112,11 @@ class Excited:
             "robot": self.robot.name,
             "asked": asdict(self.asked) | {"locked": dict(self.robot.locked)},
             "candidates": {
-                kind: {"drawn": len(ts), "as_drawn": sum(t.raw for t in ts),
-                       "possible": sum(t.scale is not None for t in ts)}
+                kind: {
+                    "drawn": len(ts),
+                    "as_drawn": sum(t.raw for t in ts),
+                    "possible": sum(t.scale is not None for t in ts),
+                }
                 for kind, ts in known.items()
             },
             "survivors": self.survivors,
@@ -119,12 +126,13 @@ class Excited:
             "base_parameters": {"count": self.telling.possible.rank, **_judged(self.root)},
             "all_candidates": _judged(self.everything),
             "links": {name: {"condition": _finite(x)} for name, x in self.links.items()},
-            "weakest": [{"parameter": w.name, "std": _finite(w.deviation), "move": list(w.joints)}
-                        for w in self.weakest],
+            "weakest": [
+                {"parameter": w.name, "std": _finite(w.deviation), "move": list(w.joints)} for w in self.weakest
+            ],
             "improved": list(self.gains),
             "guessed_shapes": list(self.guessed),
             "provenance": {"description": self.robot.description.sha256, "seed": self.asked.seed},
-        }  # fmt: skip
+        }
 
     def sentence(self) -> str:
         """What one wants to know."""
@@ -140,11 +148,11 @@ class Excited:
 
 def excite_humanoid(
     robot: Robot,
-    asked: Asked,
+    asked: HumanoidRequest,
     out: Path | None,
     progress: Callable[[float, str], None] = lambda *_: None,
     workers: Workers | None = None,
-) -> Excited:
+) -> HumanoidMotions:
     """Find motions; with a folder, what was tried there for the same question before is not tried again.
 
     ``workers`` try candidates and look at what those tell; who they are makes no difference to what is found.
@@ -169,13 +177,26 @@ def excite_humanoid(
         what = f"can do none of {len(tried)} candidates: {', '.join(sorted({r for t in tried for r in t.reasons}))}"
         raise UsageError(Finding(robot.name, what, "Look at its limits and soles, or ask for more --candidates"))
     motions, gains = improved(
-        pool, telling, [pool.built(done[k]) for k in chosen], asked.improved,
+        pool,
+        telling,
+        [pool.built(done[k]) for k in chosen],
+        asked.improved,
         lambda k: progress(0.8 + 0.2 * k / asked.improved, "improving"),
-    )  # fmt: skip
+    )
     everything = criteria.together(*[t.root for t in told])
     together = criteria.together(*[telling.root(b.course) for b in motions])
-    return Excited(robot, asked, tuple(tried), tuple(motions), telling, together, everything,
-                   by_link(told, chosen), tuple(gains), pool.postures.collisions.guessed)  # fmt: skip
+    return HumanoidMotions(
+        robot,
+        asked,
+        tuple(tried),
+        tuple(motions),
+        telling,
+        together,
+        everything,
+        by_link(told, chosen),
+        tuple(gains),
+        pool.postures.collisions.guessed,
+    )
 
 
 def improved(
@@ -236,11 +257,17 @@ def as_log(built: Built, number: int) -> Log:
 
 def _motion(built: Built, number: int) -> dict[str, Any]:
     c = built.candidate
-    return {"number": number, "kind": c.kind, "seed": c.seed, "amplitude": retained(built),
-            "stretch": built.scale.stretch, "seconds": built.course.duration}  # fmt: skip
+    return {
+        "number": number,
+        "kind": c.kind,
+        "seed": c.seed,
+        "amplitude": retained(built),
+        "stretch": built.scale.stretch,
+        "seconds": built.course.duration,
+    }
 
 
-def write(found: Excited, out: Path) -> list[Path]:
+def write(found: HumanoidMotions, out: Path) -> list[Path]:
     """All motions, what they tell, and pictures; the files written."""
     names = []
     for k, built in enumerate(found.motions, 1):

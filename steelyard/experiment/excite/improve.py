@@ -21,7 +21,7 @@ from steelyard.experiment.excite.postures import Postures
 from steelyard.experiment.excite.rescue import CHECKED
 from steelyard.experiment.excite.retiming import paced
 from steelyard.experiment.excite.schedule import joined
-from steelyard.experiment.excite.trajectory import STEP, Course
+from steelyard.experiment.excite.trajectory import STEP, Trajectory
 
 Array = np.ndarray
 
@@ -56,7 +56,7 @@ def gradient(telling: Telling, built: Built, rest: Array) -> Array:
             bump[k] = NUDGE
             moved = values.copy()
             moved[:, 6 + stance.upper[j]] += joined(candidate.times, bump, knots / scale.stretch)[:, 0]
-            out[k, j] = 2 * (float(np.sum(G * telling.rows(Course.through(stance.robot, moved)))) - base) / NUDGE
+            out[k, j] = 2 * (float(np.sum(G * telling.rows(Trajectory.through(stance.robot, moved)))) - base) / NUDGE
     return out
 
 

@@ -17,8 +17,8 @@ from steelyard.equations.filters import lowpass
 from steelyard.equations.setup import Setup
 from steelyard.equations.subspace import Subspace
 from steelyard.experiment.excite import criteria
-from steelyard.experiment.excite.stance import Stance
-from steelyard.experiment.excite.trajectory import Course
+from steelyard.experiment.excite.stance import HumanoidStance
+from steelyard.experiment.excite.trajectory import Trajectory
 
 Array = np.ndarray
 
@@ -33,7 +33,7 @@ COMPILED = 10**9  # samples: rows by compiled kernels
 class Telling:
     """All bodies of a robot that stands on its feet."""
 
-    stance: Stance
+    stance: HumanoidStance
     cutoff: float | None = None  # Hz: rows are filtered as those of a log are, so that haste does not seem worth more
 
     @cached_property
@@ -53,7 +53,7 @@ class Telling:
         weight = NOISE * self.stance.mass * float(np.linalg.norm(self.stance.robot.gravity))
         return weight * np.array([1, 1, 1, LEVER, LEVER, LEVER])
 
-    def rows(self, course: Course) -> Array:
+    def rows(self, course: Trajectory) -> Array:
         """(T·6, n) rows of a motion, each divided by its noise."""
         segment = course.sampled(RATE if self.cutoff is None else DENSE).segment
         made = Setup(self.stance.robot, "base", self.columns).rows([segment], samples=COMPILED)
@@ -62,7 +62,7 @@ class Telling:
             Y = np.tensordot(_smoothing(len(Y), self.cutoff), Y, axes=1)
         return Y.reshape(-1, self.columns.n)
 
-    def triangle(self, course: Course) -> Array:
+    def triangle(self, course: Trajectory) -> Array:
         """(n, n) R of its rows."""
         return np.asarray(np.linalg.qr(self.rows(course), mode="r"))
 
@@ -71,11 +71,11 @@ class Telling:
         """(n, r) from columns of all parameters to those of base parameters in natural units."""
         return np.asarray(self.possible.scale[:, None] * self.possible.V)
 
-    def base_rows(self, course: Course) -> Array:
+    def base_rows(self, course: Trajectory) -> Array:
         """(T·6, r) rows of the base parameters."""
         return np.asarray(self.rows(course) @ self.weight)
 
-    def root(self, course: Course) -> Array:
+    def root(self, course: Trajectory) -> Array:
         """(r, r) root of the base parameters' information."""
         return criteria.triangle(self.base_rows(course))
 

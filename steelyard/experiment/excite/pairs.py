@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from steelyard.errors import DescriptionError, Finding
-from steelyard.experiment.excite.solids import Places
+from steelyard.experiment.excite.solids import PiecePoses
 from steelyard.robot.description import Description
 from steelyard.robot.meshes import package_root
 from steelyard.robot.model import Robot
@@ -72,7 +72,11 @@ def read_srdf(path: Path) -> set[frozenset[str]]:
 
 
 def choose_pairs(
-    places: Places, srdf: Path | None, clearance: float, measure: Callable[[Array, Array, float], Array], seed: int = 0
+    places: PiecePoses,
+    srdf: Path | None,
+    clearance: float,
+    measure: Callable[[Array, Array, float], Array],
+    seed: int = 0,
 ) -> tuple[Array, Array, tuple[Excluded, ...]]:
     """Pairs (P, 2) of pieces, the clearance (P,) of each, and what was left out.
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.experiment.excite.build import Built, Scale, build
+from steelyard.experiment.excite.build import Built, MotionScale, build
 from steelyard.experiment.excite.candidates import KINDS, SHARES, draw
 from steelyard.experiment.excite.collision import Collisions
 from steelyard.experiment.excite.pairs import files_of
 from steelyard.experiment.excite.postures import Postures
 from steelyard.experiment.excite.rescue import attempt
-from steelyard.experiment.excite.stance import Stance
+from steelyard.experiment.excite.stance import HumanoidStance
 from steelyard.files import write_text
 from steelyard.fleet.sent import Sent
 from steelyard.fleet.workers import Workers
@@ -65,7 +65,7 @@ class Pool:
     @classmethod
     def of(cls, robot: Robot, feet: Sequence[str] = (), srdf: str | Path | None = None) -> Pool:
         """Of a humanoid: its stance and what must not touch."""
-        stance = Stance.of(robot, feet)
+        stance = HumanoidStance.of(robot, feet)
         return cls(Postures(stance, Collisions.of(robot, srdf)), tuple(feet), srdf)
 
     @cached_property
@@ -75,7 +75,7 @@ class Pool:
         return Sent(self, Pool.of, robot, self.feet, self.srdf, files=partial(files_of, robot, self.srdf))
 
     @property
-    def stance(self) -> Stance:
+    def stance(self) -> HumanoidStance:
         """The robot on its feet."""
         return self.postures.stance
 
@@ -84,15 +84,13 @@ class Pool:
         outcome = attempt(self.postures, draw(self.postures, kind, seed, focus))
         built = outcome.built
         scale = None if built is None else {k: np.asarray(x).tolist() for k, x in vars(built.scale).items()}
-        tried = Tried(
-            kind, seed, tuple(focus), scale, outcome.tries, outcome.raw, outcome.amplitude, outcome.reasons
-        )  # fmt: skip
+        tried = Tried(kind, seed, tuple(focus), scale, outcome.tries, outcome.raw, outcome.amplitude, outcome.reasons)
         return tried, built
 
     def built(self, tried: Tried) -> Built:
         """The motion of one that was made possible before."""
         assert tried.scale is not None
-        scale = Scale(**{**tried.scale, "upper": np.array(tried.scale["upper"])})
+        scale = MotionScale(**{**tried.scale, "upper": np.array(tried.scale["upper"])})
         return build(self.stance, draw(self.postures, tried.kind, tried.seed, tried.focus), scale)
 
     def screen(

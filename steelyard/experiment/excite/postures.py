@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from steelyard.experiment.excite.collision import Collisions
-from steelyard.experiment.excite.stance import Stance
-from steelyard.experiment.excite.trajectory import STEP, Course
+from steelyard.experiment.excite.stance import HumanoidStance
+from steelyard.experiment.excite.trajectory import STEP, Trajectory
 
 Array = np.ndarray
 
@@ -22,7 +22,7 @@ OVER = 0.04  # m, a lifted foot over the other
 class Postures:
     """What is asked of single postures before a motion is made of them, and of motions before they are played."""
 
-    stance: Stance
+    stance: HumanoidStance
     collisions: Collisions
 
     @cached_property
@@ -54,7 +54,7 @@ class Postures:
         pose = self._data.oMi[sole.joint]
         return float((sole.corners @ pose.rotation[2] + pose.translation[2]).min())
 
-    def blame(self, course: Course) -> tuple[int, ...]:
+    def blame(self, course: Trajectory) -> tuple[int, ...]:
         """Joints, into robot.joints, between two parts that touch in a motion; empty where none do."""
         robot = self.stance.robot
         knots = course.sampled(1 / STEP)

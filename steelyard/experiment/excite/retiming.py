@@ -15,7 +15,7 @@ import numpy as np
 from steelyard.experiment.excite.build import Built, build
 from steelyard.experiment.excite.feasible import SPEED, loads
 from steelyard.experiment.excite.schedule import REST
-from steelyard.experiment.excite.trajectory import Samples
+from steelyard.experiment.excite.trajectory import TrajectorySamples
 
 Array = np.ndarray
 
@@ -25,7 +25,7 @@ TIMID = 0.7  # power of what a way could be quicker by: ways share the ground wi
 MARGIN = 0.08  # s before and after a way that count as its own
 
 
-def paced(built: Built, samples: Samples) -> Built | None:
+def paced(built: Built, samples: TrajectorySamples) -> Built | None:
     """The motion with every way a step nearer to the time that it needs; None where feet step."""
     candidate, stretch = built.candidate, built.scale.stretch
     if candidate.schedule.steps:
@@ -36,7 +36,7 @@ def paced(built: Built, samples: Samples) -> Built | None:
     return build(built.stance, replace(candidate, times=times, schedule=schedule), replace(built.scale, stretch=1.0))
 
 
-def _factors(built: Built, samples: Samples) -> Array:
+def _factors(built: Built, samples: TrajectorySamples) -> Array:
     """(K − 1,) of the time that each way takes."""
     used = np.sqrt(loads(built, samples).most)
     used = ROOM * np.maximum(used, (np.abs(samples.v) / (SPEED * built.stance.speeds)).max(axis=1))

@@ -18,7 +18,7 @@ CALM = 0.8  # s the same of the zero-moment point where feet step: the centre of
 
 
 @dataclass(frozen=True)
-class Step:
+class Footstep:
     """One foot, up and down again; times in s before any stretching."""
 
     foot: int  # 0 left, 1 right
@@ -35,7 +35,7 @@ class Schedule:
 
     duration: float  # s
     places: Array
-    steps: tuple[Step, ...] = ()
+    steps: tuple[Footstep, ...] = ()
     inward: float = 0.0  # of the way to the other foot, where a foot that stands alone is pressed
 
     def scaled(self, reach: float) -> Schedule:

@@ -31,7 +31,7 @@ _CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class ConvexPiece:
     """A convex solid that moves with a joint."""
 
     link: str
@@ -43,21 +43,23 @@ class Piece:
     guessed: bool = False  # from mass and inertia: nothing tells its shape
 
 
-def pieces_of(robot: Robot) -> list[Piece]:
+def pieces_of(robot: Robot) -> list[ConvexPiece]:
     """Of every link that has a shape, and of bodies with mass and without a shape the middle of their inertia's box."""
-    found = list[Piece]()
+    found = list[ConvexPiece]()
     shaped = set[str]()
     for name, link in robot.description.links.items():
         frame = robot.frames[name]
         for shape in geometry.link_shapes(link, frame.placement):
             if (made := _solid(shape)) is not None:
                 solid, placement, points, radius = made
-                found.append(Piece(name, frame.joint, solid, placement, *_capsule(points, radius)))
+                found.append(ConvexPiece(name, frame.joint, solid, placement, *_capsule(points, radius)))
                 shaped.add(name)
     for body in robot.bodies:
         if body.carrier is None and body.parameters[0] > 0 and not shaped.intersection(body.links):
             points = (body.box[0] + body.box[1]) / 2 + GUESSED * _CORNERS * (body.box[1] - body.box[0]) / 2
-            found.append(Piece(body.name, body.joint, _hull(points), np.eye(4), *_capsule(points, 0.0), guessed=True))
+            found.append(
+                ConvexPiece(body.name, body.joint, _hull(points), np.eye(4), *_capsule(points, 0.0), guessed=True)
+            )
     return found
 
 
@@ -119,10 +121,10 @@ def _capsule(points: Array, swept: float) -> tuple[Array, float]:
     return best[1], best[2]
 
 
-class Places:
+class PiecePoses:
     """Where joints and capsules are; the model's structure, worked out once."""
 
-    def __init__(self, robot: Robot, pieces: Sequence[Piece]):
+    def __init__(self, robot: Robot, pieces: Sequence[ConvexPiece]):
         model = robot.model
         self.robot, self.pieces = robot, tuple(pieces)
         self.parents = [int(p) for p in model.parents]

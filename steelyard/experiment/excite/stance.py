@@ -34,14 +34,14 @@ class Leg:
 
 
 @dataclass(frozen=True)
-class Stance:
+class HumanoidStance:
     """A robot that stands, and what it takes to move it there."""
 
     robot: Robot
     legs: tuple[Leg, Leg]  # left, right
 
     @classmethod
-    def of(cls, robot: Robot, feet: Sequence[str] = ()) -> Stance:
+    def of(cls, robot: Robot, feet: Sequence[str] = ()) -> HumanoidStance:
         """Legs found from the description; refused where base, legs or joints are not a humanoid's."""
         findings = []
         if not robot.floating:
@@ -138,9 +138,12 @@ class Stance:
             good, inside, angles = max(found, key=lambda f: f[:2])  # knees bend where their limits let them
             if not good or inside < 0:
                 raise UsageError(
-                    Finding(f"leg {leg.sole.name} of {self.robot.name}", "does not reach the ground with a bent knee",
-                            "Take a robot whose legs bend under its base")
-                )  # fmt: skip
+                    Finding(
+                        f"leg {leg.sole.name} of {self.robot.name}",
+                        "does not reach the ground with a bent knee",
+                        "Take a robot whose legs bend under its base",
+                    )
+                )
             q[leg.joints] = angles
         return q
 

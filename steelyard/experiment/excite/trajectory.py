@@ -31,7 +31,7 @@ DEGREE = 5
 
 
 @dataclass(frozen=True)
-class Course:
+class Trajectory:
     """Base and joints over time."""
 
     robot: Robot
@@ -39,19 +39,19 @@ class Course:
     duration: float  # s
 
     @classmethod
-    def through(cls, robot: Robot, values: Array, step: float = STEP) -> Course:
+    def through(cls, robot: Robot, values: Array, step: float = STEP) -> Trajectory:
         """Through values (N, 6 + J) a step apart, at rest at both ends."""
         time = np.arange(len(values)) * step
         zero = np.zeros(values.shape[1])
         rest: Any = [(order, zero) for order in (1, 2)]
         return cls(robot, make_interp_spline(time, values, k=DEGREE, bc_type=(rest, rest)), float(time[-1]))
 
-    def at(self, time: Array) -> Samples:
+    def at(self, time: Array) -> TrajectorySamples:
         """The motion at these times."""
         x, v, a = (self.spline(time, nu) for nu in range(3))
-        return Samples(self.robot, time, x, v, a)
+        return TrajectorySamples(self.robot, time, x, v, a)
 
-    def sampled(self, rate: float = RATE) -> Samples:
+    def sampled(self, rate: float = RATE) -> TrajectorySamples:
         """The motion at a steady rate."""
         return self.at(np.arange(round(self.duration * rate) + 1) / rate)
 
@@ -77,7 +77,7 @@ class Course:
 
 
 @dataclass(frozen=True)
-class Samples:
+class TrajectorySamples:
     """A motion at some times, and what it takes."""
 
     robot: Robot

@@ -15,7 +15,7 @@ import numpy as np
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.search.observability import Sight, base_distance, sight
-from steelyard.experiment.search.problem import NAMES, Model, Problem, Space, parameter_error, values_of
+from steelyard.experiment.search.problem import NAMES, Model, SearchProblem, Space, parameter_error, values_of
 from steelyard.experiment.search.run import Algorithm, Found, run
 from steelyard.experiment.search.spread import EngineKind, engine_of, problem_of, spread
 from steelyard.experiment.search.windows import Windows
@@ -37,7 +37,7 @@ class Searched:
     """A search and what it is worth."""
 
     robot: Robot
-    problem: Problem
+    problem: SearchProblem
     found: Found
     sight: Sight
     logs: tuple[Log, ...]
@@ -90,29 +90,49 @@ class Searched:
             mass, com, I = inertia.unpack(p)
             said = see.verdicts.get(name)
             links[name] = {
-                "mass": mass, "com": com.tolist(), "inertia": inertia.six(I).tolist(), "parameters": p.tolist(),
-                "start": space.values[i].tolist(), "consistent": inertia.is_consistent(p, float(space.sizes[i])),
+                "mass": mass,
+                "com": com.tolist(),
+                "inertia": inertia.six(I).tolist(),
+                "parameters": p.tolist(),
+                "start": space.values[i].tolist(),
+                "consistent": inertia.is_consistent(p, float(space.sizes[i])),
                 "verdicts": None if said is None else {k: getattr(said, k) for k in ("mass", "com", "inertia")},
-            }  # fmt: skip
+            }
         result: dict[str, Any] = {
-            "schema": 1, "robot": self.robot.name, "algorithm": f.algorithm, "links": links,
-            "gc_error": {"start": f.start, "found": f.error, "reduction": f.reduction}, "evaluations": f.evaluations,
-            "history": f.history, "searched": list(space.names), "held_at_zero": list(space.held),
+            "schema": 1,
+            "robot": self.robot.name,
+            "algorithm": f.algorithm,
+            "links": links,
+            "gc_error": {"start": f.start, "found": f.error, "reduction": f.reduction},
+            "evaluations": f.evaluations,
+            "history": f.history,
+            "searched": list(space.names),
+            "held_at_zero": list(space.held),
             "windows": [{"horizon": w.horizon, "count": len(w), "steps": w.steps} for w in windows],
-            "sight": {"rank": see.space.rank, "parameters": len(see.names), "condition": see.space.condition,
-                      "seen": see.seen, "noise": see.noise},
+            "sight": {
+                "rank": see.space.rank,
+                "parameters": len(see.names),
+                "condition": see.space.condition,
+                "seen": see.seen,
+                "noise": see.noise,
+            },
             "held_out": {k: {"start": a, "found": b} for k, (a, b) in self.held_out.items()},
-            "logs": [log.source for log in self.logs], "verdict": self.sentence(),
-        }  # fmt: skip
+            "logs": [log.source for log in self.logs],
+            "verdict": self.sentence(),
+        }
         if (truth := self.truth) is not None:
             true = np.array([values_of(p) for p in truth])
             first = space.parameters(np.zeros((1, space.n)))[0]
             result["truth"] = {
-                "parameter_error": {"start": parameter_error(space, space.values, true),
-                                    "found": parameter_error(space, self.values, true)},
-                "base_error": {"start": base_distance(self.robot, first, truth),
-                               "found": base_distance(self.robot, f.parameters, truth)},
-            }  # fmt: skip
+                "parameter_error": {
+                    "start": parameter_error(space, space.values, true),
+                    "found": parameter_error(space, self.values, true),
+                },
+                "base_error": {
+                    "start": base_distance(self.robot, first, truth),
+                    "found": base_distance(self.robot, f.parameters, truth),
+                },
+            }
         return result
 
     def write(self, folder: Path) -> list[Path]:
@@ -169,9 +189,14 @@ def search(
         progress(f"{space.n} parameters, {sum(map(len, seen_in))} windows")
         checkpoint = None if out is None else out / CHECKPOINT
         found = run(
-            problem, algorithm, seed=seed, evaluations=evaluations, checkpoint=checkpoint, resume=resume,
+            problem,
+            algorithm,
+            seed=seed,
+            evaluations=evaluations,
+            checkpoint=checkpoint,
+            resume=resume,
             progress=progress,
-        )  # fmt: skip
+        )
         progress("looking at what prediction shows")
         seen = sight(problem, robot, found.parameters)
     first, others = space.parameters(np.zeros((1, space.n)))[0], {}

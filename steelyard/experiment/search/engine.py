@@ -21,7 +21,7 @@ from steelyard.robot.model import Robot
 Array = np.ndarray
 
 
-class Engine(Protocol):
+class PredictionEngine(Protocol):
     """Something that predicts."""
 
     windows: Windows
@@ -64,10 +64,21 @@ class Compiled:
         joint = np.zeros((B, forward.TERMS * J)) if terms is None else np.tile(np.ravel(terms), (B, 1))
         out = np.empty((B, *self._starts.shape))
         forward.simulate(
-            tree.integers, tree.reals, self._links, self._factors, tree.gravity, thetas.reshape(B, -1), joint,
-            self._starts, self._torques, self.windows.step, int(self.windows.ramp), self._kind,
-            forward.workspace(tree, J), out,
-        )  # fmt: skip
+            tree.integers,
+            tree.reals,
+            self._links,
+            self._factors,
+            tree.gravity,
+            thetas.reshape(B, -1),
+            joint,
+            self._starts,
+            self._torques,
+            self.windows.step,
+            int(self.windows.ramp),
+            self._kind,
+            forward.workspace(tree, J),
+            out,
+        )
         lanes = out.reshape(B, len(self._starts), 2 * J, forward.L).transpose(0, 1, 3, 2)
         return np.asarray(lanes.reshape(B, -1, 2 * J)[:, : len(self.windows)])
 
@@ -148,9 +159,12 @@ class Mujoco:
         with rollout.Rollout(nthread=self._threads) as pool:
             for b, candidate in enumerate(parameters):
                 state, _ = pool.rollout(
-                    self.model(candidate, terms), data if self._threads else data[0], full, self._force,
+                    self.model(candidate, terms),
+                    data if self._threads else data[0],
+                    full,
+                    self._force,
                     control_spec=mujoco.mjtState.mjSTATE_QFRC_APPLIED.value,
-                )  # fmt: skip
+                )
                 last = state[:, -1, 1:]
                 if nq == nv:
                     out[b] = last[:, : 2 * nv] - self._end

@@ -21,7 +21,7 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError
-from steelyard.experiment.search.engine import Engine
+from steelyard.experiment.search.engine import PredictionEngine
 from steelyard.robot.model import Robot
 
 Array = np.ndarray
@@ -172,11 +172,11 @@ def physical(values: Array, sizes: Array, margin: float = REPAIR) -> Array:
 
 
 @dataclass(frozen=True)
-class Problem:
+class SearchProblem:
     """A space, and engines that tell how well each of its configurations predicts."""
 
     space: Space
-    engines: tuple[Engine, ...]  # one a horizon
+    engines: tuple[PredictionEngine, ...]  # one a horizon
     terms: Array | None = None  # (4, J) friction of the joints, as known
     mapper: Mapper = map  # how tasks are spread over workers: as ``map``, in order
     chunk: int = CHUNK  # candidates a task; no result depends on it
@@ -190,7 +190,7 @@ class Problem:
     def residuals(self, parameters: Array) -> Array:
         """(B, rows) predicted minus measured, of bodies' parameters (B, bodies, 10)."""
         self.counted["evaluations"] += len(parameters)
-        return self._spread(Problem.left_of, parameters)
+        return self._spread(SearchProblem.left_of, parameters)
 
     def left_of(self, parameters: Array) -> Array:
         """The same, uncounted, by whoever calls."""
@@ -208,9 +208,9 @@ class Problem:
         """(B,) GC error (2) of each candidate (B, n); infinite where a simulation fails."""
         parameters = self.space.parameters(z)
         self.counted["evaluations"] += len(z)
-        return self._spread(Problem.squares, parameters) if len(z) else np.zeros(0)
+        return self._spread(SearchProblem.squares, parameters) if len(z) else np.zeros(0)
 
-    def _spread(self, function: Callable[[Problem, Array], Array], parameters: Array) -> Array:
+    def _spread(self, function: Callable[[SearchProblem, Array], Array], parameters: Array) -> Array:
         """In tasks; one candidate alone is not worth a way."""
         if len(parameters) == 1:
             return function(self, parameters)
@@ -218,7 +218,7 @@ class Problem:
             self.over(function, [parameters[k : k + self.chunk] for k in range(0, len(parameters), self.chunk)])
         )
 
-    def over(self, function: Callable[[Problem, Task], Done], tasks: Sequence[Task]) -> list[Done]:
+    def over(self, function: Callable[[SearchProblem, Task], Done], tasks: Sequence[Task]) -> list[Done]:
         """``function(problem, task)`` of every task, by whoever works; evaluations are not counted here."""
         return list(self.mapper(partial(function, self), tasks))
 
@@ -234,6 +234,7 @@ def parameter_error(space: Space, values: Array, truth: Array) -> dict[str, Any]
     natural = np.array([_natural(truth[a], space.sizes[a], b) for a, b in space.free])
     seen = np.abs(p) > 1e-9 * natural
     return {
-        "relative": float(np.sum(((p - found)[seen] / p[seen]) ** 2)), "of": int(seen.sum()),
+        "relative": float(np.sum(((p - found)[seen] / p[seen]) ** 2)),
+        "of": int(seen.sum()),
         "scaled": float(np.sum(((p - found) / natural) ** 2)),
-    }  # fmt: skip
+    }

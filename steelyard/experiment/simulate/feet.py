@@ -30,15 +30,22 @@ def point_feet(robot: Robot, feet: Sequence[str]) -> tuple[Foot, ...]:
     given = tuple(feet) or find_feet(robot)
     if not given:
         raise UsageError(
-            Finding(f"feet of {robot.name}", "are not found: no chain ends in a ball, or in a link called a foot",
-                    "Name them: --feet FRAME:point:RADIUS,…")
-        )  # fmt: skip
+            Finding(
+                f"feet of {robot.name}",
+                "are not found: no chain ends in a ball, or in a link called a foot",
+                "Name them: --feet FRAME:point:RADIUS,…",
+            )
+        )
     found = tuple(foot(robot, text) for text in given)
     bad = [
-        Finding(f"foot {text!r}", "is no ball, which is what stands on simulated ground",
-                f"Give a radius: {f.frame.name}:point:0.02")
-        for text, f in zip(given, found, strict=True) if f.surface or f.radius <= 0
-    ]  # fmt: skip
+        Finding(
+            f"foot {text!r}",
+            "is no ball, which is what stands on simulated ground",
+            f"Give a radius: {f.frame.name}:point:0.02",
+        )
+        for text, f in zip(given, found, strict=True)
+        if f.surface or f.radius <= 0
+    ]
     if bad:
         raise UsageError(bad)
     return found

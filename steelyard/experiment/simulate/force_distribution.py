@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.experiment.simulate.legs import Feet, Legs
-from steelyard.experiment.simulate.state import State, cross
+from steelyard.experiment.simulate.state import RobotState, cross
 from steelyard.kernels import nnls
 
 Array = np.ndarray
@@ -33,7 +33,7 @@ class Wish:
     feet: Array  # (F, 3) m/s², of the balls' centres
 
 
-def required(legs: Legs, state: State, feet: Feet, wish: Wish) -> Array:
+def required(legs: Legs, state: RobotState, feet: Feet, wish: Wish) -> Array:
     """(6 + J,) generalised forces that make the described robot accelerate as wished; base rows in base axes."""
     import pinocchio as pin
 

@@ -14,9 +14,9 @@ from steelyard.experiment.simulate.ground import Ground
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.play import Play
 from steelyard.experiment.simulate.record import columns_of, truth_of
-from steelyard.experiment.simulate.reference_motion import Score, read_score
+from steelyard.experiment.simulate.reference_motion import ReferenceMotion, read_score
 from steelyard.experiment.simulate.sensors import Sensors, measured
-from steelyard.experiment.simulate.state import State
+from steelyard.experiment.simulate.state import RobotState
 from steelyard.experiment.simulate.world import World, engine
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
@@ -80,13 +80,19 @@ def simulate_humanoid(
     metadata: dict[str, Any] = {
         "truth": truth_of(world, loads),
         "simulation": {
-            "motion": [m.metadata.get("motion", m.source) for m in motions], "seed": seed, "rate": rate,
+            "motion": [m.metadata.get("motion", m.source) for m in motions],
+            "seed": seed,
+            "rate": rate,
             "timestep": TIMESTEP,
-            "feet": [s.name for s in soles], "ground": asdict(world.ground), "noise": "none",
-            "engine": f"mujoco {engine().__version__}", "at_joint_limits": run.limits, "fell": run.fell,
+            "feet": [s.name for s in soles],
+            "ground": asdict(world.ground),
+            "noise": "none",
+            "engine": f"mujoco {engine().__version__}",
+            "at_joint_limits": run.limits,
+            "fell": run.fell,
             "worst": {"joint": run.worst[0], "base": run.worst[1]},
         },
-    }  # fmt: skip
+    }
     if frame is not None:
         metadata["imu_frame"] = frame
     columns = columns_of(world, run.states, run.wrenches, mount)
@@ -95,19 +101,19 @@ def simulate_humanoid(
 
 
 @dataclass
-class _Run:
+class _Playback:
     """What happened."""
 
-    states: list[State] = field(default_factory=list)  # at each row of the log
+    states: list[RobotState] = field(default_factory=list)  # at each row of the log
     wrenches: list[Array] = field(default_factory=list)  # (2, 6) on the soles
     limits: int = 0  # instants in which a joint was at its limit
     fell: float | None = None  # s
     worst: tuple[float, float] = (0.0, 0.0)  # rad of a joint, m of the base, away from the plan
 
 
-def _play(world: World, player: Play, score: Score, every: int) -> _Run:
+def _play(world: World, player: Play, score: ReferenceMotion, every: int) -> _Playback:
     """Stand, then play; a row each ``every`` timesteps. Motors ramp from one command to the next, as in ``record``."""
-    run, settle = _Run(), round(SETTLE / score.period)
+    run, settle = _Playback(), round(SETTLE / score.period)
     start = settle * CONTROL
     world.place(score.q[0, :3], score.q[0, 3:7], score.q[0, 7:])
     tau = wanted = player.torque(world.state, world.wrenches, 0)
@@ -132,6 +138,6 @@ def _play(world: World, player: Play, score: Score, every: int) -> _Run:
     return run
 
 
-def _down(state: State, height: float) -> bool:
+def _down(state: RobotState, height: float) -> bool:
     """Whether the base is far lower than it should be, or lies."""
     return bool(state.position[2] < LOW * height or state.rotation[2, 2] < UPRIGHT)

@@ -15,7 +15,7 @@ import numpy as np
 
 from steelyard.equations.unknown_forces import Foot
 from steelyard.errors import Finding, UsageError
-from steelyard.experiment.simulate.state import State
+from steelyard.experiment.simulate.state import RobotState
 from steelyard.robot.model import Robot
 
 Array = np.ndarray
@@ -50,9 +50,12 @@ class Legs:
         if len(feet) < 4 or any(len(c) != 3 for c in chains) or len({j for c in chains for j in c}) != 3 * len(feet):
             counts = ", ".join(f"{f.frame.name} {len(c)}" for f, c in zip(feet, chains, strict=True))
             raise UsageError(
-                Finding(f"legs of {robot.name}", f"have joints: {counts}",
-                        "Take a robot with four or more legs of three joints each, or name such feet")
-            )  # fmt: skip
+                Finding(
+                    f"legs of {robot.name}",
+                    f"have joints: {counts}",
+                    "Take a robot with four or more legs of three joints each, or name such feet",
+                )
+            )
         self.joints = np.array(chains)  # (F, 3) into robot.joints
         self.radius = np.array([f.radius for f in feet])
         self.model: Any = robot.model.copy()
@@ -98,10 +101,12 @@ class Legs:
             ]
             if not found:
                 raise UsageError(
-                    Finding(f"leg {self.feet[k].frame.name} of {self.robot.name}",
-                            "does not reach the ground below its hip within its limits",
-                            "Take a robot with legs that bend under its trunk")
-                )  # fmt: skip
+                    Finding(
+                        f"leg {self.feet[k].frame.name} of {self.robot.name}",
+                        "does not reach the ground below its hip within its limits",
+                        "Take a robot with legs that bend under its trunk",
+                    )
+                )
             q[chain] = min(found, key=lambda s, k=k: self._knee(k, s))  # type: ignore[misc]
         return q
 
@@ -137,7 +142,7 @@ class Legs:
         inside = all(j.lower <= x <= j.upper for j, x in zip(limits, q[chain], strict=True))
         return q[chain] if inside and np.linalg.norm(error) < NEAR else None
 
-    def feet_at(self, state: State) -> Feet:
+    def feet_at(self, state: RobotState) -> Feet:
         """Feet in the world at a state."""
         import pinocchio as pin
 

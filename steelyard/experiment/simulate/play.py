@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.experiment.simulate.reference_motion import Score, with_soles
-from steelyard.experiment.simulate.state import State, cross
+from steelyard.experiment.simulate.reference_motion import ReferenceMotion, with_soles
+from steelyard.experiment.simulate.state import RobotState, cross
 from steelyard.kernels import nnls
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import Sole
@@ -39,7 +39,7 @@ REGULAR = 1e-8 * np.eye(6)
 class Play:
     """Torques that play a score on a robot that is not quite as described; sees the state that ``State`` has."""
 
-    def __init__(self, robot: Robot, soles: Sequence[Sole], score: Score) -> None:
+    def __init__(self, robot: Robot, soles: Sequence[Sole], score: ReferenceMotion) -> None:
         self.robot, self.soles, self.score = robot, tuple(soles), score
         self.model, self.frames = with_soles(robot, soles)
         self.data = self.model.createData()
@@ -55,7 +55,7 @@ class Play:
         self.asked = np.zeros(self.model.nv)  # N, N·m: of ground and motors together
         self.nothing = np.zeros(self.model.nv)
 
-    def torque(self, state: State, felt: Array, k: int) -> Array:
+    def torque(self, state: RobotState, felt: Array, k: int) -> Array:
         """(J,) for the next control period, in the k-th instant of the score; ``felt``: (2, 6) as the feet feel it."""
         import pinocchio as pin
 
@@ -87,7 +87,7 @@ class Play:
             lacks[reach] += force @ J[:3] + moment @ J[3:]
         self.missing += (1 - np.exp(-2 * np.pi * OBSERVER * self.score.period)) * (lacks - self.missing)
 
-    def _base(self, state: State, k: int, a: Array) -> None:
+    def _base(self, state: RobotState, k: int, a: Array) -> None:
         import pinocchio as pin
 
         s, R = self.score, state.rotation

@@ -18,7 +18,7 @@ from steelyard.experiment.simulate.record import SETTLE, Controller, record, tru
 from steelyard.experiment.simulate.reference import Motion, each_axis, multisine, still
 from steelyard.experiment.simulate.sensors import Sensors, measured
 from steelyard.experiment.simulate.stand import Stand
-from steelyard.experiment.simulate.trot import Command, Trot
+from steelyard.experiment.simulate.trot import Trot, TrotCommand
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.experiment.simulate.world import World, engine
 from steelyard.log.log import Log
@@ -36,7 +36,7 @@ class Gait:
     """How a motion is carried out."""
 
     motion: str = "trot"
-    command: Command = field(default_factory=Command)
+    command: TrotCommand = field(default_factory=TrotCommand)
     sway: float = 0.8  # of the trunk, of what legs and friction allow: multisine and trot
 
     def __post_init__(self) -> None:
@@ -103,13 +103,21 @@ def simulate_quadruped(
     metadata: dict[str, Any] = {
         "truth": truth_of(world, loads),
         "simulation": {
-            "motion": gait.motion, "seed": seed, "truth_seed": truth_seed, "rate": rate,
+            "motion": gait.motion,
+            "seed": seed,
+            "truth_seed": truth_seed,
+            "rate": rate,
             "perturb": perturb if truth is None else "given",
-            "timestep": world.timestep, "feet": list(feet), "ground": asdict(world.ground), "noise": "none",
-            "command": asdict(gait.command), "sway": gait.sway, "engine": f"mujoco {engine().__version__}",
+            "timestep": world.timestep,
+            "feet": list(feet),
+            "ground": asdict(world.ground),
+            "noise": "none",
+            "command": asdict(gait.command),
+            "sway": gait.sway,
+            "engine": f"mujoco {engine().__version__}",
             "at_joint_limits": limits,
         },
-    }  # fmt: skip
+    }
     if frame is not None:
         metadata["imu_frame"] = frame
     log = Log.from_columns(rows, metadata, source)

@@ -15,7 +15,7 @@ import numpy as np
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.simulate.loads import Load
-from steelyard.experiment.simulate.state import State
+from steelyard.experiment.simulate.state import RobotState
 from steelyard.experiment.simulate.world import World
 from steelyard.spatial import WRENCH, XYZ
 
@@ -27,7 +27,7 @@ SETTLE = 2.0  # s of standing that no log has: an unknown load is lifted first
 class Controller(Protocol):
     """From the state of an instant to motor torques for the next control period."""
 
-    def torque(self, state: State) -> Array:
+    def torque(self, state: RobotState) -> Array:
         """(J,) N·m or N."""
 
 
@@ -41,7 +41,7 @@ def record(
     world.reset(posture)
     period = every * world.timestep
     settle, count = round(SETTLE / period), round(seconds / period)
-    states, ground = list[State](), list[Array]()
+    states, ground = list[RobotState](), list[Array]()
     tau = controller.torque(world.state)
     world.apply(tau)
     limits = 0
@@ -49,9 +49,12 @@ def record(
         state = world.state
         if world.fallen:
             raise UsageError(
-                Finding(f"{world.robot.name} at {k * period - SETTLE:.2f} s", "fell",
-                        "Ask for less: speed, sway, load, friction or a rough ground")
-            )  # fmt: skip
+                Finding(
+                    f"{world.robot.name} at {k * period - SETTLE:.2f} s",
+                    "fell",
+                    "Ask for less: speed, sway, load, friction or a rough ground",
+                )
+            )
         if k >= settle:
             limits += world.at_limits
             states.append(state)
@@ -64,17 +67,21 @@ def record(
     return {"time": np.arange(count) * period, **columns_of(world, states, ground, mount)}, limits
 
 
-def columns_of(world: World, states: Sequence[State], wrenches: Sequence[Array], mount: Array) -> dict[str, Array]:
+def columns_of(world: World, states: Sequence[RobotState], wrenches: Sequence[Array], mount: Array) -> dict[str, Array]:
     """What is known of instants, by column; ``wrenches``: of each, (F, 6) as ``World.wrenches`` has them, or none."""
     kinds = ("position", "velocity", "angular_velocity", "acceleration", "angular_acceleration")
     position, velocity, w, acceleration, turn = (np.array([getattr(s, k) for s in states]) for k in kinds)
     lever, axes = mount[:3, 3], mount[:3, :3]
     proper = acceleration - world.robot.gravity @ np.array([s.rotation for s in states])
     vectors = {
-        "base.position": position, "base.velocity": velocity, "base.angular_velocity": w,
-        "base.acceleration": acceleration, "base.angular_acceleration": turn,
-        "imu.gyro": w @ axes, "imu.acc": (proper + np.cross(turn, lever) + np.cross(w, np.cross(w, lever))) @ axes,
-    }  # fmt: skip
+        "base.position": position,
+        "base.velocity": velocity,
+        "base.angular_velocity": w,
+        "base.acceleration": acceleration,
+        "base.angular_acceleration": turn,
+        "imu.gyro": w @ axes,
+        "imu.acc": (proper + np.cross(turn, lever) + np.cross(w, np.cross(w, lever))) @ axes,
+    }
     out: dict[str, Array] = {}
     for kind in ("q", "v", "a", "tau"):
         values = np.array([getattr(s, kind) for s in states])
@@ -94,8 +101,15 @@ def truth_of(world: World, loads: Sequence[Load]) -> dict[str, Any]:
     for load in loads:
         mass, com, tensor = inertia.unpack(load.parameters)
         six = tensor[[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]
-        carried.append({"link": load.link, "mass": mass, "com": com.tolist(), "inertia": six.tolist(),
-                        "parameters": load.parameters.tolist()})  # fmt: skip
+        carried.append(
+            {
+                "link": load.link,
+                "mass": mass,
+                "com": com.tolist(),
+                "inertia": six.tolist(),
+                "parameters": load.parameters.tolist(),
+            }
+        )
     friction = world.friction
     return {
         "parameters": {name: p.tolist() for name, p in world.truth.items()},

@@ -15,7 +15,7 @@ from steelyard.experiment.simulate.humanoid import simulate_humanoid
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.quadruped import FRICTION, Gait, leg_friction, simulate_quadruped, true_robot
 from steelyard.experiment.simulate.sensors import level
-from steelyard.experiment.simulate.trot import Command
+from steelyard.experiment.simulate.trot import TrotCommand
 from steelyard.experiment.simulate.truth import SHARE, reweighed
 from steelyard.log.log import Log
 from steelyard.log.table import read_log
@@ -38,7 +38,7 @@ def simulate_legged_as_asked(
     forward, turn, sway = pace
     return simulate_quadruped(
         robot,
-        Gait(motion, Command(forward, turn=turn), sway),
+        Gait(motion, TrotCommand(forward, turn=turn), sway),
         loads=[Load.parse(text) for text in loads],
         noise=level(noise).but(dict(map(_setting, sensors))) if sensors else noise,
         ground=_ground(*ground, seed=rest["seed"]),

@@ -19,7 +19,7 @@ from steelyard.experiment.simulate.arm import Friction
 from steelyard.experiment.simulate.feet import point_feet
 from steelyard.experiment.simulate.ground import Ground
 from steelyard.experiment.simulate.loads import Load, carried
-from steelyard.experiment.simulate.state import State, Touch, cross, crosses, rotation
+from steelyard.experiment.simulate.state import RobotState, Touch, cross, crosses, rotation
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import Sole
 
@@ -100,23 +100,44 @@ class World:
                 self._add_joint(mujoco, body, name)
         for k, foot in enumerate(self.feet):
             made[foot.frame.joint].add_geom(
-                name=f"foot {k}", type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[foot.radius, 0, 0], pos=foot.centre,
-                mass=0, contype=2, conaffinity=1, condim=3, priority=1, friction=[self.ground.grip, 0.005, 0.0001],
+                name=f"foot {k}",
+                type=mujoco.mjtGeom.mjGEOM_SPHERE,
+                size=[foot.radius, 0, 0],
+                pos=foot.centre,
+                mass=0,
+                contype=2,
+                conaffinity=1,
+                condim=3,
+                priority=1,
+                friction=[self.ground.grip, 0.005, 0.0001],
                 **CONTACT,
-            )  # fmt: skip
+            )
         for k, sole in enumerate(self.soles):
             made[sole.joint].add_geom(
-                name=f"foot {k}", type=mujoco.mjtGeom.mjGEOM_BOX, size=[*sole.half, PLATE],
-                pos=(sole.placement @ [0, 0, PLATE, 1])[:3], quat=_wxyz(mujoco, sole.placement[:3, :3]),
-                mass=0, contype=2, conaffinity=1, condim=3, priority=1, friction=[self.ground.grip, 0.005, 0.0001],
+                name=f"foot {k}",
+                type=mujoco.mjtGeom.mjGEOM_BOX,
+                size=[*sole.half, PLATE],
+                pos=(sole.placement @ [0, 0, PLATE, 1])[:3],
+                quat=_wxyz(mujoco, sole.placement[:3, :3]),
+                mass=0,
+                contype=2,
+                conaffinity=1,
+                condim=3,
+                priority=1,
+                friction=[self.ground.grip, 0.005, 0.0001],
                 **CONTACT,
-            )  # fmt: skip
+            )
         for i in (self._solid() if self.soles else [1]) if trunk else ():
             low, high = places[i].box
             made[i].add_geom(
-                name=f"box {places[i].name}", type=mujoco.mjtGeom.mjGEOM_BOX, size=(high - low) / 2,
-                pos=(high + low) / 2, mass=0, contype=2, conaffinity=1,
-            )  # fmt: skip
+                name=f"box {places[i].name}",
+                type=mujoco.mjtGeom.mjGEOM_BOX,
+                size=(high - low) / 2,
+                pos=(high + low) / 2,
+                mass=0,
+                contype=2,
+                conaffinity=1,
+            )
         return spec.compile()
 
     def _solid(self) -> list[int]:
@@ -234,16 +255,25 @@ class World:
         self._stale = False
 
     @property
-    def state(self) -> State:
+    def state(self) -> RobotState:
         """Motion and acceleration of this instant, in the log's conventions."""
         self._forward()
         d = self.data
         quaternion = d.qpos[[4, 5, 6, 3]].copy()
         R = rotation(quaternion)
-        return State(
-            float(d.time), d.qpos[:3].copy(), quaternion, R.T @ d.qvel[:3], d.qvel[3:6].copy(), R.T @ d.qacc[:3],
-            d.qacc[3:6].copy(), d.qpos[self._q], d.qvel[self._v], d.qacc[self._v], self._tau.copy(),
-        )  # fmt: skip
+        return RobotState(
+            float(d.time),
+            d.qpos[:3].copy(),
+            quaternion,
+            R.T @ d.qvel[:3],
+            d.qvel[3:6].copy(),
+            R.T @ d.qacc[:3],
+            d.qacc[3:6].copy(),
+            d.qpos[self._q],
+            d.qvel[self._v],
+            d.qacc[self._v],
+            self._tau.copy(),
+        )
 
     def _contacts(self) -> tuple[Array, Array, Array, Array]:
         """Of all points where feet touch: (F, K) whose it is, (K, 3) where, (K, 3) N on the robot, (K,) N pressure."""
@@ -300,20 +330,31 @@ def engine() -> Any:
         import mujoco
     except ImportError:
         raise UsageError(
-            Finding("MuJoCo", "is not installed, and legged robots are simulated with it",
-                    'pip install "steelyard[sim]"')
-        ) from None  # fmt: skip
+            Finding(
+                "MuJoCo", "is not installed, and legged robots are simulated with it", 'pip install "steelyard[sim]"'
+            )
+        ) from None
     return mujoco
 
 
 def _simulable(robot: Robot) -> Robot:
     findings = []
     if not robot.floating:
-        findings.append(Finding(robot.name, "has a fixed base, so it has no legs to stand on",
-                                "Simulate an arm with --motion fourier, or load it with a floating base"))  # fmt: skip
+        findings.append(
+            Finding(
+                robot.name,
+                "has a fixed base, so it has no legs to stand on",
+                "Simulate an arm with --motion fourier, or load it with a floating base",
+            )
+        )
     if robot.coupling is not None:
-        findings.append(Finding(robot.name, "has coupled joints or force–torque sensors, which are not simulated",
-                                "Lock those joints, and leave the sensors out"))  # fmt: skip
+        findings.append(
+            Finding(
+                robot.name,
+                "has coupled joints or force–torque sensors, which are not simulated",
+                "Lock those joints, and leave the sensors out",
+            )
+        )
     if findings:
         raise UsageError(findings)
     return robot
