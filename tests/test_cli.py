@@ -66,7 +66,7 @@ def test_the_exported_robot_has_the_estimated_bodies(identified):
 
 
 def test_the_identified_arm_is_nearer_to_the_truth_than_its_description(identified, arm):
-    from steelyard.cli.demo import reference_motion
+    from steelyard.cli.demonstration import reference_motion
     from steelyard.equations.columns import Columns
     from steelyard.identify.prediction import base_error
 

@@ -21,6 +21,7 @@ from papers.lee.charts import Series, chart
 from papers.workers import add_workers
 from steelyard import inertia
 from steelyard.experiment.calibrate.balance import balance_on
+from steelyard.experiment.calibrate.bisection import Bisection
 from steelyard.experiment.calibrate.com import CentreOfMass, find_com
 from steelyard.experiment.calibrate.composite import find_inertia, frozen
 from steelyard.experiment.calibrate.simulated import SimulatedRig, simulated_rig, true_stance
@@ -63,7 +64,7 @@ def com_case(task: tuple[int, str, bool, float]) -> dict[str, Any]:
     rig = loaded(seed, zero_error)
     exact = true_stance(rig)
     true = exact.com(exact.nominal)
-    found = find_com(rig, method=method, tilt=tilt, zero_error=zero_error)  # type: ignore[arg-type]
+    found = find_com(rig, Bisection(method), tilt=tilt, zero_error=zero_error)  # type: ignore[arg-type]
     off = 1e3 * (found.com - true)
     return {
         "xy": float(np.hypot(*off[:2])), "z": abs(float(off[2])), "sigmas": np.abs(off / (1e3 * found.std)).tolist(),

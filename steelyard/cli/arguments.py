@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -33,13 +33,6 @@ SchedulerOption = Annotated[
         "--scheduler", metavar="ADDRESS", help="The same by the workers of a Dask scheduler, tcp://HOST:PORT."
     ),
 ]
-
-
-MotionKind = Literal["stand", "sines", "multisine", "trot", "fourier"]
-LevelKind = Literal["none", "low", "mid", "high"]
-NoiseKind = Literal["none", "low", "mid", "high", "humanoid"]
-PerturbKind = Literal["base", "all", "none"]
-AlgorithmKind = Literal["cobyla", "genetic", "combined", "gauss-newton"]
 
 
 def topics_of(values: list[str] | None) -> dict[str, str]:

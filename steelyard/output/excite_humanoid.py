@@ -1,23 +1,36 @@
-"""Motions of a humanoid as SVG text: what each tells of each link, and the robot as sticks while it moves."""
+"""Exciting motions of a humanoid: files, and a picture of what each tells of each link and of the robot as sticks."""
 
 from __future__ import annotations
 
+import json
 from html import escape
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
 from steelyard.experiment.excite.build import Built
+from steelyard.experiment.excite.humanoid import HumanoidMotions, as_log
 from steelyard.experiment.excite.selection import Told
-
-if TYPE_CHECKING:
-    from steelyard.experiment.excite.humanoid import HumanoidMotions
+from steelyard.files import Staging
+from steelyard.log.table import write_log
 
 Array = np.ndarray
 
 CELL, LEFT, TOP = 13.0, 190.0, 136.0  # pixels
 FIGURES, INSTANTS, TALL = 6, 8, 120.0  # motions drawn as sticks, how often each, pixels high
 BEST, WORST = 1.0, 4.0  # log10 of condition numbers at the ends of the colours
+
+
+def write_humanoid_motions(found: HumanoidMotions, out: Path) -> list[Path]:
+    """All motions as logs to play, what they tell, and a picture; the files written."""
+    out.mkdir(parents=True, exist_ok=True)
+    logs = {f"motion-{k:03d}.parquet": as_log(built, k) for k, built in enumerate(found.motions, 1)}
+    for name, log in logs.items():
+        write_log(out / name, log)
+    with Staging(out) as staging:
+        staging.write_text("excite.json", json.dumps(found.as_json(), indent=1) + "\n")
+        staging.write_text("excite.svg", picture(found))
+    return [out / name for name in (*logs, "excite.json", "excite.svg")]
 
 
 def picture(found: HumanoidMotions) -> str:

@@ -14,6 +14,7 @@ from steelyard.experiment.excite.arm import ArmCandidate, Search, excite_arm
 from steelyard.experiment.excite.arm_task import ArmTask, Limits
 from steelyard.experiment.excite.collision import Collisions
 from steelyard.experiment.excite.fourier import Fourier
+from steelyard.experiment.excite.kept import Kept
 from steelyard.experiment.simulate.arm import simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.robot.model import Robot
@@ -92,10 +93,13 @@ def test_a_motion_is_never_made_worse_and_work_that_was_kept_is_not_done_again(s
     again = ArmCandidate.from_json(json.loads(json.dumps(best.as_json())))
     assert again.log_det == best.log_det
 
-    def never(*_):
-        raise AssertionError("this was done before")
+    class Full(Kept):
+        def add(self, *_):
+            raise AssertionError("this was done before")
 
-    kept, _ = excite_arm(search, seed=1, screened=3, restarts=1, done={0: again}, keep=never)
+    done = Full(None, {}, ArmCandidate)
+    done.done["0"] = again
+    kept, _ = excite_arm(search, seed=1, screened=3, restarts=1, kept=done)
     assert kept is again
     assert not start.better(best, "determinant")
 

@@ -12,10 +12,12 @@ from typer.testing import CliRunner
 from steelyard.cli.main import app
 from steelyard.errors import UsageError
 from steelyard.experiment.excite import criteria
-from steelyard.experiment.excite.humanoid import HumanoidRequest, as_log
+from steelyard.experiment.excite.humanoid import as_log
 from steelyard.experiment.excite.improve import gradient, improve
 from steelyard.experiment.excite.informativeness import Telling
-from steelyard.experiment.excite.pool import Kept, kinds
+from steelyard.experiment.excite.kept import Kept
+from steelyard.experiment.excite.options import HumanoidRequest
+from steelyard.experiment.excite.pool import Tried, kinds
 from steelyard.experiment.excite.schedule import joined
 from steelyard.experiment.excite.selection import LITTLE, Told, best_for_links, most_telling
 from steelyard.experiment.excite.trajectory import STEP, Trajectory
@@ -101,14 +103,14 @@ def test_an_improved_motion_tells_more_and_can_still_be_done():
 def test_what_was_tried_is_not_tried_again(tmp_path, monkeypatch):
     p, path = pool("g1"), tmp_path / "candidates.json"
     wanted = [("double", 1, ()), ("walk", 2, ()), ("double", 3, ("left_elbow_joint",))]
-    first = p.screen(wanted, Kept(path, {"robot": "g1"}))
+    first = p.screen(wanted, Kept(path, {"robot": "g1"}, Tried))
     assert {t.kind for t in first} == {"double", "walk"}
-    again = Kept(path, {"robot": "g1"})
+    again = Kept(path, {"robot": "g1"}, Tried)
     monkeypatch.setattr(type(p), "attempt", lambda *_: pytest.fail("was tried already"))
     assert p.screen(wanted, again) == first
-    assert Kept(path, {"robot": "another"}).done == {}
+    assert Kept(path, {"robot": "another"}, Tried).done == {}
     path.write_text(path.read_text()[:100])
-    assert Kept(path, {"robot": "g1"}).done == {}
+    assert Kept(path, {"robot": "g1"}, Tried).done == {}
 
 
 @installed

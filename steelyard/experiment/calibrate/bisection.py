@@ -13,7 +13,7 @@ weigh most.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -36,6 +36,22 @@ BEYOND = 0.0015  # m, past the expected balance
 
 
 @dataclass(frozen=True)
+class Bisection:
+    """How a support line is searched."""
+
+    method: Method = "momentum"
+    most: int = TRIALS  # on each line
+    within: float = RANGE  # m, that the belief may be off
+
+    def findings(self) -> Iterator[Finding]:
+        """All that is wrong with it."""
+        if self.most < 3:
+            yield Finding("trials", f"are {self.most} a diagonal", "Give 3 or more: a bracket and one inside")
+        if not 0.005 <= self.within <= 0.2:
+            yield Finding("the range", f"is {1e3 * self.within:g} mm", "Give 5 to 200 mm")
+
+
+@dataclass(frozen=True)
 class SupportLine:
     """A line below the centre of mass c, and so a plane that holds it: n · c = offset, c in the nominal posture."""
 
@@ -54,19 +70,17 @@ def find_line(
     rig: Rig,
     stance: QuadrupedStance,
     diagonal: tuple[int, int],
+    how: Bisection,
     *,
     turn: float = 0.0,
-    method: Method = "momentum",
-    most: int = TRIALS,
-    within: float = RANGE,
     said: Callable[[str], None] = lambda _: None,
 ) -> SupportLine:
     """Search the support line of two diagonal feet, the trunk turned about its direction by ``turn`` (rad)."""
     rig.stand()
-    at, low, high, sag = stance.nominal, -within, within, 0.0
+    method, at, low, high, sag = how.method, stance.nominal, -how.within, how.within, 0.0
     tried, trials, levers, guesses = at, list[Trial](), list[tuple[float, float]](), list[float]()
     goal = 0.0
-    while len(trials) < most and not (method == "momentum" and len(trials) >= 3 and high - low <= CLOSE):
+    while len(trials) < how.most and not (method == "momentum" and len(trials) >= 3 and high - low <= CLOSE):
         posture = over_line(stance, diagonal, turn, goal - sag, tried)
         trial, at = attempt(rig, stance, at, posture, diagonal)
         tried = posture
@@ -89,7 +103,7 @@ def find_line(
         raise LogError(
             Finding(
                 f"support line of {stance.name(diagonal)}",
-                f"is not within {1e3 * within:.0f} mm of where the description has the centre of mass",
+                f"is not within {1e3 * how.within:.0f} mm of where the description has the centre of mass",
                 "Search a wider range, and check the feet and the sign of the gyro",
             )
         )

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import Finding, UsageError
-from steelyard.experiment.calibrate.bisection import RANGE, TRIALS, Method, SupportLine, find_line, line_of
+from steelyard.experiment.calibrate.bisection import Bisection, SupportLine, find_line, line_of
 from steelyard.experiment.calibrate.rig import Rig
 from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.experiment.calibrate.tipping import at_rest, follow
@@ -90,12 +90,10 @@ class CentreOfMass:
 
 def find_com(
     rig: Rig,
+    how: Bisection | None = None,
     *,
     mass: float | None = None,
     tilt: bool = True,
-    method: Method = "momentum",
-    most: int = TRIALS,
-    within: float = RANGE,
     zero_error: float = 0.0,
     acc_bias: float = 0.0,
     said: Callable[[str], None] = lambda _: None,
@@ -105,7 +103,12 @@ def find_com(
     ``mass``: kg, where somebody weighed it; else the joints' torques at rest do. ``tilt``: turn the trunk, too, for
     z. ``zero_error`` (rad) and ``acc_bias`` (m/s²): standard deviations that go into the uncertainty.
     """
-    _check(mass, most, within)
+    how = how or Bisection()
+    findings = [*how.findings()]
+    if mass is not None and not (np.isfinite(mass) and mass > 0):
+        findings.insert(0, Finding("mass", f"is {mass}", "Give kg above 0, or none to weigh by the joints"))
+    if findings:
+        raise UsageError(findings)
     stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
     described = stance.com(stance.nominal)
     weight = weigh(rig, stance) if mass is None else mass
@@ -115,13 +118,10 @@ def find_com(
     for turn in (0.0, TURN, -TURN) if tilt else (0.0,):
         if turn:
             said(f"trunk turned by {np.degrees(turn):.0f}° about the line")
-        for diagonal in stance.diagonals:
-            lines.append(
-                find_line(rig, stance, diagonal, turn=turn, method=method, most=most, within=within, said=said)
-            )
+        lines += [find_line(rig, stance, diagonal, how, turn=turn, said=said) for diagonal in stance.diagonals]
         com, _ = solve(stance, lines, zero_error, acc_bias)
         stance = stance.trunk(weight, com)  # a better belief makes the next trials better, and those that were
-        lines = [line_of(stance, line.turn, line.trials, method, line.estimates) for line in lines]
+        lines = [line_of(stance, line.turn, line.trials, how.method, line.estimates) for line in lines]
     com, covariance = solve(stance.trunk(weight, described), lines, zero_error, acc_bias)
     legs_mass, legs = stance.legs(stance.nominal)
     trunk = (weight * com - legs) / (weight - legs_mass)
@@ -161,18 +161,6 @@ def disturbances(stance: QuadrupedStance, line: SupportLine) -> Array:
     joints = [stance.lever(q + step * e, up, trial.diagonal) - base for e in np.eye(len(q))]
     ups = [stance.lever(q, (u := up + step * e) / np.linalg.norm(u), trial.diagonal) - base for e in np.eye(3)]
     return np.array([*joints, *ups]) / step
-
-
-def _check(mass: float | None, most: int, within: float) -> None:
-    findings = []
-    if mass is not None and not (np.isfinite(mass) and mass > 0):
-        findings.append(Finding("mass", f"is {mass}", "Give kg above 0, or none to weigh by the joints"))
-    if most < 3:
-        findings.append(Finding("trials", f"are {most} a diagonal", "Give 3 or more: a bracket and one inside"))
-    if not 0.005 <= within <= 0.2:
-        findings.append(Finding("the range", f"is {1e3 * within:g} mm", "Give 5 to 200 mm"))
-    if findings:
-        raise UsageError(findings)
 
 
 def _finite(x: float) -> float | None:

@@ -9,11 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from steelyard import inertia
 from steelyard.errors import Finding, UsageError
+from steelyard.experiment.calibrate.com import CentreOfMass
+from steelyard.experiment.calibrate.composite import Inertias, frozen
+from steelyard.experiment.calibrate.options import RigOptions
 from steelyard.experiment.calibrate.rig import JointCommand, Reading
+from steelyard.experiment.calibrate.sinusoid import AXES, effective_of
 from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.experiment.simulate.feet import find_feet
 from steelyard.experiment.simulate.legs import Legs
@@ -43,7 +49,6 @@ class SimulatedRig:
         noise: Sensors | str = "mid",
         offsets: Mapping[str, float] | None = None,
         stiffness: float | None = None,
-        damping: float | None = None,
         rate: float = 500.0,
         seed: int = 0,
     ) -> None:
@@ -56,7 +61,7 @@ class SimulatedRig:
         legs = Legs(world.robot, world.feet)
         heavy = legs.mass * legs.length  # kg·m: what joints of this robot must hold
         self.kp = STIFF * heavy if stiffness is None else stiffness
-        self.kd = DAMP * self.kp if damping is None else damping
+        self.kd = DAMP * self.kp
         self._steps = round(steps)
         joints = world.robot.joints
         home = dict(zip(joints, legs.home, strict=True)) if posture is None else posture
@@ -162,6 +167,18 @@ def simulated_rig(
     return SimulatedRig(world, feet=feet, noise=noise, offsets=offsets, stiffness=stiffness, seed=seed)
 
 
+def rig_of(robot: Robot, options: RigOptions) -> SimulatedRig:
+    """The simulated robot that is asked for."""
+    return simulated_rig(
+        robot,
+        seed=options.seed,
+        loads=[Load.parse(text) for text in options.load],
+        noise=level(options.noise).but({"q_bias": options.zero_error}),
+        perturb=options.perturb,
+        friction=options.friction,
+    )
+
+
 def true_stance(rig: SimulatedRig) -> QuadrupedStance:
     """The robot as it truly is: to compare with, never to calibrate with."""
     import pinocchio as pin
@@ -171,3 +188,25 @@ def true_stance(rig: SimulatedRig) -> QuadrupedStance:
     for body in rig.robot.bodies:
         model.inertias[body.joint] = pin.Inertia.FromDynamicParameters(rig.world.truth[body.name])
     return replace(stance, model=model)
+
+
+def com_beside_truth(rig: SimulatedRig, found: CentreOfMass) -> dict[str, Any]:
+    """``calibration.json`` of a centre of mass."""
+    exact = true_stance(rig)
+    truth = {"com": exact.com(exact.nominal).tolist(), "mass": exact.mass}
+    return _beside_truth(rig, found.as_json(), truth)
+
+
+def inertia_beside_truth(rig: SimulatedRig, found: Inertias) -> dict[str, Any]:
+    """``calibration.json`` of both inertias."""
+    exact = true_stance(rig)
+    whole = inertia.unpack(frozen(exact, rig.world.truth))[2]
+    truth = {
+        "effective": [effective_of(exact.model, exact, axis) for axis in AXES],
+        "composite": inertia.six(whole).tolist(),
+    }
+    return _beside_truth(rig, found.as_json(), truth)
+
+
+def _beside_truth(rig: SimulatedRig, found: dict[str, Any], truth: dict[str, Any]) -> dict[str, Any]:
+    return {"schema": 1, "robot": rig.robot.name, "posture": dict(rig.posture), **found, "truth": truth}

@@ -20,9 +20,11 @@ from scipy.optimize import minimize
 
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.excite import criteria
-from steelyard.experiment.excite.arm_task import ArmTask, Criterion, Excess
+from steelyard.experiment.excite.arm_task import ArmTask, Excess
 from steelyard.experiment.excite.collision import Collisions
 from steelyard.experiment.excite.fourier import Fourier, designs, rest_basis
+from steelyard.experiment.excite.kept import Kept
+from steelyard.experiment.excite.options import Criterion
 from steelyard.fleet.sent import Sent
 from steelyard.fleet.workers import Workers
 
@@ -281,16 +283,15 @@ def excite_arm(
     screened: int = 30,
     restarts: int = 4,
     progress: Progress = lambda *_: None,
-    done: dict[int, ArmCandidate] | None = None,
-    keep: Callable[[int, ArmCandidate], None] = lambda *_: None,
+    kept: Kept[ArmCandidate] | None = None,
     workers: Workers | None = None,
     sent: Sent[Search] | None = None,
 ) -> tuple[ArmCandidate, ArmCandidate]:
     """The best motion, and the best random one that it began from.
 
-    ``screened`` random motions are made, the best ``restarts`` improved. ``done``: those improved before, by rank;
-    ``keep`` is called with each new one, so that work that was broken off goes on where it stopped. ``workers`` make
-    and improve motions, with the search as it is ``sent`` to them.
+    ``screened`` random motions are made, the best ``restarts`` improved. ``kept``: those improved before, by rank,
+    and each new one, so that interrupted work resumes where it stopped. ``workers`` make and improve motions, with the
+    search as it is ``sent`` to them.
     """
     workers, shared = workers or Workers(), sent or search
     made = workers.map(
@@ -306,12 +307,13 @@ def excite_arm(
         what = f"no motion within its limits and clear of itself was among {screened * TRIES} random ones"
         raise UsageError(Finding(search.task.robot.name, what, "Allow more --speed or --effort, or less --clearance"))
     starts.sort(key=lambda c: -c.log_det if search.criterion == "determinant" else c.condition)
-    found = {k: c for k, c in (done or {}).items() if k < restarts}
+    kept = Kept(None, {}, ArmCandidate) if kept is None else kept
+    found = {int(k): c for k, c in kept.done.items() if int(k) < restarts}
     left = [k for k in range(min(restarts, len(starts))) if k not in found]
     improved = workers.each(_improved, left, starts[:restarts], shared, name="motion")
     for count, (i, better) in enumerate(improved, 1):
         found[left[i]] = better
-        keep(left[i], better)
+        kept.add(str(left[i]), better)
         progress(0.2 + 0.8 * count / len(left), f"improved {count} of {len(left)} motions")
     best = starts[0]
     for _, better in sorted(found.items()):

@@ -1,6 +1,6 @@
 """What is asked of an arm's exciting motion: limits, noise and the base parameters that it should tell.
 
-``Task`` gives what a motion tells (the root of its information) and, for an optimiser, a criterion of sampled states
+``ArmTask`` gives what a motion tells (the root of its information) and, for an optimiser, a criterion of sampled states
 with its gradient. One batch of rows gives all derivatives: rows are affine in accelerations and quadratic in
 velocities, so that differences are exact there, and central differences in positions are to 1e-8.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,10 +22,10 @@ from steelyard.equations.subspace import Subspace
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.excite import criteria
 from steelyard.experiment.excite.fourier import Fourier
+from steelyard.experiment.excite.options import Criterion
 from steelyard.robot.model import Robot
 
 Array = np.ndarray
-Criterion = Literal["determinant", "condition"]
 
 TURN = np.pi  # rad to either side: joints that turn on and on are kept within
 SPEED, EFFORT = 2.0, 50.0  # rad/s or m/s, and N·m or N, of a joint that has no limits

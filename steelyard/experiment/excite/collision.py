@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from steelyard.experiment.excite.options import CLEARANCE
 from steelyard.experiment.excite.pairs import Excluded, choose_pairs, find_srdf
 from steelyard.experiment.excite.solids import ConvexPiece, PiecePoses, pieces_of, segments_apart
 from steelyard.robot.model import Robot
 
 Array = np.ndarray
 
-CLEARANCE = 0.01  # m
 STRIDE = 16  # samples that are looked at together at first
 NEARBY = 0.5  # m: balls nearer than that are looked at as capsules
 HALVINGS = 8  # of the time between two samples: nearer than that to the clearance counts as a contact

@@ -1,4 +1,4 @@
-"""``steelyard excite`` for a humanoid: motions on its own feet that tell most, as logs to play.
+"""Motions of a humanoid on its own feet that tell most, as logs to play.
 
 Candidates are drawn and made possible (``pool``), looked at (``telling``), chosen (``selection``), the weakest base
 parameters asked for more (``weak``), and the chosen ones improved (``improve``). Everything that was tried is kept.
@@ -6,13 +6,11 @@ parameters asked for more (``weak``), and the chosen ones improved (``improve``)
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -22,50 +20,20 @@ from steelyard.experiment.excite import weakest as weak
 from steelyard.experiment.excite.build import Built
 from steelyard.experiment.excite.improve import improve
 from steelyard.experiment.excite.informativeness import Telling
-from steelyard.experiment.excite.pool import Kept, Pool, Tried, Wanted, kinds
+from steelyard.experiment.excite.kept import NAME, Kept
+from steelyard.experiment.excite.options import HumanoidRequest
+from steelyard.experiment.excite.pool import Pool, Tried, Wanted, kinds
 from steelyard.experiment.excite.rescue import retained
 from steelyard.experiment.excite.selection import LITTLE, Told, best_for_links, by_link, most_telling
-from steelyard.files import Staging
 from steelyard.fleet.sent import Sent
 from steelyard.fleet.workers import Workers
 from steelyard.log.log import Log
-from steelyard.log.table import write_log
-from steelyard.output.excite_humanoid import picture
 from steelyard.robot.model import Robot
 
 Array = np.ndarray
-Choice = Literal["determinant", "links"]
 
-KEPT = "candidates.json"
 CUTOFF = 4.5  # Hz, of the rows that improved motions are judged by: about what their logs are filtered at
 FOCUSED = 4  # joints that a candidate of a later round moves
-
-
-@dataclass(frozen=True)
-class HumanoidRequest:
-    """What is asked of a humanoid's motions."""
-
-    candidates: int = 120
-    motions: int = 12
-    choice: Choice = "determinant"  # "links": the best three of each link, however many that are
-    rounds: int = 2  # of candidates; those after the first move what is known worst
-    improved: int = 0  # of the chosen motions, best first
-    seed: int = 0
-    feet: tuple[str, ...] = ()
-    srdf: str | None = None
-
-    def __post_init__(self) -> None:
-        least = {
-            "candidates": (self.candidates, 1),
-            "motions": (self.motions, 1),
-            "rounds": (self.rounds, 1),
-            "improve": (self.improved, 0),
-        }
-        bad = [Finding(f"--{k} {x}", "is too few", f"Give {m} or more") for k, (x, m) in least.items() if x < m]
-        if self.choice not in ("determinant", "links"):
-            bad.append(Finding(f"--choice {self.choice}", "is not known", "Choose determinant or links"))
-        if bad:
-            raise UsageError(bad)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,9 +93,9 @@ class HumanoidMotions:
             "seconds": self.seconds,
             "base_parameters": {"count": self.telling.possible.rank, **_judged(self.root)},
             "all_candidates": _judged(self.everything),
-            "links": {name: {"condition": _finite(x)} for name, x in self.links.items()},
+            "links": {name: {"condition": criteria.finite(x)} for name, x in self.links.items()},
             "weakest": [
-                {"parameter": w.name, "std": _finite(w.deviation), "move": list(w.joints)} for w in self.weakest
+                {"parameter": w.name, "std": criteria.finite(w.deviation), "move": list(w.joints)} for w in self.weakest
             ],
             "improved": list(self.gains),
             "guessed_shapes": list(self.guessed),
@@ -161,7 +129,7 @@ def excite_humanoid(
     pool = Pool.of(robot, asked.feet, asked.srdf)
     telling = Telling(pool.stance)
     question = {"robot": robot.description.sha256, "feet": list(asked.feet), "locked": dict(robot.locked)}
-    kept = Kept(None if out is None else out / KEPT, question)
+    kept = Kept(None if out is None else out / NAME, question, Tried, every=20)
     tried, done, told, chosen = list[Tried](), list[Tried](), list[Told](), list[int]()
     for k in range(asked.rounds):
         count = asked.candidates if k == 0 else max(1, asked.candidates // (2 * (asked.rounds - 1)))
@@ -267,22 +235,5 @@ def _motion(built: Built, number: int) -> dict[str, Any]:
     }
 
 
-def write(found: HumanoidMotions, out: Path) -> list[Path]:
-    """All motions, what they tell, and pictures; the files written."""
-    names = []
-    for k, built in enumerate(found.motions, 1):
-        names.append(f"motion-{k:03d}.parquet")
-        out.mkdir(parents=True, exist_ok=True)
-        write_log(out / names[-1], as_log(built, k))
-    with Staging(out) as staging:
-        staging.write_text("excite.json", json.dumps(found.as_json(), indent=1) + "\n")
-        staging.write_text("excite.svg", picture(found))
-    return [out / name for name in (*names, "excite.json", "excite.svg")]
-
-
 def _judged(root: Array) -> dict[str, float | None]:
-    return {"condition": _finite(criteria.condition(root)), "log_det": _finite(criteria.log_det(root))}
-
-
-def _finite(x: float) -> float | None:
-    return x if math.isfinite(x) else None
+    return {"condition": criteria.finite(criteria.condition(root)), "log_det": criteria.finite(criteria.log_det(root))}

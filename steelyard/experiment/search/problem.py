@@ -15,17 +15,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.search.engine import PredictionEngine
+from steelyard.experiment.search.options import Model
 from steelyard.robot.model import Robot
 
 Array = np.ndarray
-Model = Literal["seven", "ten"]
 Mapper = Callable[[partial[Any], Sequence[Any]], Iterable[Any]]
 Task = TypeVar("Task")
 Done = TypeVar("Done")

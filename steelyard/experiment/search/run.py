@@ -12,16 +12,16 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from steelyard.errors import Finding, UsageError
+from steelyard.experiment.search.options import Algorithm
 from steelyard.experiment.search.problem import SearchProblem
 from steelyard.files import write_text
 
 Array = np.ndarray
-Algorithm = Literal["cobyla", "genetic", "combined", "gauss-newton"]
 State = dict[str, Any]
 
 ALGORITHMS: tuple[Algorithm, ...] = ("cobyla", "genetic", "combined", "gauss-newton")

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from steelyard.experiment.search.engine import Compiled, Mujoco, PredictionEngine
+from steelyard.experiment.search.options import EngineKind
 from steelyard.experiment.search.problem import SearchProblem, Space
 from steelyard.experiment.search.windows import Windows
 from steelyard.fleet.sent import Sent
 from steelyard.fleet.workers import Workers
 from steelyard.robot.model import Robot
-
-EngineKind = Literal["auto", "compiled", "mujoco"]
 
 FEW = 4  # candidates a task of workers: they are for simulations that take long
 
