@@ -26,10 +26,9 @@ from papers.humanoids.study import Yardstick, as_vector, errors, weigh
 from papers.humanoids.truths import truth_of
 from steelyard.experiment.excite.build import Built
 from steelyard.experiment.excite.humanoid import as_log, improved
-from steelyard.experiment.excite.informativeness import Telling
+from steelyard.experiment.excite.informativeness import Telling, Told, best_for_links, most_telling
 from steelyard.experiment.excite.kept import NAME, Kept
 from steelyard.experiment.excite.pool import Pool, Tried, kinds
-from steelyard.experiment.excite.selection import Told, best_for_links, most_telling
 from steelyard.experiment.simulate.sensors import measured
 from steelyard.log.log import Log
 from steelyard.log.table import read_log, write_log

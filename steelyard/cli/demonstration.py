@@ -16,10 +16,11 @@ from steelyard.equations.columns import Columns
 from steelyard.equations.setup import Setup
 from steelyard.equations.subspace import Subspace
 from steelyard.experiment.simulate.arm import Friction, simulate_arm
-from steelyard.experiment.simulate.feet import find_feet
+from steelyard.experiment.simulate.legs import find_feet
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.quadruped import simulate_quadruped
-from steelyard.experiment.simulate.truth import perturbed
+from steelyard.experiment.simulate.record import Recording
+from steelyard.experiment.simulate.truth import Specimen, perturbed
 from steelyard.identify.identify import Identification, identify
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options
@@ -47,16 +48,8 @@ def run_quadruped(
     for k, (kind, loads, seconds) in enumerate((("empty", (), 5.0), ("loaded", (LOAD,), 5.0), ("test", (LOAD,), 3.0))):
         progress(f"simulating a trot of {seconds:g} s, {kind}")
         paths[kind] = folder / f"{kind}.parquet"
-        log = simulate_quadruped(
-            robot,
-            "trot",
-            seconds=seconds,
-            seed=100 * seed + k,
-            truth_seed=seed,
-            noise="mid",
-            loads=loads,
-            source=str(paths[kind]),
-        )
+        specimen, recording = Specimen(truth_seed=seed, loads=loads), Recording(noise="mid", source=str(paths[kind]))
+        log = simulate_quadruped(robot, "trot", specimen, recording, seconds=seconds, seed=100 * seed + k)
         folder.mkdir(parents=True, exist_ok=True)
         write_log(paths[kind], log)
     command = f"steelyard demo --robot {name} -o {folder}"

@@ -69,7 +69,7 @@ class Flag:
         """As typer reads it."""
         about = self.field.metadata
         declared = typer.Option(self.text, help=about["help"], metavar=about.get("metavar"), rich_help_panel=self.panel)
-        kind = Annotated[self.kind, declared]
+        kind = Annotated[self.kind, declared]  # type: ignore[name-defined]
         return inspect.Parameter(self.name, inspect.Parameter.KEYWORD_ONLY, default=self.default, annotation=kind)
 
     def value(self, given: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.experiment.excite.build import Built
 from steelyard.experiment.excite.humanoid import HumanoidMotions, as_log
-from steelyard.experiment.excite.selection import Told
+from steelyard.experiment.excite.informativeness import Told
 from steelyard.files import Staging
 from steelyard.log.table import write_log
 

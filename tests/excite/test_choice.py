@@ -14,14 +14,20 @@ from steelyard.errors import UsageError
 from steelyard.experiment.excite import criteria
 from steelyard.experiment.excite.humanoid import as_log
 from steelyard.experiment.excite.improve import gradient, improve
-from steelyard.experiment.excite.informativeness import Telling
+from steelyard.experiment.excite.informativeness import (
+    LITTLE,
+    Telling,
+    Told,
+    best_for_links,
+    focus,
+    most_telling,
+    weakest,
+)
 from steelyard.experiment.excite.kept import Kept
 from steelyard.experiment.excite.options import HumanoidRequest
 from steelyard.experiment.excite.pool import Tried, kinds
 from steelyard.experiment.excite.schedule import joined
-from steelyard.experiment.excite.selection import LITTLE, Told, best_for_links, most_telling
 from steelyard.experiment.excite.trajectory import STEP, Trajectory
-from steelyard.experiment.excite.weakest import focus, weakest
 from tests.excite.test_humanoid import pool, possible
 from tests.motions import installed
 

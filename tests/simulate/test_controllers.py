@@ -9,10 +9,9 @@ import pinocchio as pin
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.experiment.simulate.force_distribution import CONE, EDGES, distribute
+from steelyard.experiment.simulate.force_distribution import CONE, EDGES, STEPS, Plan, Predictive, distribute
 from steelyard.experiment.simulate.legs import Legs
 from steelyard.experiment.simulate.loads import Load
-from steelyard.experiment.simulate.mpc import STEPS, Plan, Predictive
 from steelyard.experiment.simulate.reference import AXES, each_axis, multisine, reach, sine
 from steelyard.experiment.simulate.stand import Stand
 from steelyard.experiment.simulate.trot import Trot, TrotCommand, effective_inertia, pairs

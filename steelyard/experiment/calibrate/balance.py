@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pinocchio as pin
 from scipy.signal import place_poles
 
 from steelyard.experiment.calibrate.bisection import over_line
@@ -147,18 +148,14 @@ def balance_on(rig: BalancingRig, stance: QuadrupedStance, diagonal: tuple[int, 
 
 def _torques(stance: QuadrupedStance, q: Array, up: Array, diagonal: tuple[int, int], n: Array) -> tuple[Array, Array]:
     """(J,) N·m that hold the robot on two feet, half its weight on each; and that push its mass along n by 1 m/s²."""
-    import pinocchio as pin
-
     model = stance.model.copy()
     model.gravity.linear = -GRAVITY * up
     data = stance.placed(q)
     hold = np.array(pin.computeGeneralizedGravity(model, model.createData(), stance.robot.positions(q[None])[0])[6:])
     push = np.zeros_like(hold)
     for k in diagonal:
-        f, leg = stance.feet[k], list(stance.legs_of[k])
-        at = data.oMi[f.frame.joint].act(f.centre) - f.radius * up
-        J = pin.getJointJacobian(stance.model, data, f.frame.joint, pin.ReferenceFrame.WORLD)
-        A = (J[:3] - pin.skew(at) @ J[3:])[:, [6 + j for j in leg]]
+        leg = list(stance.legs_of[k])
+        A = stance.foot_at(data, k, up)[1][:, [6 + j for j in leg]]
         hold[leg] -= A.T @ (0.5 * stance.mass * GRAVITY * up)
         push[leg] -= A.T @ (0.5 * stance.mass * n)
     return hold, push

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import pinocchio as pin
 
 from steelyard.errors import Finding, LogError
 from steelyard.experiment.calibrate.rig import Rig
@@ -112,8 +113,6 @@ def find_line(
 
 def over_line(stance: QuadrupedStance, diagonal: tuple[int, int], turn: float, goal: float, start: Array) -> Array:
     """(J,) posture with the feet where they stood, the trunk turned, and the believed lever arm as wanted (m)."""
-    import pinocchio as pin
-
     level = np.array([0.0, 0.0, 1.0])
     _, n = stance.line(stance.nominal, level, diagonal)
     R = pin.exp3(turn * np.cross(level, n))

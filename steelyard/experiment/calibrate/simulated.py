@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError
@@ -21,8 +22,7 @@ from steelyard.experiment.calibrate.options import RigOptions
 from steelyard.experiment.calibrate.rig import JointCommand, Reading
 from steelyard.experiment.calibrate.sinusoid import AXES, effective_of
 from steelyard.experiment.calibrate.stance import QuadrupedStance
-from steelyard.experiment.simulate.feet import find_feet
-from steelyard.experiment.simulate.legs import Legs
+from steelyard.experiment.simulate.legs import Legs, find_feet
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.quadruped import leg_friction, true_robot
 from steelyard.experiment.simulate.sensors import Sensors, level
@@ -181,8 +181,6 @@ def rig_of(robot: Robot, options: RigOptions) -> SimulatedRig:
 
 def true_stance(rig: SimulatedRig) -> QuadrupedStance:
     """The robot as it truly is: to compare with, never to calibrate with."""
-    import pinocchio as pin
-
     stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
     model = stance.model.copy()
     for body in rig.robot.bodies:

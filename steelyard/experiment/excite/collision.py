@@ -14,7 +14,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import coal
 import numpy as np
+import pinocchio as pin
 
 from steelyard.experiment.excite.options import CLEARANCE
 from steelyard.experiment.excite.pairs import Excluded, choose_pairs, find_srdf
@@ -260,8 +262,6 @@ class Collisions:
 
     def _pose(self, q: Array, pieces: Sequence[ConvexPiece]) -> Array:
         """(1, pieces, 4, 4) of their joints in one posture; Pinocchio is quicker for a single one."""
-        import pinocchio as pin
-
         pin.forwardKinematics(self.robot.model, self._data, q)
         return np.array([[self._data.oMi[piece.joint].homogeneous for piece in pieces]])
 
@@ -305,8 +305,6 @@ class _Solids:
 
     def __init__(self, pieces: Sequence[ConvexPiece], poses: Array):
         """``poses`` (B, pieces, 4, 4) of the joints that carry them."""
-        import coal
-
         self.geometry = [piece.solid for piece in pieces]
         at = poses @ np.array([piece.placement for piece in pieces]).reshape(-1, 4, 4)
         self.R, self.p = np.ascontiguousarray(at[:, :, :3, :3]), np.ascontiguousarray(at[:, :, :3, 3])

@@ -1,7 +1,7 @@
 """Motions of a humanoid on its own feet that tell most, as logs to play.
 
-Candidates are drawn and made possible (``pool``), looked at (``telling``), chosen (``selection``), the weakest base
-parameters asked for more (``weak``), and the chosen ones improved (``improve``). Everything that was tried is kept.
+Candidates are drawn and made possible (``pool``), looked at (``informativeness``), chosen, the weakest base parameters
+asked for more, and the chosen ones improved (``improve``). Everything that was tried is kept.
 """
 
 from __future__ import annotations
@@ -16,15 +16,23 @@ import numpy as np
 
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.excite import criteria
-from steelyard.experiment.excite import weakest as weak
 from steelyard.experiment.excite.build import Built
 from steelyard.experiment.excite.improve import improve
-from steelyard.experiment.excite.informativeness import Telling
+from steelyard.experiment.excite.informativeness import (
+    LITTLE,
+    Telling,
+    Told,
+    Weak,
+    best_for_links,
+    by_link,
+    focus,
+    most_telling,
+    weakest,
+)
 from steelyard.experiment.excite.kept import NAME, Kept
 from steelyard.experiment.excite.options import HumanoidRequest
 from steelyard.experiment.excite.pool import Pool, Tried, Wanted, kinds
 from steelyard.experiment.excite.rescue import retained
-from steelyard.experiment.excite.selection import LITTLE, Told, best_for_links, by_link, most_telling
 from steelyard.fleet.sent import Sent
 from steelyard.fleet.workers import Workers
 from steelyard.log.log import Log
@@ -57,9 +65,9 @@ class HumanoidMotions:
         return sum(b.course.duration for b in self.motions)
 
     @property
-    def weakest(self) -> list[weak.Weak]:
+    def weakest(self) -> list[Weak]:
         """Base parameters that are known worst."""
-        return weak.weakest(self.telling, self.root)[:5]
+        return weakest(self.telling, self.root)[:5]
 
     @property
     def survivors(self) -> float:
@@ -201,7 +209,7 @@ def _more(
 ) -> list[Wanted]:
     """Candidates that move what the chosen ones tell worst; a leg is moved while the other one stands."""
     prior = criteria.natural_prior(telling.possible.rank, LITTLE)
-    asked = weak.focus(telling, criteria.together(prior, *[told[k].root for k in chosen]))
+    asked = focus(telling, criteria.together(prior, *[told[k].root for k in chosen]))
     legs = [{pool.stance.robot.joints[j] for j in leg.joints} for leg in pool.stance.legs]
     rng = np.random.default_rng([seed, 7])
     wanted = []

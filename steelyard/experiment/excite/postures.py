@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
 from steelyard.experiment.excite.collision import Collisions
 from steelyard.experiment.excite.stance import HumanoidStance
@@ -31,8 +32,6 @@ class Postures:
 
     def free(self, q: Array) -> bool:
         """Whether postures (B, J) can all be taken: motors hold them, and nothing touches."""
-        import pinocchio as pin
-
         stance, robot = self.stance, self.stance.robot
         full = robot.positions(q)
         for x in full:
@@ -43,8 +42,6 @@ class Postures:
 
     def lifted(self, q: Array, foot: int) -> bool:
         """Whether a foot is well above the other in a posture (J,), base upright."""
-        import pinocchio as pin
-
         robot = self.stance.robot
         pin.forwardKinematics(robot.model, self._data, robot.positions(q[None])[0])
         return self._lowest(foot) > self._lowest(1 - foot) + OVER

@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import coal
 import numpy as np
 
+from steelyard.kernels.forces import Places
 from steelyard.kernels.tree import BASE
 from steelyard.robot import geometry
 from steelyard.robot.description import Shape
@@ -65,8 +67,6 @@ def pieces_of(robot: Robot) -> list[ConvexPiece]:
 
 def _solid(shape: Shape) -> tuple[Any, Array, Array, float] | None:
     """Coal's solid, its placement, and points (k, 3) whose hull, swept with a radius, is around it; None: no mesh."""
-    import coal
-
     T, size = shape.placement, shape.size
     match shape.kind:
         case "box":
@@ -86,8 +86,6 @@ def _solid(shape: Shape) -> tuple[Any, Array, Array, float] | None:
 
 
 def _hull(points: Array) -> Any:
-    import coal
-
     if geometry.hull_vertices(points) is None:  # flat: a sheet has a thickness
         points = np.vstack([points + SHEET * e for e in np.vstack([np.eye(3), -np.eye(3)])])
     vertices = coal.StdVec_Vec3s()
@@ -156,13 +154,8 @@ class PiecePoses:
         return T
 
     def _compiled(self, q: Array, T: Array) -> Array:
-        from steelyard.kernels.forces import Places as Kernel
-
-        tree = self.robot.tree
-        assert tree is not None
-        x = q[:, [self.index[j] for j in self.moving]]
-        found = Kernel(tree, tree.tiles(np.zeros((len(q), BASE)), x, np.zeros_like(x), np.zeros_like(x)), len(q))
-        nodes = [tree.joints[j] - 1 for j in range(1, len(self.parents))]
+        found = places_at(self.robot, q[:, [self.index[j] for j in self.moving]])
+        nodes = [found.tree.joints[j] - 1 for j in range(1, len(self.parents))]
         T[:, 1:, :3, :3], T[:, 1:, :3, 3], T[:, 1:, 3, 3] = found.R[:, nodes], found.p[:, nodes], 1.0
         return T
 
@@ -209,6 +202,13 @@ class PiecePoses:
         if joint is None or joint.kind != "prismatic":
             return 0.0
         return float(max(abs(joint.lower), abs(joint.upper))) if np.isfinite(joint.upper - joint.lower) else SLIDE
+
+
+def places_at(robot: Robot, q: Array) -> Places:
+    """Where bodies are, and how joints move them, in postures (T, J) of a base that stays at the origin."""
+    assert robot.tree is not None
+    still = np.zeros_like(q)
+    return Places(robot.tree, robot.tree.tiles(np.zeros((len(q), BASE)), q, still, still), len(q))
 
 
 def _rotations(axis: Array, angle: Array) -> Array:

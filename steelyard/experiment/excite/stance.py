@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pinocchio as pin
 
 from steelyard.errors import Finding, UsageError
 from steelyard.robot.model import Robot
@@ -78,8 +79,6 @@ class HumanoidStance:
     @cached_property
     def straight(self) -> Array:
         """(2, 3) m, soles in the base's frame at the neutral posture."""
-        import pinocchio as pin
-
         model, data = self.robot.model, self.robot.model.createData()
         pin.forwardKinematics(model, data, pin.neutral(model))
         return np.array([data.oMi[leg.sole.joint].act(leg.sole.placement[:3, 3]) for leg in self.legs])
@@ -110,8 +109,6 @@ class HumanoidStance:
 
     @cached_property
     def _standing(self) -> tuple[Array, Array]:
-        import pinocchio as pin
-
         model, data = self.robot.model, self.robot.model.createData()
         base = np.array([*-self.straight[:, :2].mean(axis=0), self.height])
         lower, upper = self.limits
@@ -170,8 +167,6 @@ class HumanoidStance:
     @cached_property
     def com_height(self) -> float:
         """m, of the centre of mass over the ground at home, as described."""
-        import pinocchio as pin
-
         data = self.robot.model.createData()
         pin.centerOfMass(self.robot.model, data, self.robot.positions(self.home[None])[0])
         return float(data.com[0][2] + self.height)

@@ -10,18 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.interpolate import BSpline, make_interp_spline
 
 from steelyard.equations.segment import Segment
+from steelyard.kernels.forces import Places, generalised
+from steelyard.kernels.tree import Tree
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
 from steelyard.spatial import XYZ
-
-if TYPE_CHECKING:
-    from steelyard.kernels.forces import Places
 
 Array = np.ndarray
 
@@ -135,26 +134,16 @@ class TrajectorySamples:
     @cached_property
     def places(self) -> Places:
         """Where bodies are and how joints move them, in the base's frame."""
-        from steelyard.kernels.forces import Places
-
-        tree = self.robot.tree
-        assert tree is not None
-        return Places(tree, self._states, len(self.time))
+        return Places(_tree(self.robot), self._states, len(self.time))
 
     @cached_property
     def _states(self) -> Array:
-        tree = self.robot.tree
-        assert tree is not None
-        return tree.states(self.segment)
+        return _tree(self.robot).states(self.segment)
 
     @cached_property
     def forces(self) -> Array:
         """(T, 6 + J) what base (its axes, about its origin) and joints need, the ground not yet taken off."""
-        from steelyard.kernels.forces import generalised
-
-        tree = self.robot.tree
-        assert tree is not None
-        return generalised(tree, self._states, ordered(self.robot))[: len(self.time)]
+        return generalised(_tree(self.robot), self._states, ordered(self.robot))[: len(self.time)]
 
     @cached_property
     def wrench(self) -> tuple[Array, Array]:
@@ -172,12 +161,16 @@ class TrajectorySamples:
 
 def ordered(robot: Robot) -> Array:
     """(N, 10) parameters in the tree's order."""
-    tree = robot.tree
-    assert tree is not None
+    tree = _tree(robot)
     theta = np.zeros((tree.bodies, 10))
     for body in robot.bodies:
         theta[tree.nodes[body.name] - 1] += body.parameters
     return theta
+
+
+def _tree(robot: Robot) -> Tree:
+    assert robot.tree is not None
+    return robot.tree
 
 
 def rotation(angles: Array) -> Array:

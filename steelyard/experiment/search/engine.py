@@ -16,7 +16,10 @@ import numpy as np
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.search.windows import Windows
+from steelyard.experiment.simulate.world import World, add_bodies, engine
+from steelyard.kernels import forward
 from steelyard.robot.model import Robot
+from steelyard.spatial import rotations
 
 Array = np.ndarray
 
@@ -38,8 +41,6 @@ class Compiled:
         if tree is None:
             what = "floats, has force–torque sensors, or has a joint of more than one degree of freedom"
             raise UsageError(Finding(robot.name, what, "Search with MuJoCo (--engine mujoco)"))
-        from steelyard.kernels import forward
-
         self.robot, self.windows, self._tree = robot, windows, tree
         self._nodes = np.array([tree.nodes[b.name] - 1 for b in robot.bodies])
         self._links = np.ascontiguousarray(tree.independent[: tree.moving], np.int64)
@@ -56,8 +57,6 @@ class Compiled:
 
     def last(self, parameters: Array, terms: Array | None = None) -> Array:
         """(B, S, 2·J) position and velocity at the end; ``terms`` (4·J,) viscous, coulomb, armature, offset."""
-        from steelyard.kernels import forward
-
         B, J, tree = len(parameters), len(self.robot.joints), self._tree
         thetas = np.zeros((B, tree.bodies, 10))
         thetas[:, self._nodes] = parameters
@@ -87,8 +86,6 @@ class Mujoco:
     """MuJoCo's ``rollout``; a floating robot stands on level ground with its feet (``simulate/world.py``)."""
 
     def __init__(self, robot: Robot, windows: Windows, feet: Sequence[str] = (), threads: int = 0) -> None:
-        from steelyard.experiment.simulate.world import World, engine
-
         self._mujoco, self.robot, self.windows, self._threads = engine(), robot, windows, threads
         if robot.coupling is not None:
             what = "has coupled joints or force–torque sensors, which MuJoCo's robot here does not"
@@ -115,8 +112,6 @@ class Mujoco:
         states = np.zeros((len(q), nq + nv))
         states[:, self._q], states[:, nq + self._v] = q, v
         if base is not None:
-            from steelyard.spatial import rotations
-
             states[:, :3], states[:, 3:7] = base[:, :3], base[:, [6, 3, 4, 5]]
             states[:, nq : nq + 3] = np.einsum("sij,sj->si", rotations(base[:, 3:7]), base[:, 7:10])
             states[:, nq + 3 : nq + 6] = base[:, 10:13]
@@ -177,25 +172,8 @@ class Mujoco:
 
 def fixed_model(robot: Robot, timestep: float) -> Any:
     """MuJoCo's model of a robot on a fixed base: bodies and joints, no limits, no contacts."""
-    from steelyard.experiment.simulate.world import engine
-
-    mujoco = engine()
-    spec = mujoco.MjSpec()
+    spec = engine().MjSpec()
     spec.option.timestep, spec.option.gravity = timestep, robot.gravity
     spec.compiler.degree, spec.compiler.autolimits, spec.compiler.balanceinertia = False, False, True
-    places = {body.joint: body for body in robot.bodies}
-    made: dict[int, Any] = {0: spec.worldbody}
-    for i in range(1, robot.model.njoints):
-        at, name = robot.model.jointPlacements[i].homogeneous, str(robot.model.names[i])
-        mass, com, tensor = inertia.unpack(places[i].parameters)
-        body = made[int(robot.model.parents[i])].add_body(name=places[i].name, pos=at[:3, 3])
-        quaternion = np.zeros(4)
-        mujoco.mju_mat2Quat(quaternion, at[:3, :3].flatten())
-        body.quat, body.mass, body.ipos, body.explicitinertial = quaternion, mass, com, True
-        body.fullinertia = tensor[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
-        described = robot.description.joints[name]
-        slide = described.kind == "prismatic"
-        joint = body.add_joint(name=name, axis=described.axis, pos=[0, 0, 0])
-        joint.type, joint.limited = mujoco.mjtJoint.mjJNT_SLIDE if slide else mujoco.mjtJoint.mjJNT_HINGE, False
-        made[i] = body
+    add_bodies(spec, robot, {body.name: body.parameters for body in robot.bodies}, limited=False)
     return spec.compile()

@@ -7,6 +7,7 @@ resumed ends where one that never stopped ends.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Callable
@@ -134,8 +135,6 @@ def _steps(algorithm: Algorithm) -> Steps:
 
 def _digest(problem: SearchProblem) -> str:
     """What the search is about, so that no other is gone on with: first configuration, bounds and measured states."""
-    import hashlib
-
     told = hashlib.sha256(np.ascontiguousarray(problem.space.values).tobytes())
     told.update(problem.space.scale.tobytes() + repr(problem.space.total).encode())
     for engine in problem.engines:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pinocchio as pin
 
 from steelyard.experiment.simulate.reference_motion import ReferenceMotion, with_soles
 from steelyard.experiment.simulate.state import RobotState, cross
@@ -57,8 +58,6 @@ class Play:
 
     def torque(self, state: RobotState, felt: Array, k: int) -> Array:
         """(J,) for the next control period, in the k-th instant of the score; ``felt``: (2, 6) as the feet feel it."""
-        import pinocchio as pin
-
         s, model, data = self.score, self.model, self.data
         q, v = state.configuration, state.motion
         needed = pin.rnea(model, data, q, v, state.accelerations)
@@ -88,8 +87,6 @@ class Play:
         self.missing += (1 - np.exp(-2 * np.pi * OBSERVER * self.score.period)) * (lacks - self.missing)
 
     def _base(self, state: RobotState, k: int, a: Array) -> None:
-        import pinocchio as pin
-
         s, R = self.score, state.rotation
         planned = s.turned[k]
         to = R.T @ planned
@@ -101,8 +98,6 @@ class Play:
 
     def _sole(self, i: int, k: int, v: Array, a: Array) -> Array:
         """The leg's accelerations, so that its sole moves as it should; gives its Jacobian (6, leg), world axes."""
-        import pinocchio as pin
-
         s, data, leg, frame = self.score, self.data, self.legs[i], self.frames[i]
         pose = pin.updateFramePlacement(self.model, data, frame)
         p, R = pose.translation, pose.rotation
@@ -119,8 +114,6 @@ class Play:
 
     def _ground(self, R: Array, k: int) -> Array:
         """(2, 6) of the ground on the soles, at their middles, world axes: nearest to what base rows ask; asks that."""
-        import pinocchio as pin
-
         s, data = self.score, self.data
         used = np.flatnonzero(s.standing[k])
         base, centre = data.oMi[1].translation, pin.centerOfMass(self.model, data, pin.POSITION, False)

@@ -7,7 +7,8 @@ what is sampled is what acted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,13 +16,51 @@ import numpy as np
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.simulate.loads import Load
+from steelyard.experiment.simulate.sensors import Sensors, measured
 from steelyard.experiment.simulate.state import RobotState
-from steelyard.experiment.simulate.world import World
+from steelyard.experiment.simulate.world import World, engine
+from steelyard.log.log import Log
+from steelyard.robot.model import Robot
 from steelyard.spatial import WRENCH, XYZ
 
 Array = np.ndarray
 
 SETTLE = 2.0  # s of standing that no log has: an unknown load is lifted first
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What is written of a simulated robot, and by which sensors."""
+
+    rate: float | None = None  # Hz; None: what is usual for such a robot
+    noise: Sensors | str = "none"
+    imu_frame: str | None = None  # None: found, or the base's own
+    wrenches: bool = False  # of the ground on ball feet, in an exact log; equations then use them
+    source: str | None = None  # of the log
+
+    def mount(self, robot: Robot, part: str) -> tuple[str | None, Array]:
+        """The IMU's frame, None where nobody named one, and its placement (4, 4) on the base."""
+        frame = self.imu_frame or next((link for link in robot.bodies[0].links if "imu" in link.lower()), None)
+        mount = np.eye(4) if frame is None else robot.on_base(robot.frame(frame))
+        if mount is None:
+            raise UsageError(Finding(f"imu frame {frame!r}", "is not on the base body", f"Name a frame of the {part}"))
+        return frame, mount
+
+    def log(
+        self,
+        columns: Mapping[str, Array],
+        truth: dict[str, Any],
+        simulation: dict[str, Any],
+        frame: str | None,
+        source: str,
+    ) -> Log:
+        """As the sensors have it, noise drawn from the seed of the simulation; the truth in the metadata."""
+        simulation = {**simulation, "noise": "none", "engine": f"mujoco {engine().__version__}"}
+        metadata: dict[str, Any] = {"truth": truth, "simulation": simulation}
+        if frame is not None:
+            metadata["imu_frame"] = frame
+        exact = Log.from_columns(columns, metadata, self.source or source)
+        return exact if self.noise in ("none", Sensors()) else measured(exact, self.noise, simulation["seed"])
 
 
 class Controller(Protocol):
@@ -100,24 +139,17 @@ def truth_of(world: World, loads: Sequence[Load]) -> dict[str, Any]:
     carried = []
     for load in loads:
         mass, com, tensor = inertia.unpack(load.parameters)
-        six = tensor[[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]
         carried.append(
             {
                 "link": load.link,
                 "mass": mass,
                 "com": com.tolist(),
-                "inertia": six.tolist(),
+                "inertia": inertia.six(tensor).tolist(),
                 "parameters": load.parameters.tolist(),
             }
         )
-    friction = world.friction
     return {
         "parameters": {name: p.tolist() for name, p in world.truth.items()},
-        "joints": {}
-        if friction is None
-        else {
-            joint: {term: float(values[k]) for term, values in vars(friction).items()}
-            for k, joint in enumerate(world.robot.joints)
-        },
+        "joints": {} if world.friction is None else world.friction.by_joint(world.robot),
         "loads": carried,
     }

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 from scipy.interpolate import CubicHermiteSpline
 
 from steelyard.errors import Finding, UsageError
@@ -117,8 +118,6 @@ def read_score(robot: Robot, soles: Sequence[Sole], motion: Log, period: float) 
 
 def _soles(robot: Robot, soles: Sequence[Sole], q: Array, v: Array, a: Array) -> tuple[Array, ...]:
     """Where soles are, how they are turned, move and accelerate."""
-    import pinocchio as pin
-
     model, ids = with_soles(robot, soles)
     data, K = model.createData(), len(q)
     place, turn = np.zeros((K, 2, 3)), np.zeros((K, 2, 3, 3))
@@ -135,8 +134,6 @@ def _soles(robot: Robot, soles: Sequence[Sole], q: Array, v: Array, a: Array) ->
 
 def with_soles(robot: Robot, soles: Sequence[Sole]) -> tuple[Any, list[int]]:
     """A copy of the model with a frame for each sole, and their indices."""
-    import pinocchio as pin
-
     model = robot.model.copy()
     ids = [model.addFrame(pin.Frame(f"sole {s.name}", s.joint, 0, pin.SE3(s.placement), pin.OP_FRAME)) for s in soles]
     return model, ids

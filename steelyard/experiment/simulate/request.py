@@ -13,9 +13,10 @@ from steelyard.experiment.simulate.humanoid import simulate_humanoid
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.options import SimulationOptions
 from steelyard.experiment.simulate.quadruped import FRICTION, Gait, leg_friction, simulate_quadruped, true_robot
-from steelyard.experiment.simulate.sensors import Sensors, level
+from steelyard.experiment.simulate.record import Recording
+from steelyard.experiment.simulate.sensors import level
 from steelyard.experiment.simulate.trot import TrotCommand
-from steelyard.experiment.simulate.truth import SHARE, reweighed
+from steelyard.experiment.simulate.truth import SHARE, Specimen, reweighed
 from steelyard.log.log import Log
 from steelyard.log.table import read_log
 from steelyard.robot.model import Robot
@@ -37,18 +38,11 @@ def _legged(robot: Robot, o: SimulationOptions) -> Log:
     return simulate_quadruped(
         robot,
         Gait(o.motion, TrotCommand(o.speed, turn=o.turn), o.sway),
-        loads=[Load.parse(text) for text in o.load],
-        noise=_sensors(o),
-        ground=_ground(o),
+        Specimen(None, o.perturb or "base", o.truth_seed, _loads(o), o.friction, _ground(o)),
+        _recording(o),
         seconds=o.seconds,
         seed=o.seed,
-        truth_seed=o.truth_seed,
-        perturb=o.perturb or "base",
-        friction=o.friction,
-        rate=o.rate or 500.0,
         feet=o.feet,
-        imu_frame=o.imu,
-        wrenches=o.wrenches,
     )
 
 
@@ -56,19 +50,10 @@ def _humanoid(robot: Robot, o: SimulationOptions) -> Log:
     assert o.play is not None
     draw = _draw(o)
     share = 0.0 if o.perturb == "base" else SHARE
-    return simulate_humanoid(
-        robot,
-        read_log(o.play),
-        truth={} if o.perturb == "none" else reweighed(robot, draw, share=share),
-        loads=[Load.parse(text) for text in o.load],
-        noise=_sensors(o),
-        ground=_ground(o),
-        friction=leg_friction(robot, o.friction, draw),
-        seed=o.seed,
-        rate=o.rate or 200.0,
-        feet=o.feet,
-        imu_frame=o.imu,
-    )
+    truth = {} if o.perturb == "none" else reweighed(robot, draw, share=share)
+    friction = leg_friction(robot, o.friction, draw) or "none"
+    specimen = Specimen(truth, loads=_loads(o), friction=friction, ground=_ground(o))
+    return simulate_humanoid(robot, read_log(o.play), specimen, _recording(o), seed=o.seed, feet=o.feet)
 
 
 def _arm(robot: Robot, o: SimulationOptions) -> Log:
@@ -101,8 +86,13 @@ def _draw(o: SimulationOptions) -> np.random.Generator:
     return np.random.default_rng([o.seed if o.truth_seed is None else o.truth_seed, 0])
 
 
-def _sensors(o: SimulationOptions) -> Sensors | str:
-    return level(o.noise).but(dict(map(_setting, o.sensor))) if o.sensor else o.noise
+def _recording(o: SimulationOptions) -> Recording:
+    noise = level(o.noise).but(dict(map(_setting, o.sensor))) if o.sensor else o.noise
+    return Recording(o.rate, noise, o.imu, o.wrenches)
+
+
+def _loads(o: SimulationOptions) -> list[Load]:
+    return [Load.parse(text) for text in o.load]
 
 
 def _setting(text: str) -> tuple[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pinocchio as pin
 
 from steelyard.experiment.simulate.force_distribution import Wish, distribute, required, torques
 from steelyard.experiment.simulate.legs import Legs
@@ -26,8 +27,6 @@ class Stand:
 
     def torque(self, state: RobotState) -> Array:
         """(J,) for the next control period."""
-        import pinocchio as pin
-
         feet = self.legs.feet_at(state)
         if self.origin is None:
             self.origin = np.array([*feet.centre[:, :2].mean(axis=0) - self.legs.hips[:, :2].mean(axis=0), 0.0])

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pinocchio as pin
 
-from steelyard.experiment.simulate.force_distribution import Wish, required, torques
+from steelyard.experiment.simulate.force_distribution import STEPS, Plan, Predictive, Wish, required, torques
 from steelyard.experiment.simulate.legs import UP, Feet, Legs
-from steelyard.experiment.simulate.mpc import STEPS, Plan, Predictive
 from steelyard.experiment.simulate.reference import Motion, still
 from steelyard.experiment.simulate.state import RobotState, cross
 
@@ -112,8 +112,6 @@ class Trot:
 
     def _aim(self, now: float, ahead: float) -> Aim:
         """The trunk ``ahead`` seconds from now, if the path goes on as it does."""
-        import pinocchio as pin
-
         assert self.path is not None
         sway, speed = self.motion(now + ahead), self._speed(now)
         yaw = self.path[2] + ahead * speed[2]
@@ -134,8 +132,6 @@ class Trot:
         return standing, np.where(standing, 0.0, (phase - DUTY) / (1 - DUTY))
 
     def _plan(self, state: RobotState, feet: Feet, now: float) -> None:
-        import pinocchio as pin
-
         step = self.mpc.step
         here, ahead = self._aim(now, 0.0), [self._aim(now, step * (i + 1)) for i in range(STEPS)]
         middles = now + step * (np.arange(STEPS) + 0.5)

@@ -12,12 +12,13 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.simulate.arm import Friction
-from steelyard.experiment.simulate.feet import point_feet
 from steelyard.experiment.simulate.ground import Ground
+from steelyard.experiment.simulate.legs import point_feet
 from steelyard.experiment.simulate.loads import Load, carried
 from steelyard.experiment.simulate.state import RobotState, Touch, cross, crosses, rotation
 from steelyard.robot.model import Robot
@@ -36,7 +37,8 @@ class World:
     """A robot that differs from its description, on its feet, under gravity.
 
     ``truth``: parameters (10,) of bodies that are not as described. ``friction``: what the joints add, dry friction
-    with real sticking. ``trunk``: whether the base's box collides with the ground, too (``fallen`` tells).
+    with real sticking. The base's box collides with the ground, too
+    (``fallen`` tells).
     ``soles``: what it stands on instead of balls; then boxes of all bodies but shins and feet collide with the ground.
     """
 
@@ -51,7 +53,6 @@ class World:
         ground: Ground | None = None,
         friction: Friction | None = None,
         timestep: float = TIMESTEP,
-        trunk: bool = True,
     ) -> None:
         self.robot, self.ground, self.friction = _simulable(robot), ground or Ground(), friction
         self.soles = tuple(soles)
@@ -59,7 +60,7 @@ class World:
         self.stands = tuple(robot.frame(s.name) for s in soles) or tuple(f.frame for f in self.feet)
         self.truth = carried(robot, truth or {}, loads)
         mujoco = engine()
-        self.model = self._compile(mujoco, timestep, trunk)
+        self.model = self._compile(mujoco, timestep)
         self.data = mujoco.MjData(self.model)
         names = robot.joints
         self._q = np.array([self.model.joint(j).qposadr[0] for j in names])
@@ -77,7 +78,7 @@ class World:
         self._tau = np.zeros(len(names))
         self._stale = True
 
-    def _compile(self, mujoco: Any, timestep: float, trunk: bool) -> Any:
+    def _compile(self, mujoco: Any, timestep: float) -> Any:
         robot, spec = self.robot, mujoco.MjSpec()
         spec.option.timestep, spec.option.gravity = timestep, robot.gravity
         spec.option.cone, spec.option.impratio = mujoco.mjtCone.mjCONE_ELLIPTIC, 10.0
@@ -85,19 +86,7 @@ class World:
         spec.compiler.degree, spec.compiler.autolimits = False, False
         self.ground.add(spec)
         places = {body.joint: body for body in robot.bodies}
-        made: dict[int, Any] = {0: spec.worldbody}
-        for i in range(1, robot.model.njoints):
-            at, name = robot.model.jointPlacements[i].homogeneous, str(robot.model.names[i])
-            mass, com, tensor = inertia.unpack(self.truth[places[i].name])
-            I = tensor[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
-            body = made[int(robot.model.parents[i])].add_body(name=places[i].name, pos=at[:3, 3])
-            body.quat = _wxyz(mujoco, at[:3, :3])
-            body.mass, body.ipos, body.fullinertia, body.explicitinertial = mass, com, I, True
-            made[i] = body
-            if i == 1:
-                body.add_freejoint(name=name)
-            else:
-                self._add_joint(mujoco, body, name)
+        made = add_bodies(spec, robot, self.truth, limited=True)
         for k, foot in enumerate(self.feet):
             made[foot.frame.joint].add_geom(
                 name=f"foot {k}",
@@ -118,7 +107,7 @@ class World:
                 type=mujoco.mjtGeom.mjGEOM_BOX,
                 size=[*sole.half, PLATE],
                 pos=(sole.placement @ [0, 0, PLATE, 1])[:3],
-                quat=_wxyz(mujoco, sole.placement[:3, :3]),
+                quat=wxyz(sole.placement[:3, :3]),
                 mass=0,
                 contype=2,
                 conaffinity=1,
@@ -127,7 +116,7 @@ class World:
                 friction=[self.ground.grip, 0.005, 0.0001],
                 **CONTACT,
             )
-        for i in (self._solid() if self.soles else [1]) if trunk else ():
+        for i in self._solid() if self.soles else [1]:
             low, high = places[i].box
             made[i].add_geom(
                 name=f"box {places[i].name}",
@@ -142,8 +131,6 @@ class World:
 
     def _solid(self) -> list[int]:
         """Joints of bodies that are on the ground only when a robot on soles has fallen."""
-        import pinocchio as pin
-
         model, data = self.robot.model, self.robot.model.createData()
         pin.forwardKinematics(model, data, pin.neutral(model))
         ground = min(data.oMi[s.joint].act(s.placement[:3, 3])[2] for s in self.soles)
@@ -153,14 +140,6 @@ class World:
             for i, c in corners.items()
             if (c @ data.oMi[i].rotation[2]).min() + data.oMi[i].translation[2] > ground + SHIN
         ]
-
-    def _add_joint(self, mujoco: Any, body: Any, name: str) -> None:
-        described = self.robot.description.joints[name]
-        prismatic = described.kind == "prismatic"
-        joint = body.add_joint(name=name, axis=described.axis, pos=[0, 0, 0])
-        joint.type = mujoco.mjtJoint.mjJNT_SLIDE if prismatic else mujoco.mjtJoint.mjJNT_HINGE
-        joint.limited = bool(np.isfinite([described.lower, described.upper]).all() and described.kind != "continuous")
-        joint.range = [described.lower, described.upper] if joint.limited else [0, 0]
 
     @property
     def timestep(self) -> float:
@@ -184,8 +163,6 @@ class World:
 
     def reset(self, q: Array, *, rotation: Array | None = None, clearance: float = 0.0) -> None:
         """At rest in a posture (J,), the base turned, the lowest foot ``clearance`` m above the level ground."""
-        import pinocchio as pin
-
         R = np.eye(3) if rotation is None else np.asarray(rotation, float)
         model, data = self.robot.model, self.robot.model.createData()
         pin.forwardKinematics(model, data, self.robot.positions(np.asarray(q, float)[None])[0])
@@ -337,6 +314,31 @@ def engine() -> Any:
     return mujoco
 
 
+def add_bodies(spec: Any, robot: Robot, parameters: Mapping[str, Array], *, limited: bool) -> dict[int, Any]:
+    """Bodies with these parameters (10,) and their joints, in a MuJoCo model; by joint of the Pinocchio model."""
+    kinds = engine().mjtJoint
+    names = {body.joint: body.name for body in robot.bodies}
+    made: dict[int, Any] = {0: spec.worldbody}
+    for i in range(1, robot.model.njoints):
+        at, name = robot.model.jointPlacements[i].homogeneous, str(robot.model.names[i])
+        mass, com, tensor = inertia.unpack(parameters[names[i]])
+        body = made[int(robot.model.parents[i])].add_body(name=names[i], pos=at[:3, 3])
+        body.quat = wxyz(at[:3, :3])
+        body.mass, body.ipos, body.explicitinertial = mass, com, True
+        body.fullinertia = tensor[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
+        made[i] = body
+        if i == 1 and robot.floating:
+            body.add_freejoint(name=name)
+            continue
+        described = robot.description.joints[name]
+        joint = body.add_joint(name=name, axis=described.axis, pos=[0, 0, 0])
+        joint.type = kinds.mjJNT_SLIDE if described.kind == "prismatic" else kinds.mjJNT_HINGE
+        bounds = [described.lower, described.upper]
+        joint.limited = bool(limited and np.isfinite(bounds).all() and described.kind != "continuous")
+        joint.range = bounds if joint.limited else [0, 0]
+    return made
+
+
 def _simulable(robot: Robot) -> Robot:
     findings = []
     if not robot.floating:
@@ -360,7 +362,8 @@ def _simulable(robot: Robot) -> Robot:
     return robot
 
 
-def _wxyz(mujoco: Any, R: Array) -> Array:
+def wxyz(R: Array) -> Array:
+    """Quaternion of a rotation (3, 3), as MuJoCo has it."""
     quaternion = np.zeros(4)
-    mujoco.mju_mat2Quat(quaternion, R.flatten())
+    engine().mju_mat2Quat(quaternion, R.flatten())
     return quaternion
