@@ -54,8 +54,8 @@ def bags(paths: Sequence[Path], topics: dict[str, str], mapping: Path | None = N
     from steelyard.log.table import is_bag, read_log
 
     if mapping is not None:
-        how = read_mapping(mapping)
-        return [read_log(path, how, topics=topics) for path in paths]
+        columns = read_mapping(mapping)
+        return [read_log(path, columns, topics=topics) for path in paths]
     return [read_log(path, topics=topics) if topics and is_bag(path) else path for path in paths]
 
 

@@ -88,8 +88,7 @@ def run_arm(name: str, folder: Path, seed: int = 7, progress: Callable[[str], No
     paths = [folder / "train.parquet", folder / "test.parquet"]
     for k, path in enumerate(paths):
         write_log(path, simulate_arm(robot, truth, seed=100 * seed + k, friction=friction, source=str(path)))
-    command = f"steelyard demo --robot {name} -o {folder}"
-    job = Job(command=command, progress=progress)
+    job = Job(command=f"steelyard demo --robot {name} -o {folder}", progress=progress)
     result = identify(model, [paths[0]], Options(friction="all"), validate=[paths[1]], job=job)
     reference = reference_motion(robot, result.columns)
     exact = np.concatenate([truth[b] for b in result.columns.bodies])

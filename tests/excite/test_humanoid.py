@@ -14,9 +14,8 @@ from steelyard.experiment.excite.candidates import KINDS, draw
 from steelyard.experiment.excite.feasible import EDGE_LEAST, ground_of, reasons
 from steelyard.experiment.excite.pool import Pool
 from steelyard.experiment.excite.rescue import attempt, less
-from steelyard.experiment.excite.schedule import Footstep, Schedule, smooth
+from steelyard.experiment.excite.schedule import GRAVITY, Footstep, Schedule, preview, smooth
 from steelyard.experiment.excite.stance import HumanoidStance
-from steelyard.experiment.excite.zmp import GRAVITY, preview
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import find_soles
 from tests.motions import installed

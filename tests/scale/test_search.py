@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from steelyard.experiment.search.options import SearchOptions
-from steelyard.experiment.search.problem import Space
+from steelyard.experiment.search.problem import Space, problem_of, spread
 from steelyard.experiment.search.record import record_sines
 from steelyard.experiment.search.search import search
-from steelyard.experiment.search.spread import problem_of, spread
 from steelyard.experiment.search.windows import Windows
 from steelyard.fleet.workers import Workers
 from steelyard.robot.model import Robot

@@ -132,8 +132,7 @@ def weigh(rig: Rig, stance: QuadrupedStance) -> float:
     """kg, from the torques that the legs hold the robot up with; dry friction in the joints goes into it."""
     rig.stand()
     count = round(WEIGH * rig.rate)
-    log = follow(rig, stance, np.tile(stance.nominal, (count, 1)))
-    rest = at_rest(stance, log, count // 2)
+    rest = at_rest(stance, follow(rig, stance, np.tile(stance.nominal, (count, 1))), count // 2)
     return float(np.sum(stance.forces(rest.q, rest.tau, rest.up) @ rest.up) / GRAVITY)
 
 

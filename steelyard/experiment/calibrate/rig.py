@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from steelyard.experiment.simulate.reference import quintic
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
 
@@ -73,6 +74,5 @@ class BalancingRig(Rig, Protocol):
 
 def ramp(start: Array, end: Array, count: int) -> Array:
     """(count, …) from start (excluded) to end with no jerk at either."""
-    x = np.arange(1, count + 1) / count
-    s = x**3 * (10 - 15 * x + 6 * x**2)
+    s = quintic(np.arange(1, count + 1) / count)[0]
     return np.asarray(start + (end - start) * s.reshape(-1, *[1] * np.ndim(start)))

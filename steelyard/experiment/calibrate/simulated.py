@@ -59,8 +59,7 @@ class SimulatedRig:
         self.world, self.rate = world, rate
         self.noise = level(noise) if isinstance(noise, str) else noise
         legs = Legs(world.robot, world.feet)
-        heavy = legs.mass * legs.length  # kg·m: what joints of this robot must hold
-        self.kp = STIFF * heavy if stiffness is None else stiffness
+        self.kp = STIFF * legs.mass * legs.length if stiffness is None else stiffness
         self.kd = DAMP * self.kp
         self._steps = round(steps)
         joints = world.robot.joints

@@ -106,8 +106,7 @@ def effective(stance: QuadrupedStance, log: Log, axis: str, how: Shake, *, singl
     main = dominant(gyro[:, j], rate)
     count = 3 * max(how.multiples)
     J = q.shape[1]
-    measured = np.hstack([q, tau, gyro, acc])
-    shape = Harmonics.fit(t, measured, how.base, count)
+    shape = Harmonics.fit(t, np.hstack([q, tau, gyro, acc]), how.base, count)
     samples = len(t)
     t = t[: round(rate / how.base)]  # one period says it all
     x, dx, ddx = (shape.at(t, d) for d in range(3))
@@ -130,8 +129,6 @@ def effective(stance: QuadrupedStance, log: Log, axis: str, how: Shake, *, singl
     believe[0, 3:] = sigma / (stance.mass * GRAVITY * SURE)
     B = np.vstack([A, believe])
     solution, *_ = np.linalg.lstsq(B, np.append(moment, 0.0), rcond=None)  # (5)
-    left = moment - A @ solution
-    spread = moment - moment.mean()
     deviation = float(sigma * np.sqrt(np.linalg.inv(B.T @ B)[0, 0]))
     return AxisInertia(
         axis,
@@ -140,7 +137,7 @@ def effective(stance: QuadrupedStance, log: Log, axis: str, how: Shake, *, singl
         float(solution[1]),
         0.0 if single else float(solution[3]),
         main,
-        float(np.linalg.norm(left) / np.linalg.norm(spread)),
+        float(np.linalg.norm(moment - A @ solution) / np.linalg.norm(moment - moment.mean())),
         log,
     )
 

@@ -179,8 +179,7 @@ class _Work:
         self.task = search.task
         self.J, self.P = len(self.task.robot.joints), 2 * search.harmonics - 2
         N = DENSITY * search.harmonics
-        t = np.arange(N) * (search.period / N)
-        self.designs = designs(search.harmonics, search.period, t)
+        self.designs = designs(search.harmonics, search.period, np.arange(N) * (search.period / N))
         limits = self.task.limits
         self.middle, self.half = (limits.upper + limits.lower) / 2, (limits.upper - limits.lower) / 2
         self.poses = np.unique(np.linspace(0, N - 1, min(POSES, N)).astype(int))

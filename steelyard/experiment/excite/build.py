@@ -14,10 +14,9 @@ import numpy as np
 
 from steelyard.experiment.excite.candidates import Candidate
 from steelyard.experiment.excite.hands import straight
-from steelyard.experiment.excite.schedule import Schedule, joined, smooth
+from steelyard.experiment.excite.schedule import Schedule, joined, preview, smooth
 from steelyard.experiment.excite.stance import WELL, HumanoidStance, poses, solve
 from steelyard.experiment.excite.trajectory import STEP, Trajectory, TrajectorySamples, rotation
-from steelyard.experiment.excite.zmp import preview
 
 Array = np.ndarray
 

@@ -216,15 +216,13 @@ def _more(
     for i in range(count):
         joints = tuple(asked[int(k)] for k in sorted(rng.permutation(min(len(asked), 3 * FOCUSED))[:FOCUSED]))
         sides = [side for side, leg in zip(("right", "left"), legs, strict=True) if leg & set(joints)]
-        kind = str(rng.choice(sides)) if sides else "double"
-        wanted.append((kind, 1000 * seed + i, joints))
+        wanted.append((str(rng.choice(sides)) if sides else "double", 1000 * seed + i, joints))
     return wanted
 
 
 def as_log(built: Built, number: int) -> Log:
     """One motion as a log to play."""
-    time = built.course.sampled().time
-    standing = built.standing(time)
+    standing = built.standing(built.course.sampled().time)
     feet = {leg.sole.name: standing[:, k] for k, leg in enumerate(built.stance.legs)}
     home = {j: float(x) for j, x in zip(built.stance.robot.joints, built.stance.home, strict=True)}
     metadata = {"motion": _motion(built, number) | {"home": home, "robot": built.stance.robot.name}}

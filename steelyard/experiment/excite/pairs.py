@@ -92,8 +92,7 @@ def choose_pairs(
         links = frozenset((one.link, two.link))
         neighbours = one.joint in places.holders(two.joint) or two.joint in places.holders(one.joint)
         if neighbours or links in disabled:
-            why = "neighbours" if neighbours else "srdf"
-            excluded[links] = Excluded(one.link, two.link, why)
+            excluded[links] = Excluded(one.link, two.link, "neighbours" if neighbours else "srdf")
         else:
             kept.append((a, b))
     pairs = np.array(kept, int).reshape(-1, 2)
@@ -110,5 +109,4 @@ def choose_pairs(
     for a, b in pairs[always]:
         links = frozenset((pieces[a].link, pieces[b].link))
         excluded[links] = Excluded(pieces[a].link, pieces[b].link, "always")
-    clearances = np.minimum(clearance, rest / 2)
-    return pairs[~always], clearances[~always], tuple(excluded.values())
+    return pairs[~always], np.minimum(clearance, rest / 2)[~always], tuple(excluded.values())

@@ -60,8 +60,7 @@ def attempt(postures: Postures, candidate: Candidate) -> Outcome:
     scale, told = MotionScale(np.ones(len(stance.upper))), list[str]()
     for k in range(TRIES):
         built = build(stance, candidate, scale)
-        samples = built.course.sampled(CHECKED)
-        found = reasons(built, samples)
+        found = reasons(built, built.course.sampled(CHECKED))
         if not found and (blamed := postures.blame(built.course)):
             found = [Reason("collision", 1.5, blamed)]
         if not found:

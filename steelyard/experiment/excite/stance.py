@@ -19,7 +19,6 @@ from steelyard.robot.soles import LEG, Sole, find_soles
 
 Array = np.ndarray
 
-SIDES = ("left", "right")
 LEAN, TIGHT = 0.12, 0.35  # rad
 CROUCH = 0.93  # height of the base over the soles at home, of that with straight legs
 WELL = 1e-6  # m and rad, how near a leg must come to where it should be

@@ -25,6 +25,5 @@ def advance(problem: SearchProblem, state: State, rng: np.random.Generator, budg
         return genetic.advance(problem, state, rng, budget)
     if state["phase"] == "genetic":
         kept = {k: v for k, v in state.items() if k in ("about", "first", "history", "evaluations", "rng")}
-        z = problem.space.weighed(np.array(state["z"]))
-        return kept | {"phase": "cobyla"} | cobyla.at(problem, z)
+        return kept | {"phase": "cobyla"} | cobyla.at(problem, problem.space.weighed(np.array(state["z"])))
     return cobyla.advance(problem, state, rng, budget)

@@ -15,6 +15,7 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError
+from steelyard.experiment.search.options import EngineKind
 from steelyard.experiment.search.windows import Windows
 from steelyard.experiment.simulate.world import World, add_bodies, engine
 from steelyard.kernels import forward
@@ -177,3 +178,10 @@ def fixed_model(robot: Robot, timestep: float) -> Any:
     spec.compiler.degree, spec.compiler.autolimits, spec.compiler.balanceinertia = False, False, True
     add_bodies(spec, robot, {body.name: body.parameters for body in robot.bodies}, limited=False)
     return spec.compile()
+
+
+def engine_of(robot: Robot, windows: Windows, kind: EngineKind, feet: Sequence[str]) -> PredictionEngine:
+    """What simulates these windows."""
+    if kind == "compiled" or (kind == "auto" and not robot.floating):
+        return Compiled(robot, windows)
+    return Mujoco(robot, windows, feet)

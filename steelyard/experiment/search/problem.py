@@ -13,7 +13,7 @@ the nearest that one has (same mass and centre of mass) before they are simulate
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -21,8 +21,11 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError
-from steelyard.experiment.search.engine import PredictionEngine
-from steelyard.experiment.search.options import Model
+from steelyard.experiment.search.engine import PredictionEngine, engine_of
+from steelyard.experiment.search.options import EngineKind, Model
+from steelyard.experiment.search.windows import Windows
+from steelyard.fleet.sent import Sent
+from steelyard.fleet.workers import Workers
 from steelyard.robot.model import Robot
 
 Array = np.ndarray
@@ -36,6 +39,7 @@ REACH = 0.5  # of the scale, to either side
 CENTRE = 0.25  # of a body's size: the scale of a centre of mass in the full model
 REPAIR = 1e-6  # of (body size)²: least eigenvalue of the density covariance of a candidate
 CHUNK = 16  # candidates a task
+FEW = 4  # candidates a task of workers: they are for simulations that take long
 
 
 def values_of(parameters: Array) -> Array:
@@ -238,3 +242,30 @@ def parameter_error(space: Space, values: Array, truth: Array) -> dict[str, Any]
         "of": int(seen.sum()),
         "scaled": float(np.sum(((p - found) / natural) ** 2)),
     }
+
+
+def problem_of(
+    robot: Robot, space: Space, windows: Sequence[Windows], kind: EngineKind = "auto", feet: Sequence[str] = ()
+) -> SearchProblem:
+    """A search in these windows, one engine each, by one process."""
+    return SearchProblem(space, tuple(engine_of(robot, w, kind, feet) for w in windows))
+
+
+def spread(workers: Workers, problem: SearchProblem, *given: object) -> SearchProblem:
+    """The same, its candidates simulated by workers; ``given`` is what ``problem_of`` made it of."""
+    return replace(problem, mapper=_Mapper(workers, Sent(problem, problem_of, *given)), chunk=FEW)
+
+
+@dataclass(frozen=True, eq=False)
+class _Mapper:
+    """As ``map`` with a function of the problem, which workers have too."""
+
+    workers: Workers
+    problem: Sent[SearchProblem]
+
+    def __call__(self, bound: partial[Any], tasks: Sequence[Any]) -> list[Any]:
+        return self.workers.map(_worked, tasks, self.problem, bound.func, name="candidates")
+
+
+def _worked(task: Any, problem: Sent[SearchProblem], function: Callable[[SearchProblem, Any], Any]) -> Any:
+    return function(problem.here, task)

@@ -63,8 +63,7 @@ def record_sines(
         )
         q, v = np.split(Compiled(robot, here).last(parameters)[0, 0], 2)
     table = np.array(rows)
-    time = step * np.arange(len(table))
-    columns = {"time": time}
+    columns = {"time": step * np.arange(len(table))}
     for k, joint in enumerate(robot.joints):
         columns[f"q.{joint}"] = table[:, k] + noise * rng.normal(size=len(table))
         if rate_noise is not None or noise == 0:

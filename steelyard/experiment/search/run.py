@@ -77,8 +77,7 @@ def run(
     about = {"algorithm": algorithm, "seed": seed, "parameters": list(problem.space.names), "start": _digest(problem)}
     state = _resumed(checkpoint, about) if resume and checkpoint is not None else None
     if state is None:
-        first = problem.space.parameters(np.zeros((1, problem.space.n)))[0]
-        error = problem.gc_error(first)
+        error = problem.gc_error(problem.space.parameters(np.zeros((1, problem.space.n)))[0])
         if not np.isfinite(error):
             raise UsageError(
                 Finding(

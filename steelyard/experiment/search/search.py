@@ -13,11 +13,19 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError
+from steelyard.experiment.search.engine import engine_of
 from steelyard.experiment.search.observability import Sight, base_distance, sight
 from steelyard.experiment.search.options import SearchOptions
-from steelyard.experiment.search.problem import NAMES, SearchProblem, Space, parameter_error, values_of
+from steelyard.experiment.search.problem import (
+    NAMES,
+    SearchProblem,
+    Space,
+    parameter_error,
+    problem_of,
+    spread,
+    values_of,
+)
 from steelyard.experiment.search.run import Found, run
-from steelyard.experiment.search.spread import engine_of, problem_of, spread
 from steelyard.experiment.search.windows import Windows
 from steelyard.fleet.workers import Workers
 from steelyard.log.log import Log
@@ -67,8 +75,7 @@ class Searched:
     def sentence(self) -> str:
         """Trusted or not, why, and what would help."""
         space, f = self.sight.space, self.found
-        n = len(self.sight.names)
-        told = f"{space.rank} of {n} directions of the parameters are seen by prediction"
+        told = f"{space.rank} of {len(self.sight.names)} directions of the parameters are seen by prediction"
         data = [b for b, v in self.sight.verdicts.items() if v.mass == "identified"]
         alone = f"; masses that the data tell: {', '.join(data)}" if data else "; no single mass is"
         if not f.error < f.start:

@@ -62,8 +62,7 @@ def fourier_motion(
     t = np.arange(int(seconds * rate)) / rate
     w = 2 * np.pi * np.arange(1, harmonics + 1) / min(seconds, 10.0)
     s, c = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
-    J = len(robot.joints)
-    A, B = rng.normal(size=(2, harmonics, J))
+    A, B = rng.normal(size=(2, harmonics, len(robot.joints)))
     q, v, a = s @ (A / w[:, None]) - c @ (B / w[:, None]), c @ A + s @ B, -s @ (A * w[:, None]) + c @ (B * w[:, None])
     for k, name in enumerate(robot.joints):
         joint = robot.description.joints[name]

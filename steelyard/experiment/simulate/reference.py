@@ -81,6 +81,11 @@ def multisine(length: float, rng: np.random.Generator, scale: float = 0.8, tones
     return lambda t: Sway(*_windowed(wave, t))
 
 
+def quintic(u: Array) -> tuple[Array, Array, Array]:
+    """10u³ − 15u⁴ + 6u⁵, at rest at 0 and 1, and its two derivatives; u between them."""
+    return u**3 * (10 - 15 * u + 6 * u**2), 30 * u**2 * (1 - u) ** 2, 60 * u * (1 - u) * (1 - 2 * u)
+
+
 def _tone(amplitude: float, frequency: float) -> Callable[[float], Array]:
     """A sine with its derivatives, (3,)."""
     w = 2 * np.pi * frequency
@@ -101,8 +106,6 @@ def _windowed(wave: Callable[[float], Array], t: float, until: float = np.inf) -
     left, sign = min((t, 1.0), (until - t, -1.0))
     if left >= RAMP:
         return x
-    u = left / RAMP
-    b = u**3 * (10 - 15 * u + 6 * u**2)
-    db = sign * 30 * u**2 * (1 - u) ** 2 / RAMP
-    ddb = 60 * u * (1 - u) * (1 - 2 * u) / RAMP**2
+    b, db, ddb = quintic(np.asarray(left / RAMP))
+    db, ddb = sign * db / RAMP, ddb / RAMP**2
     return np.stack([b * x[0], db * x[0] + b * x[1], ddb * x[0] + 2 * db * x[1] + b * x[2]])

@@ -13,7 +13,7 @@ import pinocchio as pin
 
 from steelyard.experiment.simulate.force_distribution import STEPS, Plan, Predictive, Wish, required, torques
 from steelyard.experiment.simulate.legs import UP, Feet, Legs
-from steelyard.experiment.simulate.reference import Motion, still
+from steelyard.experiment.simulate.reference import Motion, quintic, still
 from steelyard.experiment.simulate.state import RobotState, cross
 
 Array = np.ndarray
@@ -175,7 +175,7 @@ class Trot:
         """(F, 3) accelerations of the balls: along a smooth step in the air, none on the ground."""
         s, T = through[:, None], (1 - DUTY) * self.cycle
         target = self._footholds(state, now)
-        b, db, ddb = s**3 * (10 - 15 * s + 6 * s**2), 30 * s**2 * (1 - s) ** 2, 60 * s * (1 - s) * (1 - 2 * s)
+        b, db, ddb = quintic(s)
         across = target - self.lifted
         high = LIFT * self.legs.length * UP
         h = s * (1 - s)
