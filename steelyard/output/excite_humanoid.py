@@ -79,7 +79,7 @@ def _sticks(built: Built, x0: float, y0: float) -> list[str]:
     time = np.linspace(0, built.course.duration, INSTANTS + 2)[1:-1]
     samples = built.course.at(time)
     model = built.stance.robot.model
-    points = np.empty((len(time), model.njoints, 3))
+    points = np.zeros((len(time), model.njoints, 3))  # the world itself at the base, which is never the highest
     for j in range(1, model.njoints):
         points[:, j] = samples.places.pose(j, np.eye(4))[1]
     points = np.einsum("tij,tkj->tki", samples.rotation, points) + samples.place[:, None]

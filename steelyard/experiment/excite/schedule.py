@@ -94,7 +94,7 @@ class Schedule:
 
 def smooth(u: Array) -> Array:
     """10u³ − 15u⁴ + 6u⁵ from 0 to 1, and constant outside."""
-    return quintic(np.clip(u, 0.0, 1.0))[0]
+    return np.asarray(quintic(np.clip(u, 0.0, 1.0))[0])
 
 
 def joined(times: Sequence[float] | Array, values: Array, time: Array) -> Array:
