@@ -301,6 +301,17 @@ def test_help_imports_nothing_heavy():
     assert "identify" in shown.stdout
 
 
+def test_the_help_of_identify_has_what_most_people_need_first(steelyard):
+    shown = steelyard("identify", "--help").out
+    panels = ["Options", "Robot and equations", "Prior and weights", "Options of one method", "Ranges", "Many logs"]
+    places = [shown.index(f"─ {panel} ─") for panel in panels]
+    assert places == sorted(places)
+    for flag in ("--out", "--validate", "--friction", "--links", "--method", "--json"):
+        assert places[0] < shown.index(flag) < places[1], flag
+    assert shown.index("--scheduler") > places[-1]
+    assert "─ Many logs ─" not in steelyard("search", "--help").out  # the option is shared, its panel is not
+
+
 def test_public_names_are_few_and_importable():
     import steelyard
 
