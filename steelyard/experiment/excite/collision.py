@@ -83,7 +83,7 @@ class Collisions:
         poses = self.places.joints(np.atleast_2d(q))
         solids = _Solids(self.pieces, poses[:, self.places.carriers])
         for t, p in zip(*self._close(poses, self.clearances), strict=True):
-            if self._apart(solids, t, p) < self.clearances[p]:
+            if solids.apart(t, *self._ends[p]) < self.clearances[p]:
                 return int(t)
         return None
 
@@ -137,10 +137,7 @@ class Collisions:
         low, pair = (x.ravel() for x in np.meshgrid(knots[:-1], np.arange(len(self.pairs)), indexing="ij"))
         high = np.repeat(knots[1:], len(self.pairs))
         solids, exact = _Solids(self.pieces, poses[:, self.places.carriers]), dict[tuple[int, int], float]()
-        found = _Earliest(self)
-        if len(knots) == 1:
-            for contact in self.at(path.q[0]):
-                found.note(contact._replace(time=float(times[0])))
+        met = [c._replace(time=float(times[0])) for c in self.at(path.q[0])] if len(knots) == 1 else list[Contact]()
         while len(low):
             way = np.einsum("kj,kj->k", gone[high] - gone[low], self.levers[pair])
             need = 2 * self.clearances[pair] + way
@@ -149,23 +146,24 @@ class Collisions:
             keep = np.zeros(len(low), bool)
             for k in np.argsort(low, kind="stable").tolist():
                 i, j, p = int(low[k]), int(high[k]), int(pair[k])
-                if found.contact is not None and not earliest:
-                    return found.contact
-                if times[i] >= found.time:
+                if met and not earliest:
+                    return _earliest(met)
+                if met and times[i] >= _earliest(met).time:
                     continue
                 for t in (i, j):
                     if (t, p) not in exact:
                         exact[t, p] = distance = solids.apart(t, *self._ends[p])
                         if distance < self.clearances[p]:
-                            found.look(float(times[t]), p, distance)
+                            clearance = float(self.clearances[p])
+                            met.append(Contact(float(times[t]), *self.links(p), distance, clearance))
                 if exact[i, p] + exact[j, p] < need[k] and exact[i, p] >= self.clearances[p]:
                     keep[k] = j - i > 1
-                    if not keep[k]:
-                        found.note(self._between(path, i, p, exact[i, p], exact[j, p]))
+                    contact = None if keep[k] else self._between(path, i, p, exact[i, p], exact[j, p])
+                    met += [] if contact is None else [contact]
             low, high, pair = low[keep], high[keep], pair[keep]
             middle = (low + high) // 2
             low, high, pair = np.append(low, middle), np.append(middle, high), np.append(pair, pair)
-        return found.contact
+        return _earliest(met) if met else None
 
     def measure(self, q: Array, pairs: Array, within: float) -> Array:
         """(B, P) distance of pairs of pieces in postures q (B, nq), m; those beyond ``within`` by their capsules."""
@@ -201,9 +199,6 @@ class Collisions:
         """(P,) m, radii of the balls around both capsules."""
         r = np.array([np.linalg.norm(p.ends[1] - p.ends[0]) / 2 + p.radius for p in self.pieces])
         return np.asarray(r[self.pairs].sum(axis=1))
-
-    def _apart(self, solids: _Solids, t: int, pair: int) -> float:
-        return solids.apart(t, *self._ends[pair])
 
     @cached_property
     def _ends(self) -> list[tuple[int, int]]:
@@ -281,23 +276,8 @@ class _Balls(NamedTuple):
         return cls(ends, (ends[:, :, 0] + ends[:, :, 1]) / 2)
 
 
-class _Earliest:
-    """The earliest contact that was met with."""
-
-    def __init__(self, collisions: Collisions):
-        self.all, self.time = collisions, np.inf
-        self.contact: Contact | None = None
-
-    def look(self, time: float, pair: int, distance: float) -> None:
-        """Of a pair at this distance."""
-        least = float(self.all.clearances[pair])
-        if distance < least:
-            self.note(Contact(time, *self.all.links(pair), distance, least))
-
-    def note(self, contact: Contact | None) -> None:
-        """One that was met with."""
-        if contact is not None and contact.time < self.time:
-            self.contact, self.time = contact, contact.time
+def _earliest(contacts: Sequence[Contact]) -> Contact:
+    return min(contacts, key=lambda contact: contact.time)
 
 
 class _Solids:
