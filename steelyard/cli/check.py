@@ -48,7 +48,6 @@ def check(
 
 
 def _draft(robot: str, log: Path, file: Path, as_json: bool, mapping: Path | None) -> None:
-    """Draft a mapping; a file that is there stays as it is."""
     from steelyard.errors import Finding, UsageError
     from steelyard.files import write_text
     from steelyard.log.draft import draft_mapping

@@ -140,7 +140,6 @@ def paced(built: Built, samples: TrajectorySamples) -> Built | None:
 
 
 def _factors(built: Built, samples: TrajectorySamples) -> Array:
-    """(K − 1,) of the time that each way takes."""
     used = np.sqrt(loads(built, samples).most)
     used = ROOM * np.maximum(used, (np.abs(samples.v) / (SPEED * built.stance.speeds)).max(axis=1))
     ends = built.candidate.times * built.scale.stretch

@@ -90,7 +90,6 @@ class HumanoidRequest:
 
 
 def _too_few(counts: dict[str, tuple[int, int]]) -> list[Finding]:
-    """Of numbers and the least that each may be."""
     return [
         Finding(f"--{k} {x}", "is too few", f"Give {least} or more") for k, (x, least) in counts.items() if x < least
     ]

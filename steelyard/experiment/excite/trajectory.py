@@ -204,7 +204,6 @@ def _rates(angles: Array) -> Array:
 
 
 def _rates_change(angles: Array, speed: Array) -> Array:
-    """(T, 3, 3) derivative of E in time."""
     (cr, cp, _), (sr, sp, _), (r, p, _) = np.cos(angles).T, np.sin(angles).T, speed.T
     zero = np.zeros_like(cr)
     rows = [

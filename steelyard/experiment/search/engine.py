@@ -17,7 +17,8 @@ from steelyard import inertia
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.search.options import EngineKind
 from steelyard.experiment.search.windows import Windows
-from steelyard.experiment.simulate.world import World, add_bodies, engine
+from steelyard.experiment.simulate.mujoco_model import add_bodies, engine
+from steelyard.experiment.simulate.world import World
 from steelyard.kernels import forward
 from steelyard.robot.model import Robot
 from steelyard.spatial import rotations

@@ -39,8 +39,6 @@ THIN = 0.02  # of a body's size: bodies that cannot exist begin with this radius
 
 
 class _Coordinates:
-    """ξ of the searched bodies, the others as they are."""
-
     def __init__(self, problem: SearchProblem) -> None:
         space = problem.space
         self.searched = sorted({i for i, _ in space.free})

@@ -145,7 +145,6 @@ def _digest(problem: SearchProblem) -> str:
 
 
 def _resumed(path: Path, about: dict[str, Any]) -> State | None:
-    """The state of a checkpoint, None where there is none yet."""
     if not path.exists():
         return None
     needed = {"about", "first", "history", "done", "best", "error", "evaluations", "rng"}

@@ -95,8 +95,6 @@ def simulate_humanoid(
 
 @dataclass
 class _Playback:
-    """What happened."""
-
     states: list[RobotState] = field(default_factory=list)  # at each row of the log
     wrenches: list[Array] = field(default_factory=list)  # (2, 6) on the soles
     limits: int = 0  # instants in which a joint was at its limit

@@ -88,7 +88,6 @@ def quintic(u: Array | float) -> tuple[Any, Any, Any]:
 
 
 def _tone(amplitude: float, frequency: float) -> Callable[[float], Array]:
-    """A sine with its derivatives, (3,)."""
     w = 2 * np.pi * frequency
     return lambda t: amplitude * np.array([np.sin(w * t), w * np.cos(w * t), -w * w * np.sin(w * t)])
 

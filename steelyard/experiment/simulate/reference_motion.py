@@ -117,7 +117,6 @@ def read_score(robot: Robot, soles: Sequence[Sole], motion: Log, period: float) 
 
 
 def _soles(robot: Robot, soles: Sequence[Sole], q: Array, v: Array, a: Array) -> tuple[Array, ...]:
-    """Where soles are, how they are turned, move and accelerate."""
     model, ids = with_soles(robot, soles)
     data, K = model.createData(), len(q)
     place, turn = np.zeros((K, 2, 3)), np.zeros((K, 2, 3, 3))

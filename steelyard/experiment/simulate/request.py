@@ -57,7 +57,6 @@ def _humanoid(robot: Robot, o: SimulationOptions) -> Log:
 
 
 def _arm(robot: Robot, o: SimulationOptions) -> Log:
-    """On a Fourier motion, or on one to play."""
     legged = [f"--{name}" for name in LEGGED if getattr(o, name)]
     findings = [Finding(option, "is for legged robots", "Leave it out with --motion fourier") for option in legged]
     if o.noise not in NOISE:

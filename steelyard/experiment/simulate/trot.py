@@ -227,5 +227,4 @@ def effective_inertia(legs: Legs) -> tuple[Array, Array]:
 
 
 def _turned(yaw: float) -> Array:
-    """(2, 2) from a heading to the world."""
     return np.array([[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]])
