@@ -29,7 +29,7 @@ import numpy as np
 
 from steelyard.experiment.excite import criteria
 from steelyard.experiment.excite.arm import Search, excite_arm
-from steelyard.experiment.excite.arm_task import Limits, Task
+from steelyard.experiment.excite.arm_task import ArmTask, Limits
 from steelyard.experiment.excite.collision import Collisions
 from steelyard.experiment.excite.pairs import find_srdf
 from steelyard.robot.model import Robot
@@ -99,7 +99,7 @@ def _scans(name: str, motions: int) -> dict[str, Any]:
 def _arm(name: str, seeds: int, quick: bool, contacts: bool) -> dict[str, Any]:
     random = 10 if quick else RANDOM
     robot = Robot.load(name, lock=LOCKED.get(name, {}))
-    task = Task.of(robot, Limits.of(robot))
+    task = ArmTask.of(robot, Limits.of(robot))
     collisions = Collisions.of(robot)
     peer = None if quick else _Figaroh.of(name, task)
     seeds = 1 if quick else seeds
@@ -136,7 +136,7 @@ def _arm(name: str, seeds: int, quick: bool, contacts: bool) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Plain(Task):
+class _Plain(ArmTask):
     """A task whose base parameters are some of the columns as they are."""
 
     chosen: tuple[int, ...]
@@ -151,7 +151,7 @@ def _middle(runs: list[dict[str, Any]]) -> dict[str, Any]:
     return {k: float(np.median([r[k] for r in runs])) for k, x in runs[0].items() if isinstance(x, float)}
 
 
-def _judged(task: Task, collisions: Collisions, at: Any, peer: _Figaroh | None) -> dict[str, Any]:
+def _judged(task: ArmTask, collisions: Collisions, at: Any, peer: _Figaroh | None) -> dict[str, Any]:
     """By the common criterion; ``at`` gives q, v, a at times."""
     M = criteria.base_root(task.information(*at(np.arange(0, SECONDS, 0.01)), SECONDS), task.possible)
     t = np.arange(0, SECONDS + 0.5 / FINE, 1 / FINE)
@@ -226,7 +226,7 @@ class _Figaroh:
     """FIGAROH's optimal trajectory of the same arm within the same limits."""
 
     @classmethod
-    def of(cls, name: str, task: Task) -> _Figaroh | None:
+    def of(cls, name: str, task: ArmTask) -> _Figaroh | None:
         try:
             import cyipopt  # noqa: F401
             import figaroh.optimal.base_optimal_trajectory as module
@@ -234,7 +234,7 @@ class _Figaroh:
             return None
         return cls(name, task, module)
 
-    def __init__(self, name: str, task: Task, module: Any):
+    def __init__(self, name: str, task: ArmTask, module: Any):
         import pinocchio as pin
         from figaroh.tools.robot import Robot as Wrapped
 

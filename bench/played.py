@@ -17,7 +17,7 @@ import numpy as np
 from steelyard.experiment.excite.humanoid import as_log
 from steelyard.experiment.excite.pool import Pool, kinds
 from steelyard.experiment.simulate.humanoid import simulate_humanoid
-from steelyard.experiment.simulate.truth import reweighed
+from steelyard.experiment.simulate.truth import Specimen, reweighed
 from steelyard.robot.model import Robot
 
 CASES = ("talos", "g1")
@@ -43,7 +43,7 @@ def _robot(robot: Robot, count: int, seed: int) -> dict[str, Any]:
             continue
         truth, motion = reweighed(robot, np.random.default_rng([seed, k, 3])), as_log(built, k)
         start = time.process_time()
-        said = simulate_humanoid(robot, motion, truth=truth, may_fall=True).metadata["simulation"]
+        said = simulate_humanoid(robot, motion, Specimen(truth), may_fall=True).metadata["simulation"]
         playing += time.process_time() - start
         seconds += float(motion.time[-1])
         plays[kind] += 1

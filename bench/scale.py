@@ -26,6 +26,7 @@ from steelyard.equations.rows import Rows
 from steelyard.equations.stream.channels import Gathering
 from steelyard.experiment.simulate.arm import Friction, simulate_arm
 from steelyard.experiment.simulate.quadruped import simulate_quadruped
+from steelyard.experiment.simulate.record import Recording
 from steelyard.fleet.gather import Task, merge, summarise, task_of
 from steelyard.fleet.locations import fetched
 from steelyard.fleet.log_stream import _Run
@@ -54,7 +55,9 @@ def arm(name: str, seconds: float, rate: float) -> tuple[Log, Options]:
 def trot(name: str, seconds: float, rate: float) -> tuple[Log, Options]:
     """Joints and IMU of a trotting quadruped: rows without contact forces. One stretch, over and over."""
     stretch = min(seconds, 20.0)
-    log = simulate_quadruped(Robot.load(name), "trot", seconds=stretch, rate=rate, noise="mid", seed=1)
+    log = simulate_quadruped(
+        Robot.load(name), "trot", recording=Recording(rate=rate, noise="mid"), seconds=stretch, seed=1
+    )
     feet = tuple(log.metadata["simulation"]["feet"])
     times = max(round(seconds / stretch), 1)
     step = float(log.time[-1] - log.time[0]) + 1 / rate

@@ -67,7 +67,7 @@ def test_the_exported_robot_has_the_estimated_bodies(identified):
 
 
 def test_the_identified_arm_is_nearer_to_the_truth_than_its_description(identified, arm):
-    from steelyard.cli.demo import reference_motion
+    from steelyard.cli.demonstration import reference_motion
     from steelyard.equations.columns import Columns
     from steelyard.identify.prediction import base_error
 
@@ -300,6 +300,17 @@ def test_help_imports_nothing_heavy():
         [sys.executable, "-m", "steelyard.cli.main", "--help"], capture_output=True, text=True, check=True
     )
     assert "identify" in shown.stdout
+
+
+def test_the_help_of_identify_has_what_most_people_need_first(steelyard):
+    shown = steelyard("identify", "--help").out
+    panels = ["Options", "Robot and equations", "Prior and weights", "Options of one method", "Ranges", "Many logs"]
+    places = [shown.index(f"─ {panel} ─") for panel in panels]
+    assert places == sorted(places)
+    for flag in ("--out", "--validate", "--friction", "--links", "--method", "--json"):
+        assert places[0] < shown.index(flag) < places[1], flag
+    assert shown.index("--scheduler") > places[-1]
+    assert "─ Many logs ─" not in steelyard("search", "--help").out  # the option is shared, its panel is not
 
 
 def test_public_names_are_few_and_importable():

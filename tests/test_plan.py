@@ -9,7 +9,7 @@ import pinocchio as pin
 import pytest
 
 from steelyard import Filter, LeastSquares, Lmi, Mata, Nonlinear, Options, Points, Shapes, identify
-from steelyard.cli.demo import reference_motion
+from steelyard.cli.demonstration import reference_motion
 from steelyard.equations.setup import Setup
 from steelyard.errors import LogError, UsageError
 from steelyard.experiment.simulate.arm import simulate_arm

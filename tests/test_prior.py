@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard import Options, identify, inertia
-from steelyard.cli.demo import reference_motion
+from steelyard.cli.demonstration import reference_motion
 from steelyard.compose import prior as priors
 from steelyard.equations.columns import Columns
 from steelyard.identify.prediction import base_error

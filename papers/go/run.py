@@ -23,7 +23,7 @@ from bench.figure import Line, Panel, chart
 from papers.workers import add_workers
 from steelyard.experiment.search.engine import Compiled
 from steelyard.experiment.search.observability import base_distance, sight
-from steelyard.experiment.search.problem import Problem, Space, parameter_error, parameters_of, values_of
+from steelyard.experiment.search.problem import SearchProblem, Space, parameter_error, parameters_of, values_of
 from steelyard.experiment.search.record import record_sines
 from steelyard.experiment.search.run import run
 from steelyard.experiment.search.windows import Windows
@@ -64,9 +64,9 @@ def start(seed: int, spread: float = SPREAD) -> np.ndarray:
     return values
 
 
-def problem(seed: int, seen: Windows) -> Problem:
+def problem(seed: int, seen: Windows) -> SearchProblem:
     space = Space.of(robot(), start=start(seed), total=float(truth()[:, 0].sum()))
-    return Problem(space, (Compiled(robot(), seen),))
+    return SearchProblem(space, (Compiled(robot(), seen),))
 
 
 def case(task: tuple[int, str, int, bool]) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def case(task: tuple[int, str, int, bool]) -> dict[str, Any]:
     first = parameters_of(space.values)
     others = []
     for motion in (1, 2):
-        other = Problem(space, (Compiled(robot(), windows(motion)),))
+        other = SearchProblem(space, (Compiled(robot(), windows(motion)),))
         others.append((other.gc_error(first), other.gc_error(found.parameters)))
     return {
         "start": found.start, "error": found.error, "reduction": found.reduction, "evaluations": found.evaluations,
@@ -104,7 +104,7 @@ def sighted(task: tuple[float, int]) -> dict[str, Any]:
     """Rank and condition of the GC Jacobian at the truth."""
     horizon, motions = task
     count = WINDOWS if motions else 4
-    asked = Problem(Space.of(robot()), (Compiled(robot(), windows(0, horizon, count, motions=max(motions, 1))),))
+    asked = SearchProblem(Space.of(robot()), (Compiled(robot(), windows(0, horizon, count, motions=max(motions, 1))),))
     seen = sight(asked, robot(), truth())
     return {
         "horizon": horizon, "motions": max(motions, 1), "windows": sum(len(e.windows) for e in asked.engines),
@@ -114,7 +114,7 @@ def sighted(task: tuple[float, int]) -> dict[str, Any]:
 
 def histogram(count: int) -> list[float]:
     """GC errors of configurations within 2 % of the truth."""
-    asked = Problem(Space.of(robot()), (Compiled(robot(), windows(0)),))
+    asked = SearchProblem(Space.of(robot()), (Compiled(robot(), windows(0)),))
     values = np.array([start(1000 + k, NEAR) for k in range(count)])
     return [float(e) for e in (asked.gc_error(parameters_of(v)) for v in values)]
 

@@ -26,9 +26,9 @@ from papers.humanoids.study import Yardstick, as_vector, errors, weigh
 from papers.humanoids.truths import truth_of
 from steelyard.experiment.excite.build import Built
 from steelyard.experiment.excite.humanoid import as_log, improved
-from steelyard.experiment.excite.informativeness import Telling
-from steelyard.experiment.excite.pool import Kept, Pool, Tried, kinds
-from steelyard.experiment.excite.selection import Told, best_for_links, most_telling
+from steelyard.experiment.excite.informativeness import Telling, Told, best_for_links, most_telling
+from steelyard.experiment.excite.kept import NAME, Kept
+from steelyard.experiment.excite.pool import Pool, Tried, kinds
 from steelyard.experiment.simulate.sensors import measured
 from steelyard.log.log import Log
 from steelyard.log.table import read_log, write_log
@@ -40,7 +40,7 @@ FEW, MANY = 12, 38
 DRAWS = 3  # of random choices
 
 
-def screened(pool: Pool, count: int, kept: Kept) -> tuple[list[Tried], float]:
+def screened(pool: Pool, count: int, kept: Kept[Tried]) -> tuple[list[Tried], float]:
     """All candidates, and the seconds of CPU that one took (0 where they were kept)."""
     wanted = [(kind, k, ()) for k, kind in enumerate(kinds(count, 0))]
     pool.attempt("double", count)  # kernels are compiled, or read from their cache, before anything is timed
@@ -57,7 +57,8 @@ def study(name: str, folder: Path, count: int = 300) -> dict[str, Any] | None:
     folder.mkdir(parents=True, exist_ok=True)
     pool, library = Pool.of(robot), Library(robot, folder)
     telling, truth = Telling(pool.stance), truth_of(library, 0)
-    tried, cpu = screened(pool, count, Kept(folder / "candidates.json", {"robot": robot.description.sha256}))
+    kept = Kept(folder / NAME, {"robot": robot.description.sha256}, Tried, every=20)
+    tried, cpu = screened(pool, count, kept)
     alive = [k for k, t in enumerate(tried) if t.scale is not None]
     told, triangles, logs, upright, motions = [], [], list[Log](), list[int](), list[Built]()
     for n, k in enumerate(alive):

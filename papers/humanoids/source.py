@@ -11,7 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from papers.humanoids.followed import follow
+from steelyard.experiment.simulate.record import Recording
 from steelyard.experiment.simulate.sensors import measured
+from steelyard.experiment.simulate.truth import Specimen
 from steelyard.log.log import Log
 from steelyard.log.table import read_log, write_log
 from steelyard.robot.model import Robot
@@ -68,7 +70,7 @@ class Library:
             return follow(self.robot, motion, truth)
         from steelyard.experiment.simulate.humanoid import simulate_humanoid
 
-        return simulate_humanoid(self.robot, motion, truth=truth, may_fall=True, source=motion.source)
+        return simulate_humanoid(self.robot, motion, Specimen(truth), Recording(source=motion.source), may_fall=True)
 
     def logs(self, motions: Sequence[Log], truth: Mapping[str, Array], name: str, seed: int = 0) -> list[Log]:
         """What sensors wrote of all motions that did not end in a fall; each seed draws other noise."""
@@ -79,9 +81,8 @@ class Library:
 def exciting(robot: Robot, count: int, more: int) -> list[Log]:
     """Of ``DRAWN`` times as many that keep their balance those that together tell most; then others, for judging."""
     from steelyard.experiment.excite.humanoid import as_log
-    from steelyard.experiment.excite.informativeness import Telling
+    from steelyard.experiment.excite.informativeness import Telling, Told, most_telling
     from steelyard.experiment.excite.pool import Pool, kinds
-    from steelyard.experiment.excite.selection import Told, most_telling
 
     pool = Pool.of(robot)
     telling, drawn = Telling(pool.stance), DRAWN * count

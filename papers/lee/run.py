@@ -21,11 +21,12 @@ from papers.lee.charts import Series, chart
 from papers.workers import add_workers
 from steelyard import inertia
 from steelyard.experiment.calibrate.balance import balance_on
+from steelyard.experiment.calibrate.bisection import Bisection
 from steelyard.experiment.calibrate.com import CentreOfMass, find_com
 from steelyard.experiment.calibrate.composite import find_inertia, frozen
 from steelyard.experiment.calibrate.simulated import SimulatedRig, simulated_rig, true_stance
 from steelyard.experiment.calibrate.sinusoid import AXES, effective_of
-from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.sensors import level
 from steelyard.fleet.workers import Workers
@@ -63,7 +64,7 @@ def com_case(task: tuple[int, str, bool, float]) -> dict[str, Any]:
     rig = loaded(seed, zero_error)
     exact = true_stance(rig)
     true = exact.com(exact.nominal)
-    found = find_com(rig, method=method, tilt=tilt, zero_error=zero_error)  # type: ignore[arg-type]
+    found = find_com(rig, Bisection(method), tilt=tilt, zero_error=zero_error)  # type: ignore[arg-type]
     off = 1e3 * (found.com - true)
     return {
         "xy": float(np.hypot(*off[:2])), "z": abs(float(off[2])), "sigmas": np.abs(off / (1e3 * found.std)).tolist(),
@@ -98,7 +99,7 @@ def balance_case(task: tuple[int, int, float]) -> tuple[float, bool, float]:
     seed, which, error = task
     rig = loaded(seed)
     exact = true_stance(rig)
-    stance = Stance.of(rig.robot, rig.feet, rig.posture)
+    stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
     diagonal = stance.diagonals[which]
     _, n = stance.line(stance.nominal, np.array([0.0, 0.0, 1.0]), diagonal)
     com = exact.com(exact.nominal) + 1e-3 * error * n
@@ -110,7 +111,7 @@ def found_case(seed: int) -> list[bool]:
     """Whether it balances with the centre of mass that the bisection found, and with the described one."""
     rig = loaded(seed)
     found = find_com(rig, tilt=True)
-    stance = Stance.of(rig.robot, rig.feet, rig.posture)
+    stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
     beliefs = (stance.trunk(found.mass, found.com), stance.trunk(found.mass, found.described))
     return [balance_on(rig, b, d).stood for b in beliefs for d in stance.diagonals]
 

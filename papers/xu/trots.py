@@ -10,8 +10,11 @@ import numpy as np
 from steelyard import inertia
 from steelyard.compose.load_area import Area, on_top
 from steelyard.experiment.simulate.loads import Load
-from steelyard.experiment.simulate.quadruped import Gait, Perturb, simulate_quadruped
+from steelyard.experiment.simulate.options import Perturb
+from steelyard.experiment.simulate.quadruped import Gait, simulate_quadruped
+from steelyard.experiment.simulate.record import Recording
 from steelyard.experiment.simulate.sensors import Sensors, measured
+from steelyard.experiment.simulate.truth import Specimen
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
 
@@ -74,10 +77,10 @@ def trot(
 ) -> Trot:  # fmt: skip
     """One simulation; the truth is always the same."""
     robot = Robot.load(name, base="floating")
-    log = simulate_quadruped(
-        robot, Gait("trot", sway=sway), seconds=seconds, seed=seed, truth_seed=1, friction=friction, perturb=perturb,
-        loads=() if carrying is None else (_load(robot, carrying),), source=f"trot of {name}",
-    )  # fmt: skip
+    loads = () if carrying is None else (_load(robot, carrying),)
+    specimen = Specimen(perturb=perturb, truth_seed=1, loads=loads, friction=friction)
+    recording = Recording(source=f"trot of {name}")
+    log = simulate_quadruped(robot, Gait("trot", sway=sway), specimen, recording, seconds=seconds, seed=seed)
     return Trot(name, robot, log)
 
 

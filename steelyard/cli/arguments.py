@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -35,13 +35,6 @@ SchedulerOption = Annotated[
 ]
 
 
-MotionKind = Literal["stand", "sines", "multisine", "trot", "fourier"]
-LevelKind = Literal["none", "low", "mid", "high"]
-NoiseKind = Literal["none", "low", "mid", "high", "humanoid"]
-PerturbKind = Literal["base", "all", "none"]
-AlgorithmKind = Literal["cobyla", "genetic", "combined", "gauss-newton"]
-
-
 def topics_of(values: list[str] | None) -> dict[str, str]:
     """Kind → topics, separated by commas."""
     from steelyard.errors import Finding, UsageError
@@ -61,8 +54,8 @@ def bags(paths: Sequence[Path], topics: dict[str, str], mapping: Path | None = N
     from steelyard.log.table import is_bag, read_log
 
     if mapping is not None:
-        how = read_mapping(mapping)
-        return [read_log(path, how, topics=topics) for path in paths]
+        columns = read_mapping(mapping)
+        return [read_log(path, columns, topics=topics) for path in paths]
     return [read_log(path, topics=topics) if topics and is_bag(path) else path for path in paths]
 
 

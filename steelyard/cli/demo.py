@@ -1,120 +1,49 @@
-"""The demonstrations: a trotting quadruped with a load nobody told it about, and an arm; both compared with the truth.
-
-Both robots differ from their descriptions, so that returning the description would be far off.
-"""
+"""``steelyard demo``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-import numpy as np
+import typer
 
-from steelyard.compose.prior import make
-from steelyard.equations.columns import Columns
-from steelyard.equations.setup import Setup
-from steelyard.equations.subspace import Subspace
-from steelyard.experiment.simulate.arm import Friction, simulate_arm
-from steelyard.experiment.simulate.feet import find_feet
-from steelyard.experiment.simulate.loads import Load
-from steelyard.experiment.simulate.quadruped import simulate_quadruped
-from steelyard.experiment.simulate.truth import perturbed
-from steelyard.identify.identify import Identification, identify
-from steelyard.identify.job import Job
-from steelyard.identify.options import Options
-from steelyard.identify.payload import weigh_load
-from steelyard.identify.prediction import base_error
-from steelyard.identify.unknown_load import UnknownLoad
-from steelyard.log.table import write_log
-from steelyard.output.results import write_results
-from steelyard.robot.model import Robot
-
-Array = np.ndarray
-
-ROBOTS = {"a1": "demo_a1", "ur10": "demo_arm"}  # name on the command line → model of the index
-LOAD = Load.cuboid("trunk", 1.2, (0.07, -0.04, 0.082), (0.08, 0.06, 0.05))  # what the quadruped carries
-HEIGHT = 0.1  # m above the trunk within which it is looked for
+from steelyard.cli.arguments import JsonOption, OutOption
+from steelyard.cli.terminal import print_bodies, print_end, shown_progress
 
 
-@dataclass(frozen=True)
-class LeggedDemo:
-    """What the demonstration found."""
+def demo(
+    robot: Annotated[str, typer.Option(help="Which demonstration: a1 (a quadruped that trots), ur10 (an arm).")] = "a1",
+    out: OutOption = Path("demo"),
+    as_json: JsonOption = False,
+) -> None:
+    """Weigh a simulated robot that differs from its description, and what it carries; compare with the truth."""
+    from steelyard.cli.demonstration import ROBOTS, run_arm, run_quadruped
+    from steelyard.errors import Finding, UsageError
+    from steelyard.identify.estimate_json import estimate_json, estimate_text
+    from steelyard.output.results import write_results
 
-    empty: Identification  # of the trunk, without the load
-    result: Identification  # of trunk and load, all logs together
-
-
-def run_quadruped(
-    name: str, folder: Path, seed: int = 7, progress: Callable[[str], None] = lambda _: None
-) -> LeggedDemo:
-    """Trot without the load and with it; weigh the trunk from the first, then the load; predict a third trot."""
-    model = ROBOTS[name]
-    robot = Robot.load(model)
-    paths = {}
-    for k, (kind, loads, seconds) in enumerate((("empty", (), 5.0), ("loaded", (LOAD,), 5.0), ("test", (LOAD,), 3.0))):
-        progress(f"simulating a trot of {seconds:g} s, {kind}")
-        paths[kind] = folder / f"{kind}.parquet"
-        log = simulate_quadruped(
-            robot, "trot", seconds=seconds, seed=100 * seed + k, truth_seed=seed, noise="mid", loads=loads,
-            source=str(paths[kind]),
-        )  # fmt: skip
-        folder.mkdir(parents=True, exist_ok=True)
-        write_log(paths[kind], log)
-    command = f"steelyard demo --robot {name} -o {folder}"
-    trunk, feet = robot.bodies[0].name, find_feet(robot)
-    options = Options(feet=feet, links=(trunk,))
-    job = Job(command=command, progress=progress)
-    empty = identify(model, [paths["empty"]], options, job=job)
-    write_results(empty, folder / "empty")
-    on_top = UnknownLoad(LOAD.link, top=HEIGHT)
-    result = weigh_load(
-        model,
-        [paths["loaded"]],
-        on_top,
-        Options(feet=feet),
-        earlier=folder / "empty",
-        validate=[paths["test"]],
-        job=job,
-    )
-    return LeggedDemo(empty, result)
-
-
-@dataclass(frozen=True)
-class Demo:
-    """What the demonstration found, and how far the description and the estimate are from the truth."""
-
-    result: Identification
-    truth: dict[str, Array]
-    description_error: float  # base-parameter error of the description
-    estimate_error: float  # of the estimate
-
-
-def run_arm(name: str, folder: Path, seed: int = 7, progress: Callable[[str], None] = lambda _: None) -> Demo:
-    """Simulate two runs of the arm, identify from the first, validate on the second."""
-    model = ROBOTS[name]
-    robot = Robot.load(model)
-    rng = np.random.default_rng(seed)
-    truth, friction = perturbed(robot, rng), Friction.random(robot, rng)
-    progress("simulating an arm that is not quite as its description says")
-    paths = [folder / "train.parquet", folder / "test.parquet"]
-    for k, path in enumerate(paths):
-        write_log(path, simulate_arm(robot, truth, seed=100 * seed + k, friction=friction, source=str(path)))
-    command = f"steelyard demo --robot {name} -o {folder}"
-    job = Job(command=command, progress=progress)
-    result = identify(model, [paths[0]], Options(friction="all"), validate=[paths[1]], job=job)
-    reference = reference_motion(robot, result.columns)
-    exact = np.concatenate([truth[b] for b in result.columns.bodies])
-    bodies = len(exact)
-    return Demo(
-        result,
-        truth,
-        base_error(reference, robot.prior, exact),
-        base_error(reference, result.theta[:bodies], exact),
-    )
-
-
-def reference_motion(robot: Robot, columns: Columns) -> Subspace:
-    """Information of one fixed, rich motion about the bodies alone: the yardstick of base-parameter error."""
-    bodies = Columns(columns.bodies)
-    return Setup(robot, "joint", bodies).structure(make(robot, bodies).scale, seed=1)
+    if robot not in ROBOTS:
+        raise UsageError(Finding(f"demo {robot!r}", "does not exist", f"Demos: {', '.join(ROBOTS)}"))
+    with shown_progress() as progress:
+        arm = run_arm(robot, out, progress=progress) if robot == "ur10" else None
+        result = arm.result if arm else run_quadruped(robot, out, progress=progress)
+        progress("writing")
+        files = write_results(result, out)
+    if as_json:
+        print(estimate_text(estimate_json(result.estimate)), end="")
+        return
+    if arm:
+        print("Arm demonstration: simulated, so the truth is known. Nothing below was told to the identification.\n")
+    else:
+        print("A quadruped trots, first alone, then with a load. Its trunk is not as described, and nobody says what")
+        print("it carries: joint angles, joint torques and an inertial sensor are all there is. Simulated, so the")
+        print("truth is known; it was not told to the identification.\n")
+    print_bodies(result, truth=True)
+    if arm:
+        print(
+            f"\nDistance from the truth in base parameters (all that motion can show): description "
+            f"{100 * arm.description_error:.1f} %, identified {100 * arm.estimate_error:.2f} %."
+        )
+    print_end(result, files)
+    for page in (f for f in files if f.suffix == ".html"):
+        print(f"\nReport: {page}")

@@ -19,17 +19,43 @@ from steelyard.cli.arguments import (
     topics_of,
     written,
 )
-from steelyard.cli.options import takes, takes_method
+from steelyard.cli.options import METHOD_PANEL, in_panels, takes, takes_method
 from steelyard.cli.terminal import command_line, shown_progress, tell
 from steelyard.identify.method import Method
 from steelyard.identify.options import Options, RangeOptions
 
-MANY = "Many logs"
+PANELS = {
+    "": ("out", "validate", "friction", "links", "method", "as_json"),  # what most people need
+    "Robot and equations": ("base", "equations", "feet", "lock", "gravity", "cutoff", "kinematics_cutoff", "delay"),
+    "Prior and weights": (
+        "prior",
+        "prior_weight",
+        "prior_space",
+        "prior_width",
+        "total_mass",
+        "repair_prior",
+        "robust",
+        "hold_out",
+    ),
+    METHOD_PANEL: (),
+    "Ranges": ("ranges", "ranges_inside", "ranges_together"),
+    "Foreign logs": ("mapping", "topic"),
+    "Many logs": (
+        "earlier",
+        "listed_logs",
+        "workers",
+        "scheduler",
+        "skip_unreadable",
+        "checkpoint",
+        "bootstrap",
+    ),
+}
 
 
+@in_panels(PANELS)
 @takes_method
-@takes(Options, panel="What is identified")
-@takes(RangeOptions, panel="Ranges", name="ranges")
+@takes(Options)
+@takes(RangeOptions, name="ranges")
 def identify(
     robot: RobotArgument,
     out: OutOption,
@@ -48,34 +74,27 @@ def identify(
     topic: TopicOption = None,
     workers: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Read each log once, in N processes, and keep only sums.", rich_help_panel=MANY),
+        typer.Option(metavar="N", help="Read each log once, in N processes, and keep only sums."),
     ] = None,
     scheduler: SchedulerOption = None,
     listed_logs: Annotated[
         Path | None,
-        typer.Option(
-            "--logs", metavar="FILE", help="Text file with a log, pattern or URL on every line.", rich_help_panel=MANY
-        ),
+        typer.Option("--logs", metavar="FILE", help="Text file with a log, pattern or URL on every line."),
     ] = None,
     skip_unreadable: Annotated[
         bool,
-        typer.Option(
-            "--skip-unreadable", help="Leave logs out that cannot be used, and name them.", rich_help_panel=MANY
-        ),
+        typer.Option("--skip-unreadable", help="Leave logs out that cannot be used, and name them."),
     ] = False,
     checkpoint: Annotated[
         str | None,
         typer.Option(
             metavar="DIR",
             help="Keep what each log said, here or at a URL; a later run goes on from it.",
-            rich_help_panel=MANY,
         ),
     ] = None,
     bootstrap: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", help="Draw the logs again N times and fit each: how far results spread.", rich_help_panel=MANY
-        ),
+        typer.Option(metavar="N", help="Draw the logs again N times and fit each: how far results spread."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -21,7 +21,6 @@ from steelyard.cli.identify import problem_file
 from steelyard.cli.options import takes
 from steelyard.cli.terminal import command_line, print_bodies, print_end, shown_progress
 from steelyard.identify.options import Options, RangeOptions
-from steelyard.identify.verdict import exit_code
 
 SHARED = ("base", "equations", "friction", "feet", "lock", "repair_prior", "robust", "filter")
 
@@ -64,6 +63,7 @@ def load(
     from steelyard.identify.job import Job
     from steelyard.identify.payload import load_text, weigh_load
     from steelyard.identify.unknown_load import UnknownLoad
+    from steelyard.identify.verdict import exit_code
     from steelyard.output.results import refuse_overwriting, write_results
 
     carried = UnknownLoad(on, area, top, read_shapes(shapes) if shapes else None, divisions)

@@ -1,6 +1,6 @@
 """The command line: verbs, results on stdout, progress on stderr, one sentence of verdict at the end.
 
-Everything heavy is imported inside the verbs (``commands/``), so that ``--help`` answers at once.
+Everything heavy is imported inside the verbs, so that ``--help`` answers at once.
 """
 
 from __future__ import annotations
@@ -10,11 +10,20 @@ from collections.abc import Callable
 
 import typer
 
-from steelyard.cli.act import calibrate_app, demo, excite, reproduce, search, simulate
+from steelyard.cli.calibrate import calibrate
+from steelyard.cli.check import check
+from steelyard.cli.compare import compare
+from steelyard.cli.demo import demo
+from steelyard.cli.excite import excite
 from steelyard.cli.gather import gather
 from steelyard.cli.identify import identify
 from steelyard.cli.load import load
-from steelyard.cli.look import check, compare, report, robots, view
+from steelyard.cli.report import report
+from steelyard.cli.reproduce import reproduce
+from steelyard.cli.robots import robots
+from steelyard.cli.search import search
+from steelyard.cli.simulate import simulate
+from steelyard.cli.view import view
 
 app = typer.Typer(
     name="steelyard",
@@ -25,11 +34,22 @@ app = typer.Typer(
     help="Weigh a robot while it moves: mass, centre of mass and inertia of every link from a log of its motion.",
 )
 VERBS: tuple[Callable[..., None], ...] = (
-    identify, load, gather, check, demo, simulate, excite, search, compare, report, view, robots
-)  # fmt: skip
+    identify,
+    load,
+    gather,
+    check,
+    demo,
+    simulate,
+    excite,
+    search,
+    compare,
+    report,
+    view,
+    robots,
+)
 for verb in VERBS:
     app.command()(verb)
-app.add_typer(calibrate_app, name="calibrate")
+app.add_typer(calibrate, name="calibrate")
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(reproduce)
 
 

@@ -7,7 +7,8 @@ A command names the classes; it gets objects of them, made of what was typed. Op
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import wraps
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -19,6 +20,8 @@ from steelyard.errors import Finding, UsageError
 from steelyard.identify.method import Method, method_names, method_type
 
 METHOD_PANEL = "Options of one method"
+Command = Callable[..., None]
+Panels = Mapping[str, Sequence[str]]  # panel → flags, without dashes, that stand in it
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Flag:
     name: str  # of the parameter
     field: Field[Any]
     hint: Any  # type of the field
-    panel: str
+    panel: str | None = None
 
     @property
     def text(self) -> str:
@@ -37,28 +40,36 @@ class Flag:
 
     @property
     def default(self) -> Any:
-        """Of the parameter; None where it is a list."""
-        if self.kind == list[str] | None or self.field.default is MISSING:
+        """Of the parameter; None where it repeats."""
+        if self.repeats or self.field.default is MISSING:
             return None
         if self.kind is bool:
             return bool(self.field.default)
         return str(self.field.default) if self.kind is str else self.field.default
 
     @property
+    def repeats(self) -> bool:
+        """Whether it may be typed several times."""
+        return self.kind in (list[str] | None, list[float] | None)
+
+    @property
     def kind(self) -> Any:
         """Type of the parameter."""
         if (given := self.field.metadata.get("type")) is not None:
             return given if given in (bool, str) else given | None
-        origin = get_origin(self.hint)
-        several = origin is tuple and get_args(self.hint)[-1] is Ellipsis
-        return list[str] | None if several or origin is Mapping else self.hint
+        origin, inner = get_origin(self.hint), get_args(self.hint)
+        if origin is Mapping:
+            return list[str] | None
+        if origin is tuple and inner[-1] is Ellipsis:
+            return list[float] | None if inner[0] is float else list[str] | None
+        return self.hint
 
     @property
     def parameter(self) -> inspect.Parameter:
         """As typer reads it."""
         about = self.field.metadata
         declared = typer.Option(self.text, help=about["help"], metavar=about.get("metavar"), rich_help_panel=self.panel)
-        kind = Annotated[self.kind, declared]
+        kind = Annotated[self.kind, declared]  # type: ignore[name-defined]
         return inspect.Parameter(self.name, inspect.Parameter.KEYWORD_ONLY, default=self.default, annotation=kind)
 
     def value(self, given: Any) -> Any:
@@ -67,10 +78,10 @@ class Flag:
             return parse(given)
         if self.kind == list[str] | None:
             return listed(given) if get_origin(self.hint) is tuple else numbered(self.text, given)
-        return given
+        return tuple(given) if self.repeats else given
 
 
-def flags_of(cls: type, panel: str, only: tuple[str, ...] | None = None) -> Iterator[Flag]:
+def flags_of(cls: type, panel: str | None = None, only: Sequence[str] | None = None) -> Iterator[Flag]:
     """Options of a class, and of the classes of its fields."""
     hints = hints_of(cls)
     for each in fields(cls):
@@ -82,10 +93,10 @@ def flags_of(cls: type, panel: str, only: tuple[str, ...] | None = None) -> Iter
             yield from flags_of(hints[each.name], panel)
 
 
-def made_of(cls: type, given: Mapping[str, Any], only: tuple[str, ...] | None = None) -> Any:
+def made_of(cls: type, given: Mapping[str, Any], only: Sequence[str] | None = None) -> Any:
     """An object of a class from what was typed for its options."""
     hints, values = hints_of(cls), {}
-    flags = {flag.field.name: flag for flag in flags_of(cls, "", only) if flag.field in fields(cls)}
+    flags = {flag.field.name: flag for flag in flags_of(cls, only=only) if flag.field in fields(cls)}
     for each in fields(cls):
         if each.name in flags:
             flag = flags[each.name]
@@ -108,11 +119,11 @@ def method_flags() -> dict[str, list[Flag]]:
 def method_of(name: str, given: Mapping[str, Any]) -> Method:
     """The method that was asked for, with its own options; those of other methods are refused."""
     cls = method_type(name)
-    own = {flag.name for flag in flags_of(cls, METHOD_PANEL)}
+    own = {flag.name for flag in flags_of(cls)}
     findings = []
     for flag, same in method_flags().items():
         if flag not in own and given[flag] != same[0].default:
-            having = " or ".join(n for n in method_names() if any(f.name == flag for f in flags_of(method_type(n), "")))
+            having = " or ".join(n for n in method_names() if any(f.name == flag for f in flags_of(method_type(n))))
             what = f"is for method {having}, not {name}"
             findings.append(Finding(same[0].text, what, f"Drop it, or use --method {having.split(' ')[0]}"))
     if findings:
@@ -121,45 +132,81 @@ def method_of(name: str, given: Mapping[str, Any]) -> Method:
     return method
 
 
-def takes(cls: type, *, panel: str, name: str = "options", only: tuple[str, ...] | None = None) -> Callable[..., Any]:
+def takes(
+    cls: type, *, panel: str | None = None, name: str = "options", only: Sequence[str] | None = None
+) -> Callable[[Command], Command]:
     """A command takes the options of a class beside its own, and gets the object made of them as ``name``."""
+    flags = [flag for flag in flags_of(cls, panel, only) if flag.name != "method"]
 
-    def decorated(command: Callable[..., None]) -> Callable[..., None]:
-        flags = [f for f in flags_of(cls, panel, only) if f.name != "method"]
-        own = inspect.signature(command, eval_str=True)
-        kept = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for k, p in own.parameters.items() if k != name]
+    def make(given: dict[str, Any]) -> dict[str, Any]:
+        mine = {flag.name: given.pop(flag.name) for flag in flags}
+        return given | {name: made_of(cls, mine, only)}
 
-        @wraps(command)
-        def run(**given: Any) -> None:
-            mine = {flag.name: given.pop(flag.name) for flag in flags}
-            command(**given, **{name: made_of(cls, mine, only)})
+    return lambda command: _extended(command, name, [flag.parameter for flag in flags], make)
 
-        run.__signature__ = own.replace(parameters=[*kept, *(f.parameter for f in flags)])  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in run.__signature__.parameters.values()}  # type: ignore[attr-defined]
-        return run
+
+def takes_method(command: Command) -> Command:
+    """A command takes ``--method`` and the options of all methods, and gets the method as ``method``."""
+    table = method_flags()
+    choice = Annotated[Literal[method_names()], typer.Option("--method", help="What a link may be.")]  # type: ignore[valid-type]
+    asked = inspect.Parameter("method", inspect.Parameter.KEYWORD_ONLY, default="lmi", annotation=choice)
+
+    def make(given: dict[str, Any]) -> dict[str, Any]:
+        mine = {flag: given.pop(flag) for flag in table}
+        return given | {"method": method_of(given["method"], mine)}
+
+    return _extended(command, "method", [asked, *(same[0].parameter for same in table.values())], make)
+
+
+def in_panels(panels: Panels) -> Callable[[Command], Command]:
+    """The options of a command by panels, in this order; those not named go first in the panel they were declared with.
+
+    An empty title is the panel above all others.
+    """
+    titles = {name: panel for panel, names in panels.items() for name in names}
+    order = list(titles)
+
+    def place(parameter: inspect.Parameter) -> tuple[int, int]:
+        name, declared = parameter.name, parameter.annotation.__metadata__[0]
+        panel = list(panels).index(titles.get(name, declared.rich_help_panel or ""))
+        return panel, order.index(name) if name in titles else -1
+
+    def titled(parameter: inspect.Parameter) -> inspect.Parameter:
+        if parameter.name not in titles:
+            return parameter
+        kind, declared = get_args(parameter.annotation)
+        declared = copy(declared)  # other commands may share it
+        declared.rich_help_panel = titles[parameter.name] or None
+        return parameter.replace(annotation=Annotated[kind, declared])
+
+    def decorated(command: Command) -> Command:
+        parameters = sorted(inspect.signature(command).parameters.values(), key=place)
+        return _signed(command, [titled(parameter) for parameter in parameters])
 
     return decorated
 
 
-def takes_method(command: Callable[..., None]) -> Callable[..., None]:
-    """A command takes ``--method`` and the options of all methods, and gets the method as ``method``."""
-    table = method_flags()
-    own = inspect.signature(command, eval_str=True)
-    kept = [p for k, p in own.parameters.items() if k != "method"]
-    choice = Annotated[
-        Literal[method_names()],  # type: ignore[valid-type]
-        typer.Option("--method", help="What a link may be.", rich_help_panel="What is identified"),
-    ]
-    asked = inspect.Parameter("method", inspect.Parameter.KEYWORD_ONLY, default="lmi", annotation=choice)
+def _extended(
+    command: Command,
+    name: str,
+    parameters: Sequence[inspect.Parameter],
+    make: Callable[[dict[str, Any]], dict[str, Any]],
+) -> Command:
+    """A command with further parameters in place of ``name``, which it gets among what is made of what was typed."""
+    own = inspect.signature(command, eval_str=True).parameters
+    kept = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own.values() if p.name != name]
 
     @wraps(command)
     def run(**given: Any) -> None:
-        mine = {flag: given.pop(flag) for flag in table}
-        command(**{**given, "method": method_of(given["method"], mine)})
+        command(**make(given))
 
-    run.__signature__ = own.replace(parameters=[*kept, asked, *(same[0].parameter for same in table.values())])  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in run.__signature__.parameters.values()}  # type: ignore[attr-defined]
-    return run
+    return _signed(run, [*kept, *parameters])
+
+
+def _signed(command: Command, parameters: Sequence[inspect.Parameter]) -> Command:
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    return command
 
 
 def listed(values: list[str] | None) -> tuple[str, ...]:

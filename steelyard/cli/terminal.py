@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from numpy import ndarray as Array
+    from rich.console import Console
 
     from steelyard.identify.estimate import BodyEstimate, Estimate
     from steelyard.identify.identify import Identification
@@ -20,25 +21,11 @@ FEW = 4  # bodies held as described: more are one line
 
 def print_bodies(result: Identification, truth: bool = False) -> None:
     """Every body with its mass, centre of mass, and who says so; then the fit and its proof."""
-    from steelyard.identify.sentence import weight
-
     estimate = result.estimate
     header = ["body", "mass, kg", "who says so", "centre of mass, mm", "who says so", "inertia", "physical"]
-    rows = []
     held = [b for b in estimate.bodies if not b.free]
-    for b in estimate.bodies if len(held) <= FEW else [b for b in estimate.bodies if b.free]:
-        com = 1e3 * b.parameters[1:4] / b.mass if b.mass else b.parameters[1:4]
-        row = [
-            b.name,
-            weight(b, ".3f") if b.free else f"{b.mass:.3f}",
-            _says(b.verdict.mass) if b.free else "held fixed",
-            " ".join(f"{x:.1f}" for x in com),
-            _says(b.verdict.com) if b.free else "held fixed",
-            _says(b.verdict.inertia) if b.free else "held fixed",
-            "yes" if b.consistent else "NO",
-        ]
-        rows.append(row)
-    rows += [_load(load) for load in estimate.loads]
+    shown = estimate.bodies if len(held) <= FEW else [b for b in estimate.bodies if b.free]
+    rows = [_row(b) for b in (*shown, *estimate.loads)]
     if truth:
         header, rows = _with_truth(estimate, header, rows)
     print_table(header, rows)
@@ -103,21 +90,22 @@ def _with_truth(estimate: Estimate, header: list[str], rows: list[list[str]]) ->
 
 
 def _millimetres(parameters: Array) -> str:
-    """Centre of mass."""
-    return " ".join(f"{1e3 * x / parameters[0]:.1f}" for x in parameters[1:4])
+    """Of the centre of mass; of first moments, kg·m, where there is no mass."""
+    com = 1e3 * parameters[1:4] / parameters[0] if parameters[0] else parameters[1:4]
+    return " ".join(f"{x:.1f}" for x in com)
 
 
-def _load(load: BodyEstimate) -> list[str]:
+def _row(b: BodyEstimate) -> list[str]:
     from steelyard.identify.sentence import weight
 
+    sources = [_says(x) if b.free else "held fixed" for x in (b.verdict.mass, b.verdict.com, b.verdict.inertia)]
     return [
-        f"load on {load.carrier}",
-        weight(load, ".3f"),
-        _says(load.verdict.mass),
-        _millimetres(load.parameters),
-        _says(load.verdict.com),
-        _says(load.verdict.inertia),
-        "yes" if load.consistent else "NO",
+        f"load on {b.carrier}" if b.carrier else b.name,
+        weight(b, ".3f") if b.free else f"{b.mass:.3f}",
+        sources[0],
+        _millimetres(b.parameters),
+        *sources[1:],
+        "yes" if b.consistent else "NO",
     ]
 
 
@@ -138,10 +126,15 @@ def _offsets(estimate: Estimate) -> list[list[str]]:
     from steelyard.output.report.words import measure
 
     return [
-        [name, *("—" if x is None else "prior" if who == "prior" else measure(x, std)
-                 for x, std, who in zip(s.offset, s.std, s.verdicts, strict=True))]
+        [
+            name,
+            *(
+                "—" if x is None else "prior" if who == "prior" else measure(x, std)
+                for x, std, who in zip(s.offset, s.std, s.verdicts, strict=True)
+            ),
+        ]
         for name, s in estimate.sensors.items()
-    ]  # fmt: skip
+    ]
 
 
 def _says(verdict: str) -> str:
@@ -167,19 +160,31 @@ def print_table(header: list[str], rows: list[list[str]]) -> None:
 
 
 @contextmanager
+def _stderr() -> Iterator[Console]:
+    from rich.console import Console
+
+    console = Console(stderr=True, markup=False, highlight=False)
+    try:
+        yield console
+    except KeyboardInterrupt:
+        console.print("Stopped; no result was written.")
+        raise SystemExit(130) from None
+
+
+@contextmanager
 def shown_bar(text: str) -> Iterator[Callable[[float], None]]:
     """A bar on stderr that fills as a share grows from 0 to 1; a line every tenth where there is no terminal."""
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    console, said = Console(stderr=True, markup=False, highlight=False), [-1]
+    tenths = -1
+    with _stderr() as console:
 
-    def line(share: float) -> None:
-        if int(10 * share) > said[0]:
-            said[0] = int(10 * share)
-            console.print(f"… {text}, {10 * said[0]} %")
+        def line(share: float) -> None:
+            nonlocal tenths
+            if int(10 * share) > tenths:
+                tenths = int(10 * share)
+                console.print(f"… {text}, {10 * tenths} %")
 
-    try:
         if not console.is_terminal:
             yield line
             return
@@ -187,26 +192,17 @@ def shown_bar(text: str) -> Iterator[Callable[[float], None]]:
         with Progress(*columns, console=console) as bar:
             task = bar.add_task(text, total=1.0)
             yield lambda share: bar.update(task, completed=share)
-    except KeyboardInterrupt:
-        console.print("Stopped; no result was written.")
-        raise SystemExit(130) from None
 
 
 @contextmanager
 def shown_progress() -> Iterator[Callable[[str], None]]:
     """A line of progress on stderr: alive on a terminal, plain lines elsewhere."""
-    from rich.console import Console
-
-    console = Console(stderr=True, markup=False, highlight=False)
-    try:
+    with _stderr() as console:
         if not console.is_terminal:
             yield lambda text: console.print(f"… {text}")
             return
         with console.status("starting") as status:
             yield lambda text: status.update(text)
-    except KeyboardInterrupt:
-        console.print("Stopped; no result was written.")
-        raise SystemExit(130) from None
 
 
 def command_line() -> str:

@@ -1,13 +1,19 @@
-"""A calibration from above, as SVG text: the robot's feet, the support lines, and where they cross."""
+"""A calibration: its file, and a picture from above of the robot's feet, the support lines, and where they cross."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from html import escape
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from steelyard.experiment.calibrate.com import CentreOfMass
-from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.calibrate.simulated import SimulatedRig
+from steelyard.experiment.calibrate.stance import QuadrupedStance
+from steelyard.files import Staging
 
 Array = np.ndarray
 
@@ -16,7 +22,22 @@ ZOOM, INSET = 12.0, 260.0
 COLOURS = ("#0b6e99", "#c2410c")
 
 
-def picture(found: CentreOfMass, stance: Stance, truth: Array | None = None) -> str:
+def write_calibration(out: Path, result: Mapping[str, Any], drawings: Mapping[str, str]) -> list[Path]:
+    """``calibration.json``, and drawings by the name of their files; the files written."""
+    texts = {"calibration.json": json.dumps(result, indent=1) + "\n", **drawings}
+    with Staging(out) as staging:
+        for name, text in texts.items():
+            staging.write_text(name, text)
+    return [out / name for name in texts]
+
+
+def com_picture(rig: SimulatedRig, found: CentreOfMass, result: Mapping[str, Any]) -> str:
+    """``picture`` of what a simulated robot found, with the truth of its ``calibration.json``."""
+    stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
+    return picture(found, stance, np.array(result["truth"]["com"]))
+
+
+def picture(found: CentreOfMass, stance: QuadrupedStance, truth: Array | None = None) -> str:
     """Feet and lines from above, x to the right; beside it what surrounds the crossing, enlarged."""
     feet = stance.centres(stance.nominal)
     low, high = feet[:, :2].min(axis=0), feet[:, :2].max(axis=0)

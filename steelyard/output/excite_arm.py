@@ -1,13 +1,18 @@
-"""A motion as SVG text: the course of every joint, with the limits it keeps."""
+"""The exciting motion of an arm: files, and a picture of every joint with the limits it keeps."""
 
 from __future__ import annotations
 
+import json
 from html import escape
+from pathlib import Path
 
 import numpy as np
 
+from steelyard.experiment.excite.arm_motion import ArmMotion
 from steelyard.experiment.excite.arm_task import Limits
+from steelyard.files import Staging
 from steelyard.log.log import Log
+from steelyard.log.table import write_log
 from steelyard.robot.model import Robot
 
 Array = np.ndarray
@@ -15,6 +20,16 @@ Array = np.ndarray
 WIDTH, HEIGHT, LEFT, GAP = 420.0, 90.0, 150.0, 30.0  # pixels
 POINTS = 400
 COLOURS = {"q": "#0b6e99", "v": "#c2410c"}
+
+
+def write_arm_motion(found: ArmMotion, out: Path) -> list[Path]:
+    """The motion as logs to play, a picture, and what it tells; the files written."""
+    with Staging(out) as staging:
+        staging.write_text("excite.json", json.dumps(found.as_json(), indent=1) + "\n")
+        staging.write_text("motion.svg", picture(found.log, found.task.robot, found.task.limits))
+    for name in ("motion.parquet", "motion.csv"):
+        write_log(out / name, found.log)
+    return [out / name for name in ("motion.parquet", "motion.csv", "motion.svg", "excite.json")]
 
 
 def picture(log: Log, robot: Robot, limits: Limits) -> str:

@@ -1,17 +1,18 @@
-"""Motions of a humanoid as SVG text: what each tells of each link, and the robot as sticks while it moves."""
+"""Exciting motions of a humanoid: files, and a picture of what each tells of each link and of the robot as sticks."""
 
 from __future__ import annotations
 
+import json
 from html import escape
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
 from steelyard.experiment.excite.build import Built
-from steelyard.experiment.excite.selection import Told
-
-if TYPE_CHECKING:
-    from steelyard.experiment.excite.humanoid import Excited
+from steelyard.experiment.excite.humanoid import HumanoidMotions, as_log
+from steelyard.experiment.excite.informativeness import Told
+from steelyard.files import Staging
+from steelyard.log.table import write_log
 
 Array = np.ndarray
 
@@ -20,7 +21,19 @@ FIGURES, INSTANTS, TALL = 6, 8, 120.0  # motions drawn as sticks, how often each
 BEST, WORST = 1.0, 4.0  # log10 of condition numbers at the ends of the colours
 
 
-def picture(found: Excited) -> str:
+def write_humanoid_motions(found: HumanoidMotions, out: Path) -> list[Path]:
+    """All motions as logs to play, what they tell, and a picture; the files written."""
+    out.mkdir(parents=True, exist_ok=True)
+    logs = {f"motion-{k:03d}.parquet": as_log(built, k) for k, built in enumerate(found.motions, 1)}
+    for name, log in logs.items():
+        write_log(out / name, log)
+    with Staging(out) as staging:
+        staging.write_text("excite.json", json.dumps(found.as_json(), indent=1) + "\n")
+        staging.write_text("excite.svg", picture(found))
+    return [out / name for name in (*logs, "excite.json", "excite.svg")]
+
+
+def picture(found: HumanoidMotions) -> str:
     """A cell for each motion and link, dark where its ten columns are well conditioned; sticks of the first motions."""
     told = [Told.of(found.telling, found.telling.triangle(b.course)) for b in found.motions]
     links = list(found.links)
@@ -66,7 +79,7 @@ def _sticks(built: Built, x0: float, y0: float) -> list[str]:
     time = np.linspace(0, built.course.duration, INSTANTS + 2)[1:-1]
     samples = built.course.at(time)
     model = built.stance.robot.model
-    points = np.empty((len(time), model.njoints, 3))
+    points = np.zeros((len(time), model.njoints, 3))  # the world itself at the base, which is never the highest
     for j in range(1, model.njoints):
         points[:, j] = samples.places.pose(j, np.eye(4))[1]
     points = np.einsum("tij,tkj->tki", samples.rotation, points) + samples.place[:, None]
@@ -81,10 +94,7 @@ def _sticks(built: Built, x0: float, y0: float) -> list[str]:
         def at(p: Array, across: float = across, start: float = float(start)) -> str:
             return f"{across + scale * (float(p[:2] @ view) - start):.1f} {y0 + TALL - scale * p[2]:.1f}"
 
-        lines = [
-            f"M{at(points[t, int(model.parents[j])])}L{at(points[t, j])}"
-            for j in range(2, model.njoints)
-        ]  # fmt: skip
+        lines = [f"M{at(points[t, int(model.parents[j])])}L{at(points[t, j])}" for j in range(2, model.njoints)]
         for joint, corners in ends:
             R, p = samples.places.pose(joint, np.eye(4))
             world = (corners @ R[t].T + p[t]) @ samples.rotation[t].T + samples.place[t]

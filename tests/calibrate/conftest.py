@@ -21,7 +21,7 @@ def loaded(a1_robot):
 @pytest.fixture(scope="session")
 def stance(loaded):
     """The A1 as described, on its four feet."""
-    from steelyard.experiment.calibrate.stance import Stance
+    from steelyard.experiment.calibrate.stance import QuadrupedStance
 
     rig = loaded(noise="none")
-    return Stance.of(rig.robot, rig.feet, rig.posture)
+    return QuadrupedStance.of(rig.robot, rig.feet, rig.posture)

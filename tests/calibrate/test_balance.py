@@ -4,13 +4,13 @@ import numpy as np
 
 from steelyard.experiment.calibrate.balance import balance_on
 from steelyard.experiment.calibrate.simulated import true_stance
-from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.calibrate.stance import QuadrupedStance
 
 
 def test_a_robot_that_knows_its_centre_of_mass_balances_on_two_feet_and_one_that_does_not_falls(loaded):
     rig = loaded(noise="mid", seed=1)
     exact = true_stance(rig)
-    stance = Stance.of(rig.robot, rig.feet, rig.posture)
+    stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
     diagonal = stance.diagonals[0]
     _, n = stance.line(stance.nominal, np.array([0.0, 0.0, 1.0]), diagonal)
     right = exact.com(exact.nominal)

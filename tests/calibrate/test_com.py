@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from steelyard.errors import LogError, UsageError
-from steelyard.experiment.calibrate.bisection import balance, find_line
+from steelyard.experiment.calibrate.bisection import Bisection, balance, find_line
 from steelyard.experiment.calibrate.com import disturbances, find_com, solve
 from steelyard.experiment.calibrate.simulated import SimulatedRig, true_stance
-from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.experiment.calibrate.tipping import at_rest, follow
 
 
@@ -56,7 +56,7 @@ def test_the_bracket_holds_the_balance_and_the_sides_agree_with_the_falls(found)
 def test_halving_is_the_papers_search_and_finds_x_and_y_in_six_trials(loaded):
     rig = loaded(noise="mid", seed=1)
     exact = true_stance(rig)
-    result = find_com(rig, method="halving", tilt=False)
+    result = find_com(rig, Bisection("halving"), tilt=False)
     off = result.com - exact.com(exact.nominal)
     assert np.hypot(*off[:2]) < 4e-3
     assert [len(line.trials) for line in result.lines] == [6, 6]
@@ -67,7 +67,7 @@ def test_halving_is_the_papers_search_and_finds_x_and_y_in_six_trials(loaded):
 
 def test_joints_whose_zeros_are_unsure_make_the_answer_as_unsure_as_feet_that_are_elsewhere(found):
     rig, result, _ = found
-    stance = Stance.of(rig.robot, rig.feet, rig.posture)
+    stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
     _, sure = solve(stance, list(result.lines), 0.0, 0.0)
     _, unsure = solve(stance, list(result.lines), 0.01, 0.0)
     assert np.sqrt(np.diag(sure)) == pytest.approx(result.std)
@@ -97,7 +97,7 @@ def refused(error, call) -> str:
 
 def test_a_search_that_cannot_be_is_refused(loaded):
     rig = loaded(noise="none")
-    message = refused(UsageError, lambda: find_com(rig, mass=-1.0, most=2, within=1.0))
+    message = refused(UsageError, lambda: find_com(rig, Bisection(most=2, within=1.0), mass=-1.0))
     assert "mass: is -1.0" in message
     assert "trials: are 2 a diagonal" in message
     assert "the range: is 1000 mm" in message
@@ -105,9 +105,9 @@ def test_a_search_that_cannot_be_is_refused(loaded):
 
 def test_a_centre_of_mass_beyond_the_range_is_told_apart_from_one_within(loaded):
     rig = loaded(noise="none")
-    stance = Stance.of(rig.robot, rig.feet, rig.posture)
+    stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
     off = stance.trunk(true_stance(rig).mass, stance.com(stance.nominal) + np.array([0.0, 0.04, 0.0]))
-    message = refused(LogError, lambda: find_line(rig, off, stance.diagonals[0], within=0.006))
+    message = refused(LogError, lambda: find_line(rig, off, stance.diagonals[0], Bisection(within=0.006)))
     assert "is not within 6 mm" in message
 
 
@@ -138,7 +138,7 @@ def test_a_rig_that_measures_too_little_is_told_what_is_missing(loaded):
 
 def test_a_robot_that_does_not_stand_still_is_refused(loaded):
     rig = loaded(noise="none")
-    stance = Stance.of(rig.robot, rig.feet, rig.posture)
+    stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
     log = follow(rig, stance, np.tile(stance.nominal, (200, 1)))
     shaking = 0.3 * np.sin(2 * np.pi * 2 * log.time)
     moved = replace(log, columns={**log.columns, "imu.gyro.x": log.columns["imu.gyro.x"] + shaking})

@@ -42,7 +42,7 @@ def test_inertia_says_which_is_which_and_writes_both(steelyard, tmp_path):
 def test_the_skeleton_in_the_docs_is_a_rig(loaded):
     from steelyard.experiment.calibrate.com import weigh
     from steelyard.experiment.calibrate.simulated import true_stance
-    from steelyard.experiment.calibrate.stance import Stance
+    from steelyard.experiment.calibrate.stance import QuadrupedStance
 
     code = (ROOT / "docs" / "calibrate.md").read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
     names: dict = {}
@@ -63,7 +63,9 @@ def test_the_skeleton_in_the_docs_is_a_rig(loaded):
 
     mine = names["MyRig"](Driver())
     mine.posture = dict(rig.posture)
-    assert weigh(mine, Stance.of(mine.robot, mine.feet, mine.posture)) == pytest.approx(true_stance(rig).mass, rel=2e-3)
+    assert weigh(mine, QuadrupedStance.of(mine.robot, mine.feet, mine.posture)) == pytest.approx(
+        true_stance(rig).mass, rel=2e-3
+    )
 
 
 def test_a_paper_that_is_not_here_is_refused(steelyard):

@@ -6,9 +6,8 @@ import pytest
 from steelyard import inertia
 from steelyard.errors import LogError, UsageError
 from steelyard.experiment.calibrate.composite import find_inertia, frozen
-from steelyard.experiment.calibrate.harmonics import Harmonics, dominant
 from steelyard.experiment.calibrate.simulated import true_stance
-from steelyard.experiment.calibrate.sinusoid import AXES, Shake, effective, effective_of, shake
+from steelyard.experiment.calibrate.sinusoid import AXES, Harmonics, Shake, dominant, effective, effective_of, shake
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 from steelyard.errors import UsageError
 from steelyard.experiment.calibrate.bisection import over_line
 from steelyard.experiment.calibrate.simulated import true_stance
-from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.robot.model import Robot
 
 UP = np.array([0.0, 0.0, 1.0])
@@ -60,7 +60,7 @@ def test_torques_at_rest_weigh_the_robot(loaded):
 
     rig = loaded(noise="none")
     exact = true_stance(rig)
-    assert weigh(rig, Stance.of(rig.robot, rig.feet, rig.posture)) == pytest.approx(exact.mass, rel=2e-3)
+    assert weigh(rig, QuadrupedStance.of(rig.robot, rig.feet, rig.posture)) == pytest.approx(exact.mass, rel=2e-3)
 
 
 def refused(call) -> str:
@@ -71,19 +71,19 @@ def refused(call) -> str:
 
 def test_what_is_no_quadruped_on_point_feet_is_refused(a1_robot, stance):
     feet, posture = ["FR_foot", "FL_foot", "RR_foot", "RL_foot"], dict.fromkeys(a1_robot.joints, 0.0)
-    assert "has a fixed base" in refused(lambda: Stance.of(Robot.load("a1", base="fixed"), feet, posture))
+    assert "has a fixed base" in refused(lambda: QuadrupedStance.of(Robot.load("a1", base="fixed"), feet, posture))
     assert "coupled joints or sensors" in refused(
-        lambda: Stance.of(Robot.load("a1", sensors=["FR_foot_fixed"]), feet, posture)
+        lambda: QuadrupedStance.of(Robot.load("a1", sensors=["FR_foot_fixed"]), feet, posture)
     )
-    assert "are not four" in refused(lambda: Stance.of(a1_robot, feet[:3], posture))
+    assert "are not four" in refused(lambda: QuadrupedStance.of(a1_robot, feet[:3], posture))
     assert "posture of RL_calf_joint: is not given" in refused(
-        lambda: Stance.of(a1_robot, feet, {j: 0.0 for j in a1_robot.joints if j != "RL_calf_joint"})
+        lambda: QuadrupedStance.of(a1_robot, feet, {j: 0.0 for j in a1_robot.joints if j != "RL_calf_joint"})
     )
     assert "a point on a leg of 2 joints" in refused(
-        lambda: Stance.of(a1_robot, [*feet[:3], "RL_thigh:point:0.02"], posture)
+        lambda: QuadrupedStance.of(a1_robot, [*feet[:3], "RL_thigh:point:0.02"], posture)
     )
     assert "a surface on a leg of 3 joints" in refused(
-        lambda: Stance.of(a1_robot, [*feet[:3], "RL_foot:surface"], posture)
+        lambda: QuadrupedStance.of(a1_robot, [*feet[:3], "RL_foot:surface"], posture)
     )
     assert "is less than that of the legs" in refused(lambda: stance.trunk(5.0, np.zeros(3)))
     assert "is out of the legs' reach" in refused(lambda: stance.moved(np.array([0.0, 0.0, 0.3])))

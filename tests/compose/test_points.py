@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial import Delaunay
 
 from steelyard import Lmi, Options, Points, identify, inertia, weigh_load
-from steelyard.cli.demo import reference_motion
+from steelyard.cli.demonstration import reference_motion
 from steelyard.compose import points, pseudo_inertia
 from steelyard.compose.points_cover import cover, cover_notices
 from steelyard.compose.prior import body_root

@@ -10,10 +10,11 @@ import pytest
 from steelyard import Options, identify
 from steelyard.errors import UsageError
 from steelyard.experiment.excite import criteria
-from steelyard.experiment.excite.arm import Candidate, Search, excite_arm
-from steelyard.experiment.excite.arm_task import Limits, Task
+from steelyard.experiment.excite.arm import ArmCandidate, Search, excite_arm
+from steelyard.experiment.excite.arm_task import ArmTask, Limits
 from steelyard.experiment.excite.collision import Collisions
 from steelyard.experiment.excite.fourier import Fourier
+from steelyard.experiment.excite.kept import Kept
 from steelyard.experiment.simulate.arm import simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.robot.model import Robot
@@ -22,7 +23,7 @@ from steelyard.robot.model import Robot
 @pytest.fixture(scope="module")
 def search():
     robot = Robot.load("demo_arm")
-    return Search(Task.of(robot, Limits.of(robot)), Collisions.of(robot), harmonics=3, rounds=3)
+    return Search(ArmTask.of(robot, Limits.of(robot)), Collisions.of(robot), harmonics=3, rounds=3)
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +81,7 @@ def test_every_limit_is_kept_at_every_time_by_an_independent_count(search, found
 def test_acceleration_limits_and_friction_columns_are_kept_in_mind(search):
     robot = search.task.robot
     slow = Limits.of(robot, acceleration=dict.fromkeys(robot.joints, 1.0))
-    task = Task.of(robot, slow, "coulomb")
+    task = ArmTask.of(robot, slow, "coulomb")
     assert task.possible.rank > search.task.possible.rank
     best, _ = excite_arm(replace(search, task=task, rounds=1), seed=0, screened=1, restarts=1)
     assert best.used.acceleration <= 1
@@ -89,13 +90,16 @@ def test_acceleration_limits_and_friction_columns_are_kept_in_mind(search):
 
 def test_a_motion_is_never_made_worse_and_work_that_was_kept_is_not_done_again(search, found):
     best, start = found
-    again = Candidate.from_json(json.loads(json.dumps(best.as_json())))
+    again = ArmCandidate.from_json(json.loads(json.dumps(best.as_json())))
     assert again.log_det == best.log_det
 
-    def never(*_):
-        raise AssertionError("this was done before")
+    class Full(Kept):
+        def add(self, *_):
+            raise AssertionError("this was done before")
 
-    kept, _ = excite_arm(search, seed=1, screened=3, restarts=1, done={0: again}, keep=never)
+    done = Full(None, {}, ArmCandidate)
+    done.done["0"] = again
+    kept, _ = excite_arm(search, seed=1, screened=3, restarts=1, kept=done)
     assert kept is again
     assert not start.better(best, "determinant")
 
@@ -116,7 +120,7 @@ def test_shares_and_joints_that_make_no_sense_are_refused_together(search):
 def test_a_robot_that_floats_is_refused():
     robot = Robot.load("demo_a1", base="floating")
     with pytest.raises(UsageError, match="floating base"):
-        Task.of(robot, Limits.of(robot))
+        ArmTask.of(robot, Limits.of(robot))
 
 
 def test_an_arm_is_identified_better_on_it_than_on_random_motions(search, found, tmp_path):

@@ -12,14 +12,22 @@ from typer.testing import CliRunner
 from steelyard.cli.main import app
 from steelyard.errors import UsageError
 from steelyard.experiment.excite import criteria
-from steelyard.experiment.excite.humanoid import Asked, as_log
+from steelyard.experiment.excite.humanoid import as_log
 from steelyard.experiment.excite.improve import gradient, improve
-from steelyard.experiment.excite.informativeness import Telling
-from steelyard.experiment.excite.pool import Kept, kinds
+from steelyard.experiment.excite.informativeness import (
+    LITTLE,
+    Telling,
+    Told,
+    best_for_links,
+    focus,
+    most_telling,
+    weakest,
+)
+from steelyard.experiment.excite.kept import Kept
+from steelyard.experiment.excite.options import HumanoidRequest
+from steelyard.experiment.excite.pool import Tried, kinds
 from steelyard.experiment.excite.schedule import joined
-from steelyard.experiment.excite.selection import LITTLE, Told, best_for_links, most_telling
-from steelyard.experiment.excite.trajectory import STEP, Course
-from steelyard.experiment.excite.weakest import focus, weakest
+from steelyard.experiment.excite.trajectory import STEP, Trajectory
 from tests.excite.test_humanoid import pool, possible
 from tests.motions import installed
 
@@ -76,7 +84,9 @@ def test_the_gradient_is_that_of_log_det_while_base_and_legs_stay():
         bump[k] = sign * h
         x = built.course.spline(knots)
         x[:, 6 + built.stance.upper[j]] += joined(built.candidate.times, bump, knots / built.scale.stretch)[:, 0]
-        values.append(criteria.log_det(criteria.together(rest, telling.root(Course.through(built.stance.robot, x)))))
+        values.append(
+            criteria.log_det(criteria.together(rest, telling.root(Trajectory.through(built.stance.robot, x))))
+        )
     assert (values[0] - values[1]) / (2 * h) == pytest.approx(slope[k, j], rel=0.02)
 
 
@@ -99,14 +109,14 @@ def test_an_improved_motion_tells_more_and_can_still_be_done():
 def test_what_was_tried_is_not_tried_again(tmp_path, monkeypatch):
     p, path = pool("g1"), tmp_path / "candidates.json"
     wanted = [("double", 1, ()), ("walk", 2, ()), ("double", 3, ("left_elbow_joint",))]
-    first = p.screen(wanted, Kept(path, {"robot": "g1"}))
+    first = p.screen(wanted, Kept(path, {"robot": "g1"}, Tried))
     assert {t.kind for t in first} == {"double", "walk"}
-    again = Kept(path, {"robot": "g1"})
+    again = Kept(path, {"robot": "g1"}, Tried)
     monkeypatch.setattr(type(p), "attempt", lambda *_: pytest.fail("was tried already"))
     assert p.screen(wanted, again) == first
-    assert Kept(path, {"robot": "another"}).done == {}
+    assert Kept(path, {"robot": "another"}, Tried).done == {}
     path.write_text(path.read_text()[:100])
-    assert Kept(path, {"robot": "g1"}).done == {}
+    assert Kept(path, {"robot": "g1"}, Tried).done == {}
 
 
 @installed
@@ -131,7 +141,7 @@ def test_every_kind_has_its_share():
 @pytest.mark.parametrize(("asked", "message"), [({"candidates": 0}, "--candidates 0"), ({"choice": "x"}, "--choice x")])
 def test_too_few_is_refused(asked, message):
     with pytest.raises(UsageError, match=message):
-        Asked(**asked)
+        HumanoidRequest(**asked)
 
 
 @installed

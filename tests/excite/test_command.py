@@ -13,12 +13,16 @@ FEW = ("--harmonics", 3, "--candidates", 1, "--restarts", 1, "--duration", 6, "-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    from steelyard.experiment.excite.command import Asked, excite_fixed
+    from steelyard.experiment.excite.arm_motion import find_arm_motion
+    from steelyard.experiment.excite.options import ArmRequest
+    from steelyard.output.excite_arm import write_arm_motion
     from steelyard.robot.model import Robot
 
     out = tmp_path_factory.mktemp("excite")
-    asked = Asked(6.0, 3.0, 3, clearance=0.0, screened=1, restarts=1)
-    return out, excite_fixed(Robot.load("demo_arm"), asked, out)[0]
+    asked = ArmRequest(6.0, 3.0, 3, clearance=0.0, screened=1, restarts=1)
+    found = find_arm_motion(Robot.load("demo_arm"), asked, out)
+    write_arm_motion(found, out)
+    return out, found
 
 
 def test_the_log_can_be_played_simulated_and_identified(folder, steelyard, tmp_path):
@@ -68,9 +72,10 @@ def test_the_command_goes_on_with_what_is_there_and_ends_with_a_sentence(folder,
     assert "Ready to play" in ran.out.splitlines()[-2] + ran.out.splitlines()[-1]
     assert "kept apart: none, --clearance is 0" in ran.out
     (out / "candidates.json").write_text("not ours")
-    from steelyard.experiment.excite.command import _read
+    from steelyard.experiment.excite.arm import ArmCandidate
+    from steelyard.experiment.excite.kept import Kept
 
-    assert _read(out / "candidates.json", {}) == {}
+    assert Kept(out / "candidates.json", {}, ArmCandidate).done == {}
 
 
 def test_what_makes_no_sense_is_refused_with_every_reason(steelyard, tmp_path):

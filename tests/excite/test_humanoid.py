@@ -9,14 +9,13 @@ import pinocchio as pin
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.experiment.excite.build import Built, Scale, build
+from steelyard.experiment.excite.build import Built, MotionScale, build
 from steelyard.experiment.excite.candidates import KINDS, draw
 from steelyard.experiment.excite.feasible import EDGE_LEAST, ground_of, reasons
 from steelyard.experiment.excite.pool import Pool
 from steelyard.experiment.excite.rescue import attempt, less
-from steelyard.experiment.excite.schedule import Schedule, Step, smooth
-from steelyard.experiment.excite.stance import Stance
-from steelyard.experiment.excite.zmp import GRAVITY, preview
+from steelyard.experiment.excite.schedule import GRAVITY, Footstep, Schedule, preview, smooth
+from steelyard.experiment.excite.stance import HumanoidStance
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import find_soles
 from tests.motions import installed
@@ -67,7 +66,7 @@ def test_a_zero_moment_point_goes_where_its_reference_goes():
 
 def test_feet_stand_where_they_are_and_go_where_they_should():
     places = np.array([[0.0, 0.1, 0.0], [0.0, -0.1, 0.0]])
-    schedule = Schedule(6.0, places, (Step(0, 1.5, 2.5, np.array([0.2, 0.05, 0.1]), 0.06),), inward=0.1)
+    schedule = Schedule(6.0, places, (Footstep(0, 1.5, 2.5, np.array([0.2, 0.05, 0.1]), 0.06),), inward=0.1)
     t = np.linspace(0, 6, 601)
     feet, standing = schedule.feet(t), schedule.standing(t)
     assert np.allclose(feet[1][:, [0, 1, 3]], places[1])
@@ -85,9 +84,9 @@ def test_soles_are_level_and_a_home_posture_stands_on_them(name):
     robot = Robot.load(name, base="floating", repair=True)
     if robot.coupling is not None:
         with pytest.raises(UsageError, match="follow others"):
-            Stance.of(robot)
+            HumanoidStance.of(robot)
         return
-    stance = Stance.of(robot)
+    stance = HumanoidStance.of(robot)
     q = robot.positions(stance.home[None])[0]
     q[:3] = stance.base
     data = robot.model.createData()
@@ -173,12 +172,12 @@ def test_what_is_too_much_is_named_and_only_that_is_taken_back():
     p = pool("talos")
     stance = p.stance
     candidate = draw(p.postures, "double", 1)
-    hasty = build(stance, candidate, Scale(np.ones(len(stance.upper)), base=0.0, stretch=0.4))
+    hasty = build(stance, candidate, MotionScale(np.ones(len(stance.upper)), base=0.0, stretch=0.4))
     found = reasons(hasty, hasty.course.sampled())
     assert {"speed", "torque", "friction", "balance"} & {r.what for r in found}
     scale = less(stance, hasty.scale, found)
     assert scale.stretch > hasty.scale.stretch
-    far = build(stance, candidate, Scale(np.ones(len(stance.upper)), base=6.0))
+    far = build(stance, candidate, MotionScale(np.ones(len(stance.upper)), base=6.0))
     assert {r.what for r in reasons(far, far.course.sampled())} & {"reach", "limit"}
     scale = less(stance, far.scale, reasons(far, far.course.sampled())[:1])
     assert scale.base < far.scale.base
@@ -193,4 +192,4 @@ def test_what_is_too_much_is_named_and_only_that_is_taken_back():
 def test_what_is_no_humanoid_is_refused(name, message):
     robot = Robot.load(name, repair=True) if name == "ur10" else Robot.load(name, base="floating", repair=True)
     with pytest.raises(UsageError, match=message):
-        Stance.of(robot)
+        HumanoidStance.of(robot)

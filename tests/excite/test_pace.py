@@ -10,11 +10,9 @@ import pytest
 from steelyard.experiment.excite import criteria
 from steelyard.experiment.excite.build import build
 from steelyard.experiment.excite.feasible import loads, reasons
-from steelyard.experiment.excite.improve import improve
-from steelyard.experiment.excite.informativeness import Telling
+from steelyard.experiment.excite.improve import improve, paced
+from steelyard.experiment.excite.informativeness import LITTLE, Telling
 from steelyard.experiment.excite.rescue import CHECKED
-from steelyard.experiment.excite.retiming import paced
-from steelyard.experiment.excite.selection import LITTLE
 from tests.excite.test_humanoid import pool, possible
 from tests.motions import installed
 

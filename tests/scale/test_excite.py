@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.experiment.excite.command import Asked, excite_fixed
+from steelyard.experiment.excite.arm_motion import find_arm_motion
+from steelyard.experiment.excite.kept import Kept
+from steelyard.experiment.excite.options import ArmRequest
 from steelyard.experiment.excite.pairs import files_of
-from steelyard.experiment.excite.pool import Kept, Pool, kinds
+from steelyard.experiment.excite.pool import Pool, Tried, kinds
 from steelyard.fleet.sent import Sent
 from steelyard.fleet.workers import Workers
 from steelyard.robot.model import Robot
@@ -30,7 +32,7 @@ def test_a_worker_that_is_killed_while_it_screens_costs_time_and_nothing_else(cl
     pool = Pool.of(Robot.load("g1", base="floating"))
     wanted = [(kind, k, ()) for k, kind in enumerate(kinds(8, 0))]
     wanted.append(("double", 3, ("left_elbow_joint",)))
-    alone = pool.screen(wanted, Kept(None, {}))
+    alone = pool.screen(wanted, Kept(None, {}, Tried))
     doomed, counts = cluster.worker(), []
 
     def first_is_there(done: int) -> None:
@@ -41,7 +43,7 @@ def test_a_worker_that_is_killed_while_it_screens_costs_time_and_nothing_else(cl
             cluster.worker()
 
     with Workers.at(cluster.address) as workers:
-        kept = Kept(tmp_path / "candidates.json", {})
+        kept = Kept(tmp_path / "candidates.json", {}, Tried)
         together = pool.screen(wanted, kept, first_is_there, workers)
     for one, other in zip(alone, together, strict=True):  # to the last bit where matrix libraries round alike
         assert (one.kind, one.seed, one.tries, one.reasons) == (other.kind, other.seed, other.tries, other.reasons)
@@ -50,12 +52,13 @@ def test_a_worker_that_is_killed_while_it_screens_costs_time_and_nothing_else(cl
         for name, value in (one.scale or {}).items():
             assert value == pytest.approx(other.scale[name], rel=SAME)
     assert counts == list(range(1, len(wanted) + 1))
-    assert list(Kept(tmp_path / "candidates.json", {}).done.values()) == [kept.done[key] for key in sorted(kept.done)]
+    again = Kept(tmp_path / "candidates.json", {}, Tried)
+    assert list(again.done.values()) == [kept.done[key] for key in sorted(kept.done)]
 
 
 def test_two_workers_improve_an_arms_motions_as_one_does(pair, tmp_path):
-    asked = Asked(6.0, 3.0, 2, clearance=0.0, screened=4, restarts=2)
-    (one, _), (two, _) = (excite_fixed(demo_arm(), asked, tmp_path / name, workers=w) for name, w in
+    asked = ArmRequest(6.0, 3.0, 2, clearance=0.0, screened=4, restarts=2)
+    one, two = (find_arm_motion(demo_arm(), asked, tmp_path / name, workers=w) for name, w in
                           (("one", Workers()), ("two", pair)))  # fmt: skip
     assert two.start.log_det == pytest.approx(one.start.log_det, rel=SAME)
     assert two.best.log_det == pytest.approx(one.best.log_det, rel=SAME)

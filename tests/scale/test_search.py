@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from steelyard.experiment.search.command import search
-from steelyard.experiment.search.problem import Space
+from steelyard.experiment.search.options import SearchOptions
+from steelyard.experiment.search.problem import Space, problem_of, spread
 from steelyard.experiment.search.record import record_sines
-from steelyard.experiment.search.spread import problem_of, spread
+from steelyard.experiment.search.search import search
 from steelyard.experiment.search.windows import Windows
 from steelyard.fleet.workers import Workers
 from steelyard.robot.model import Robot
@@ -27,8 +27,8 @@ def recorded():
 def test_searches_do_not_depend_on_who_simulates(recorded, pair, algorithm, evaluations):
     if algorithm == "cobyla":
         pytest.importorskip("nlopt")
-    asked = {"algorithm": algorithm, "windows": 8, "evaluations": evaluations, "seed": 3}
-    one, two = (search("puma560", [recorded[1]], workers=w, **asked) for w in (Workers(), pair))
+    asked = SearchOptions(algorithm=algorithm, windows=8, evaluations=evaluations, seed=3)
+    one, two = (search("puma560", [recorded[1]], asked, workers=w) for w in (Workers(), pair))
     assert len(one.found.history) > 3  # equal to the last bit where matrix libraries round alike
     assert np.array(two.found.history) == pytest.approx(np.array(one.found.history), rel=SAME)
     assert two.found.parameters == pytest.approx(one.found.parameters, rel=SAME)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from steelyard.experiment.search.engine import Compiled
-from steelyard.experiment.search.problem import Problem, Space, values_of
+from steelyard.experiment.search.problem import SearchProblem, Space, values_of
 from steelyard.experiment.search.record import record_sines
 from steelyard.experiment.search.windows import Windows
 from steelyard.log.log import Log
@@ -33,7 +33,7 @@ class Puma(NamedTuple):
             self.robot, start=self.start(seed), total=float(self.values[:, 0].sum()) if total else None
         )  # fmt: skip
         windows = Windows.of(self.robot, [self.log], horizon=horizon, count=count)
-        return Problem(space, (Compiled(self.robot, windows),))
+        return SearchProblem(space, (Compiled(self.robot, windows),))
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from steelyard.errors import UsageError
 from steelyard.experiment.search import cobyla, combined
 from steelyard.experiment.search.engine import Compiled
 from steelyard.experiment.search.observability import base_distance
-from steelyard.experiment.search.problem import REACH, Problem, Space
+from steelyard.experiment.search.problem import REACH, SearchProblem, Space
 from steelyard.experiment.search.record import record_sines
 from steelyard.experiment.search.run import ALGORITHMS, run
 from steelyard.experiment.search.windows import Windows
@@ -108,7 +108,7 @@ def test_a_machine_that_rounds_otherwise_searches_the_same_way(algorithm, puma):
         pytest.importorskip("nlopt")
     rng = np.random.default_rng(0)
 
-    class Otherwise(Problem):
+    class Otherwise(SearchProblem):
         def evaluate(self, z):
             return super().evaluate(z) * (1 + 1e-15 * rng.normal(size=len(z)))
 
@@ -145,7 +145,7 @@ def test_gauss_newton_bears_noise(puma):
     log = record_sines(puma.robot, puma.truth, seed=0, seconds=2.0, noise=1e-4, rate_noise=1e-3)
     windows = Windows.of(puma.robot, [log], horizon=0.03, count=100)
     space = Space.of(puma.robot, start=puma.start(3), total=float(puma.values[:, 0].sum()))
-    problem = Problem(space, (Compiled(puma.robot, windows),))
+    problem = SearchProblem(space, (Compiled(puma.robot, windows),))
     found = run(problem, "gauss-newton", evaluations=4000)
     assert found.error < 1.05 * problem.gc_error(puma.truth)
     assert base_distance(puma.robot, found.parameters, puma.truth) < 0.04
@@ -153,6 +153,6 @@ def test_gauss_newton_bears_noise(puma):
 
 def test_a_start_that_flies_apart_is_refused(puma):
     problem = puma.problem(count=16)
-    broken = Problem(problem.space, problem.engines, terms=np.full((4, 6), np.nan))
+    broken = SearchProblem(problem.space, problem.engines, terms=np.full((4, 6), np.nan))
     with pytest.raises(UsageError, match="cannot be simulated over these windows"):
         run(broken, "genetic")

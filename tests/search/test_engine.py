@@ -97,7 +97,7 @@ def test_friction_and_an_offset_are_torques_against_the_motion(puma):
 
 def test_a_floating_robot_is_simulated_with_its_feet_on_the_ground_and_predicts_its_own_motion():
     pytest.importorskip("mujoco")
-    from steelyard.experiment.simulate.feet import find_feet
+    from steelyard.experiment.simulate.legs import find_feet
     from steelyard.experiment.simulate.world import World
 
     robot = Robot.load("demo_a1")

@@ -12,7 +12,14 @@ from steelyard.errors import LogError, UsageError
 from steelyard.experiment.search.coordinates import jacobian, scaled
 from steelyard.experiment.search.engine import Compiled
 from steelyard.experiment.search.observability import base_distance, sight, theta_jacobian
-from steelyard.experiment.search.problem import Problem, Space, parameter_error, parameters_of, physical, values_of
+from steelyard.experiment.search.problem import (
+    SearchProblem,
+    Space,
+    parameter_error,
+    parameters_of,
+    physical,
+    values_of,
+)
 from steelyard.experiment.search.record import record_sines
 from steelyard.experiment.search.windows import Windows
 from steelyard.experiment.simulate.arm import simulate_arm
@@ -86,7 +93,7 @@ def test_scaled_coordinates_change_the_prediction_alike(puma):
 
 def test_the_jacobian_of_one_step_is_that_of_the_equations_of_motion(puma):
     windows = Windows.of(puma.robot, [puma.log], horizon=1e-3, count=5)
-    problem = Problem(Space.of(puma.robot), (Compiled(puma.robot, windows),))
+    problem = SearchProblem(Space.of(puma.robot), (Compiled(puma.robot, windows),))
     scale = of_bodies(puma.robot.bodies).scale
     G = theta_jacobian(problem, puma.truth, list(range(6)), scale).reshape(5, 2, 6, 60) * scale
     model, data = puma.robot.model.copy(), puma.robot.model.createData()
@@ -103,7 +110,7 @@ def test_the_jacobian_of_one_step_is_that_of_the_equations_of_motion(puma):
 def test_no_horizon_shows_more_than_the_base_parameters_and_few_windows_show_fewer(puma):
     def rank(horizon, count):
         windows = Windows.of(puma.robot, [puma.log, puma.other], horizon=horizon, count=count)
-        return sight(Problem(Space.of(puma.robot), (Compiled(puma.robot, windows),)), puma.robot, puma.truth)
+        return sight(SearchProblem(Space.of(puma.robot), (Compiled(puma.robot, windows),)), puma.robot, puma.truth)
 
     views = [rank(0.005, 30), rank(0.05, 30)]
     assert [v.space.rank for v in views] == [36, 36]
@@ -125,7 +132,7 @@ def test_evaluations_do_not_depend_on_who_carries_them_out(puma):
     problem = puma.problem()
     Z = 0.2 * np.random.default_rng(0).normal(size=(40, problem.space.n))
     with ThreadPoolExecutor(2) as pool:
-        spread = Problem(problem.space, problem.engines, mapper=pool.map)
+        spread = SearchProblem(problem.space, problem.engines, mapper=pool.map)
         assert np.array_equal(problem.evaluate(Z), spread.evaluate(Z))
     assert problem.evaluations == spread.evaluations == 40
     assert problem.evaluate(Z[:1])[0] == pytest.approx(problem.gc_error(problem.space.parameters(Z[:1])[0]))
@@ -136,7 +143,7 @@ def test_a_log_of_continuous_motion_is_predicted_by_its_own_robot(arm):
     log = simulate_arm(arm.robot, arm.truth, seed=4, seconds=6.0, noise="none")
     windows = Windows.of(arm.robot, [log], horizon=0.05, count=20)
     assert (windows.integrator, windows.ramp, len(windows)) == ("rk4", True, 20)
-    problem = Problem(Space.of(arm.robot), (Compiled(arm.robot, windows),))
+    problem = SearchProblem(Space.of(arm.robot), (Compiled(arm.robot, windows),))
     described = np.array([b.parameters for b in arm.robot.bodies])
     assert problem.gc_error(truth) < 1e-5 * problem.gc_error(described)
 
@@ -147,7 +154,7 @@ def test_windows_never_span_a_gap(puma):
     columns = {k: v[keep] for k, v in puma.log.columns.items()} | {"time": puma.log.time[keep]}
     log = Log.from_columns(columns, puma.log.metadata)
     windows = Windows.of(puma.robot, [log], horizon=0.05, count=400)
-    problem = Problem(Space.of(puma.robot), (Compiled(puma.robot, windows),))
+    problem = SearchProblem(Space.of(puma.robot), (Compiled(puma.robot, windows),))
     assert problem.gc_error(puma.truth) < 1e-18
 
 

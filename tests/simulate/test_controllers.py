@@ -9,13 +9,12 @@ import pinocchio as pin
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.experiment.simulate.force_distribution import CONE, EDGES, distribute
+from steelyard.experiment.simulate.force_distribution import CONE, EDGES, STEPS, Plan, Predictive, distribute
 from steelyard.experiment.simulate.legs import Legs
 from steelyard.experiment.simulate.loads import Load
-from steelyard.experiment.simulate.mpc import STEPS, Plan, Predictive
 from steelyard.experiment.simulate.reference import AXES, each_axis, multisine, reach, sine
 from steelyard.experiment.simulate.stand import Stand
-from steelyard.experiment.simulate.trot import Command, Trot, effective_inertia, pairs
+from steelyard.experiment.simulate.trot import Trot, TrotCommand, effective_inertia, pairs
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.experiment.simulate.world import World
 from steelyard.kernels import nnls
@@ -166,7 +165,7 @@ def test_a_laden_robot_trots_at_the_speed_that_it_is_asked_for(name):
     world = laden(robot)
     legs = Legs(robot, world.feet)
     sway = multisine(legs.length, np.random.default_rng(1), 0.8)
-    states = run(world, Trot(legs, Command(0.4), sway, period=0.002, start=1.0), legs.home, 4.0)
+    states = run(world, Trot(legs, TrotCommand(0.4), sway, period=0.002, start=1.0), legs.home, 4.0)
     late = states[1000:]
     assert np.mean([(s.rotation @ s.velocity)[0] for s in late]) == pytest.approx(0.4, abs=0.06)
     assert min(s.rotation[2, 2] for s in late) > np.cos(0.5)
@@ -175,7 +174,7 @@ def test_a_laden_robot_trots_at_the_speed_that_it_is_asked_for(name):
 
 
 @pytest.mark.parametrize(
-    ("command", "seconds"), [(Command(0.5), 10.0), (Command(0.0), 3.0), (Command(0.2, 0.1, 0.5), 3.0)]
+    ("command", "seconds"), [(TrotCommand(0.5), 10.0), (TrotCommand(0.0), 3.0), (TrotCommand(0.2, 0.1, 0.5), 3.0)]
 )
 def test_a_trot_goes_on_as_it_is_asked_to(command, seconds):
     robot = quadruped("a1")
@@ -197,7 +196,7 @@ def test_a_trot_survives_bumps_and_slippery_ground():
     for ground in (Ground(height=0.04, seed=1), Ground(grip=0.45)):
         world = World(robot, ground=ground)
         legs = Legs(robot, world.feet)
-        states = run(world, Trot(legs, Command(0.3), period=0.002, start=0.5), legs.home, 4.0)
+        states = run(world, Trot(legs, TrotCommand(0.3), period=0.002, start=0.5), legs.home, 4.0)
         assert states[-1].position[0] > 0.7
 
 

@@ -17,8 +17,9 @@ from steelyard.experiment.excite.humanoid import as_log
 from steelyard.experiment.excite.pool import Pool
 from steelyard.experiment.simulate.humanoid import simulate_humanoid
 from steelyard.experiment.simulate.loads import Load
+from steelyard.experiment.simulate.record import Recording
 from steelyard.experiment.simulate.sensors import LEVELS, measured
-from steelyard.experiment.simulate.truth import reweighed
+from steelyard.experiment.simulate.truth import Specimen, reweighed
 from steelyard.experiment.simulate.world import World
 from steelyard.log.log import Log
 from steelyard.log.table import read_log, write_log
@@ -83,7 +84,7 @@ def swayed(request):
     robot = humanoid(request.param)
     motion = Stance(robot).motion(2.5, arms=0.2)
     truth = reweighed(robot, np.random.default_rng(1))
-    return robot, motion, simulate_humanoid(robot, motion, truth=truth, seed=4)
+    return robot, motion, simulate_humanoid(robot, motion, Specimen(truth), seed=4)
 
 
 def test_every_equation_of_an_exact_log_holds_by_pinocchio_and_by_our_own_rows(swayed):
@@ -124,7 +125,7 @@ def test_force_sensors_are_as_noisy_as_their_level_says(swayed):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_true_robot_steps_as_planned_and_its_feet_leave_the_ground_when_they_should(name):
     robot, motion = humanoid(name), walk(name)
-    log = simulate_humanoid(robot, motion, truth=reweighed(robot, np.random.default_rng(2)))
+    log = simulate_humanoid(robot, motion, Specimen(reweighed(robot, np.random.default_rng(2))))
     assert rms(residuals(robot, log)) < 1e-4, "a foot that lands is a blow"
     for sole in find_soles(robot):
         planned, touching = motion.columns[f"contact.{sole.name}"], log.columns[f"contact.{sole.name}"]
@@ -159,8 +160,9 @@ def test_a_robot_that_falls_is_refused_or_its_log_ends_there():
     fell = log.metadata["simulation"]["fell"]
     assert 0 < fell < 1.6
     assert log.time[-1] == pytest.approx(fell, abs=0.02)
+    heavy = Specimen(loads=[Load.cuboid("torso_link", 60.0, (0.5, 0, 0.2))])
     with pytest.raises(UsageError, match="fell before its motion began"):
-        simulate_humanoid(robot, motion, loads=[Load.cuboid("torso_link", 60.0, (0.5, 0, 0.2))], may_fall=True)
+        simulate_humanoid(robot, motion, heavy, may_fall=True)
 
 
 def test_what_lies_on_the_ground_has_fallen_and_what_stands_on_its_soles_has_not():
@@ -186,9 +188,9 @@ def test_a_motion_that_cannot_be_played_is_refused_with_every_reason():
     with pytest.raises(UsageError, match="has no duration"):
         simulate_humanoid(robot, motion.cut(0, 1))
     with pytest.raises(UsageError, match="Give a rate that divides 800 Hz"):
-        simulate_humanoid(robot, motion, rate=300.0)
+        simulate_humanoid(robot, motion, recording=Recording(rate=300.0))
     with pytest.raises(UsageError, match="is not on the base body"):
-        simulate_humanoid(robot, motion, imu_frame="torso_link")
+        simulate_humanoid(robot, motion, recording=Recording(imu_frame="torso_link"))
 
 
 def test_the_command_plays_a_motion_and_says_how_to_identify(steelyard, tmp_path):

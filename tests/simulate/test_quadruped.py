@@ -21,8 +21,10 @@ from steelyard.errors import UsageError
 from steelyard.experiment.simulate.ground import Ground
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.quadruped import Gait, leg_friction, simulate_quadruped, true_robot
+from steelyard.experiment.simulate.record import Recording
 from steelyard.experiment.simulate.sensors import LEVELS, Sensors, measured
-from steelyard.experiment.simulate.trot import Command
+from steelyard.experiment.simulate.trot import TrotCommand
+from steelyard.experiment.simulate.truth import Specimen
 from steelyard.identify.estimate_json import estimate_json, estimate_text
 from steelyard.log.log import Log
 from steelyard.log.table import read_log
@@ -30,6 +32,7 @@ from steelyard.spatial import rotations
 from tests.simulate.legged import QUADRUPEDS, quadruped
 
 UNFILTERED = Filter(1000.0, 1000.0, 500.0)
+FELT = Recording(wrenches=True)
 
 
 def residual(robot, log, equations, feet=()):
@@ -65,7 +68,7 @@ def distance(result, log):
 def test_the_equation_of_motion_holds_in_every_row_of_an_exact_log(name):
     robot = quadruped(name)
     load = Load.cuboid(robot.bodies[0].name, 0.05 * sum(b.parameters[0] for b in robot.bodies), (0.05, 0, 0.08))
-    log = simulate_quadruped(robot, "trot", seconds=1.2, seed=1, perturb="all", loads=[load], wrenches=True)
+    log = simulate_quadruped(robot, "trot", Specimen(perturb="all", loads=[load]), FELT, seconds=1.2, seed=1)
     feet = log.metadata["simulation"]["feet"]
     assert rms(residual(robot, log, "full")) < 1e-6
     assert rms(residual(robot, log, "contact-free", feet)) < 1e-6
@@ -81,7 +84,7 @@ def test_the_equation_of_motion_holds_in_every_row_of_an_exact_log(name):
 def test_the_equation_holds_with_friction_but_where_dry_friction_sticks():
     robot = quadruped("a1")
     friction = leg_friction(robot, "mid", np.random.default_rng(0))
-    log = simulate_quadruped(robot, "multisine", seconds=1.2, seed=1, friction=friction, wrenches=True)
+    log = simulate_quadruped(robot, "multisine", Specimen(friction=friction), FELT, seconds=1.2, seed=1)
     rest = residual(robot, log, "full")
     assert rms(rest[:, :6]) < 1e-6
     moved = np.array([log.columns[f"v.{j}"] for j in robot.joints]).T[EDGE:-EDGE]
@@ -94,7 +97,7 @@ def test_the_equation_holds_with_friction_but_where_dry_friction_sticks():
 def test_the_trunk_is_found_to_a_millionth_where_the_contact_points_are_known():
     """Contact-free rows of single samples, each ball's radius shortened by as much as it sinks in; no force is used."""
     robot = quadruped("a1")
-    log = simulate_quadruped(robot, "trot", seconds=2.0, seed=3, wrenches=True)
+    log = simulate_quadruped(robot, "trot", recording=FELT, seconds=2.0, seed=3)
     (segment,), _ = prepare(robot, log, UNFILTERED, torques=True)
     bodies = tuple(b.name for b in robot.bodies)
     truth = log.metadata["truth"]["parameters"]
@@ -139,7 +142,7 @@ def test_the_trunk_is_found_from_joints_and_imu(trot):
 def test_the_imu_sees_what_its_mount_does():
     """Against a rigid body's velocities, differentiated: the mount's own acceleration less gravity, in its axes."""
     robot = quadruped("anymal")
-    log = simulate_quadruped(robot, "multisine", seconds=0.8, seed=2, rate=1000.0)
+    log = simulate_quadruped(robot, "multisine", recording=Recording(rate=1000.0), seconds=0.8, seed=2)
     assert log.metadata["imu_frame"] == "imu_link"
     mount = robot.on_base(robot.frame("imu_link"))
     R = rotations(log.vector("base.quaternion", "xyzw"))
@@ -204,9 +207,8 @@ def test_perturbing_the_base_leaves_the_legs_as_described():
 def test_metadata_tells_the_truth_with_and_without_the_load():
     robot = quadruped("a1")
     load = Load.cuboid("trunk", 1.0, (0.05, 0, 0.1), (0.08, 0.08, 0.04))
-    log = simulate_quadruped(
-        robot, "stand", seconds=0.2, perturb="none", loads=[load], friction="low", ground=Ground(grip=0.7)
-    )
+    specimen = Specimen(perturb="none", loads=[load], friction="low", ground=Ground(grip=0.7))
+    log = simulate_quadruped(robot, "stand", specimen, seconds=0.2)
     truth = log.metadata["truth"]
     assert truth["parameters"]["base"][0] == pytest.approx(robot.body("base").parameters[0] + 1.0)
     assert truth["loads"][0]["mass"] == pytest.approx(1.0)
@@ -220,13 +222,13 @@ def test_metadata_tells_the_truth_with_and_without_the_load():
     ("change", "message"),
     [
         ({"gait": "gallop"}, "motion 'gallop': is not known for a legged robot"),
-        ({"noise": "loud"}, "noise 'loud': is not known. Levels: none, low, mid, high"),
-        ({"perturb": "legs"}, "perturb 'legs': is not known"),
-        ({"friction": "some"}, "friction 'some': is not known"),
-        ({"rate": 333.0}, "a rate that divides 2000 Hz"),
+        ({"recording": Recording(noise="loud")}, "noise 'loud': is not known. Levels: none, low, mid, high"),
+        ({"specimen": Specimen(perturb="legs")}, "perturb 'legs': is not known"),
+        ({"specimen": Specimen(friction="some")}, "friction 'some': is not known"),
+        ({"recording": Recording(rate=333.0)}, "a rate that divides 2000 Hz"),
         ({"seconds": 0.0}, "is 0 s at 500 samples a second"),
-        ({"imu_frame": "FL_foot"}, "imu frame 'FL_foot': is not on the base body"),
-        ({"loads": [Load.cuboid("lid", 1.0, (0, 0, 0))]}, "link 'lid': is not in a1"),
+        ({"recording": Recording(imu_frame="FL_foot")}, "imu frame 'FL_foot': is not on the base body"),
+        ({"specimen": Specimen(loads=[Load.cuboid("lid", 1.0, (0, 0, 0))])}, "link 'lid': is not in a1"),
     ],
 )
 def test_what_cannot_be_simulated_is_refused_with_a_fix(change, message):
@@ -245,7 +247,7 @@ def test_sensor_errors_have_names_and_signs():
 def test_a_robot_that_falls_is_not_logged():
     robot = quadruped("a1")
     with pytest.raises(UsageError, match=r"fell\. Ask for less"):
-        simulate_quadruped(robot, Gait("trot", Command(6.0)), seconds=4.0)
+        simulate_quadruped(robot, Gait("trot", TrotCommand(6.0)), seconds=4.0)
 
 
 def test_the_command_writes_a_log_that_identify_reads(steelyard, tmp_path):

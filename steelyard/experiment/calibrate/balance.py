@@ -16,11 +16,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pinocchio as pin
 from scipy.signal import place_poles
 
 from steelyard.experiment.calibrate.bisection import over_line
-from steelyard.experiment.calibrate.rig import BalancingRig, Command, Reading, ramp
-from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.calibrate.rig import BalancingRig, JointCommand, Reading, ramp
+from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.experiment.calibrate.tipping import LIFT, MOVE, REST, SEEN, Rest, at_rest, follow, lifted
 from steelyard.robot.model import GRAVITY
 
@@ -55,7 +56,7 @@ class Plant:
     gain: Array  # (4,) u = −gain · (ℓ, s, y, ẏ)
 
     @classmethod
-    def of(cls, stance: Stance, posture: Array, up: Array, diagonal: tuple[int, int]) -> Plant:
+    def of(cls, stance: QuadrupedStance, posture: Array, up: Array, diagonal: tuple[int, int]) -> Plant:
         """Linearise, and design the regulator."""
         q = lifted(stance, posture, up, diagonal, RAISED)
         _, n = stance.line(q, up, diagonal)
@@ -80,16 +81,18 @@ class Plant:
         hold, push = _torques(stance, q, up, diagonal, n)
         return cls(q, along, bend, hold, push, gain)
 
-    def command(self, y: float, speed: float, u: float) -> Command:
+    def command(self, y: float, speed: float, u: float) -> JointCommand:
         """Joints for a trunk that is y (m) over the line, moves with a speed (m/s) and speeds up by u."""
         q = self.posture + y * self.along + y**2 * self.bend
-        return Command(q, speed * (self.along + 2 * y * self.bend), self.hold + u * self.push)
+        return JointCommand(q, speed * (self.along + 2 * y * self.bend), self.hold + u * self.push)
 
 
 class Balancer:
     """The controller: called once a sample."""
 
-    def __init__(self, stance: Stance, rest: Rest, posture: Array, diagonal: tuple[int, int], step: float) -> None:
+    def __init__(
+        self, stance: QuadrupedStance, rest: Rest, posture: Array, diagonal: tuple[int, int], step: float
+    ) -> None:
         self.stance, self.diagonal, self.step, self.up = stance, diagonal, step, rest.up
         self.plant = Plant.of(stance, posture, rest.up, diagonal)
         self._bias, self._y, self._speed, self.tilt = rest.gyro, 0.0, 0.0, 0.0
@@ -101,7 +104,7 @@ class Balancer:
         apart = min(abs(float(n @ (c - p))) for k, c in enumerate(feet) if k not in diagonal)
         self.most = float(np.arctan(RAISED / apart))  # rad
 
-    def __call__(self, reading: Reading) -> Command | None:
+    def __call__(self, reading: Reading) -> JointCommand | None:
         """What the joints shall do next; nothing more once a third foot must have touched."""
         gyro = reading.gyro - self._bias
         up = self.up - np.cross(gyro, self.up) * self.step
@@ -114,7 +117,7 @@ class Balancer:
         if len(self.tilts) <= len(self._lift):
             share = len(self.tilts) / len(self._lift)
             q = self._lift[len(self.tilts) - 1]
-            return Command(q, np.zeros_like(q), share * self.plant.hold)
+            return JointCommand(q, np.zeros_like(q), share * self.plant.hold)
         s, L = self.stance.tipping(reading.q[None], reading.v[None], gyro[None], self.up[None], self.diagonal)
         state = np.array([L[0] / (self.stance.mass * GRAVITY), s[0], self._y, self._speed])
         u = float(np.clip(-self.plant.gain @ state, -MOST, MOST))
@@ -124,7 +127,7 @@ class Balancer:
         return self.plant.command(self._y, self._speed, u)
 
 
-def balance_on(rig: BalancingRig, stance: Stance, diagonal: tuple[int, int], seconds: float = 5.0) -> Balance:
+def balance_on(rig: BalancingRig, stance: QuadrupedStance, diagonal: tuple[int, int], seconds: float = 5.0) -> Balance:
     """Stand over the line as believed, lift the other two feet, and try to stay there."""
     rig.stand()
     rows = [round(x * rig.rate) for x in (MOVE, REST)]
@@ -143,20 +146,16 @@ def balance_on(rig: BalancingRig, stance: Stance, diagonal: tuple[int, int], sec
     return Balance(stood, lasted, float(tilts.max()), float(np.abs(controller.leans).max()))
 
 
-def _torques(stance: Stance, q: Array, up: Array, diagonal: tuple[int, int], n: Array) -> tuple[Array, Array]:
+def _torques(stance: QuadrupedStance, q: Array, up: Array, diagonal: tuple[int, int], n: Array) -> tuple[Array, Array]:
     """(J,) N·m that hold the robot on two feet, half its weight on each; and that push its mass along n by 1 m/s²."""
-    import pinocchio as pin
-
     model = stance.model.copy()
     model.gravity.linear = -GRAVITY * up
     data = stance.placed(q)
     hold = np.array(pin.computeGeneralizedGravity(model, model.createData(), stance.robot.positions(q[None])[0])[6:])
     push = np.zeros_like(hold)
     for k in diagonal:
-        f, leg = stance.feet[k], list(stance.legs_of[k])
-        at = data.oMi[f.frame.joint].act(f.centre) - f.radius * up
-        J = pin.getJointJacobian(stance.model, data, f.frame.joint, pin.ReferenceFrame.WORLD)
-        A = (J[:3] - pin.skew(at) @ J[3:])[:, [6 + j for j in leg]]
+        leg = list(stance.legs_of[k])
+        A = stance.foot_at(data, k, up)[1][:, [6 + j for j in leg]]
         hold[leg] -= A.T @ (0.5 * stance.mass * GRAVITY * up)
         push[leg] -= A.T @ (0.5 * stance.mass * n)
     return hold, push

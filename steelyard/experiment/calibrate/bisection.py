@@ -13,15 +13,16 @@ weigh most.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import pinocchio as pin
 
 from steelyard.errors import Finding, LogError
 from steelyard.experiment.calibrate.rig import Rig
-from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.experiment.calibrate.tipping import Trial, attempt
 
 Array = np.ndarray
@@ -33,6 +34,22 @@ TRIALS = 6
 SHARE, FLOOR = 0.15, 3e-4  # of a lever arm, m: how well a fall tells it; a believed inertia is off by some ten percent
 COMMON = 4e-4  # m, that all trials on a line may share: feet that creep, smoothing, an inertia that is off
 BEYOND = 0.0015  # m, past the expected balance
+
+
+@dataclass(frozen=True)
+class Bisection:
+    """How a support line is searched."""
+
+    method: Method = "momentum"
+    most: int = TRIALS  # on each line
+    within: float = RANGE  # m, that the belief may be off
+
+    def findings(self) -> Iterator[Finding]:
+        """All that is wrong with it."""
+        if self.most < 3:
+            yield Finding("trials", f"are {self.most} a diagonal", "Give 3 or more: a bracket and one inside")
+        if not 0.005 <= self.within <= 0.2:
+            yield Finding("the range", f"is {1e3 * self.within:g} mm", "Give 5 to 200 mm")
 
 
 @dataclass(frozen=True)
@@ -52,21 +69,19 @@ class SupportLine:
 
 def find_line(
     rig: Rig,
-    stance: Stance,
+    stance: QuadrupedStance,
     diagonal: tuple[int, int],
+    how: Bisection,
     *,
     turn: float = 0.0,
-    method: Method = "momentum",
-    most: int = TRIALS,
-    within: float = RANGE,
     said: Callable[[str], None] = lambda _: None,
 ) -> SupportLine:
     """Search the support line of two diagonal feet, the trunk turned about its direction by ``turn`` (rad)."""
     rig.stand()
-    at, low, high, sag = stance.nominal, -within, within, 0.0
+    method, at, low, high, sag = how.method, stance.nominal, -how.within, how.within, 0.0
     tried, trials, levers, guesses = at, list[Trial](), list[tuple[float, float]](), list[float]()
     goal = 0.0
-    while len(trials) < most and not (method == "momentum" and len(trials) >= 3 and high - low <= CLOSE):
+    while len(trials) < how.most and not (method == "momentum" and len(trials) >= 3 and high - low <= CLOSE):
         posture = over_line(stance, diagonal, turn, goal - sag, tried)
         trial, at = attempt(rig, stance, at, posture, diagonal)
         tried = posture
@@ -89,17 +104,15 @@ def find_line(
         raise LogError(
             Finding(
                 f"support line of {stance.name(diagonal)}",
-                f"is not within {1e3 * within:.0f} mm of where the description has the centre of mass",
+                f"is not within {1e3 * how.within:.0f} mm of where the description has the centre of mass",
                 "Search a wider range, and check the feet and the sign of the gyro",
             )
         )
     return line_of(stance, turn, trials, method, np.array(guesses))
 
 
-def over_line(stance: Stance, diagonal: tuple[int, int], turn: float, goal: float, start: Array) -> Array:
+def over_line(stance: QuadrupedStance, diagonal: tuple[int, int], turn: float, goal: float, start: Array) -> Array:
     """(J,) posture with the feet where they stood, the trunk turned, and the believed lever arm as wanted (m)."""
-    import pinocchio as pin
-
     level = np.array([0.0, 0.0, 1.0])
     _, n = stance.line(stance.nominal, level, diagonal)
     R = pin.exp3(turn * np.cross(level, n))
@@ -146,8 +159,8 @@ def _next(method: Method, low: float, high: float, guess: float, levers: list[tu
 
 
 def line_of(
-    stance: Stance, turn: float, trials: Sequence[Trial], method: Method, estimates: Array
-) -> SupportLine:  # fmt: skip
+    stance: QuadrupedStance, turn: float, trials: Sequence[Trial], method: Method, estimates: Array
+) -> SupportLine:
     """What trials on one diagonal say, under some belief: the lever arms and momenta of their falls follow from it."""
     levers = [t.lever(stance) for t in trials]
     u, sides = np.array([u for u, _ in levers]), [_side(t, s, method) for t, (_, s) in zip(trials, levers, strict=True)]

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import Finding, UsageError
-from steelyard.experiment.calibrate.bisection import RANGE, TRIALS, Method, SupportLine, find_line, line_of
+from steelyard.experiment.calibrate.bisection import Bisection, SupportLine, find_line, line_of
 from steelyard.experiment.calibrate.rig import Rig
-from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.experiment.calibrate.tipping import at_rest, follow
 from steelyard.robot.model import GRAVITY
 
@@ -61,28 +61,39 @@ class CentreOfMass:
     def as_json(self) -> dict[str, Any]:
         """The contents of ``calibration.json``."""
         return {
-            "com": self.com.tolist(), "std": self.std.tolist(), "covariance": self.covariance.tolist(),
-            "of": "the whole robot in its nominal posture, base axes, m", "z_measured": self.tilted,
-            "described": self.described.tolist(), "trunk": {"com": self.trunk.tolist(), "std": self.trunk_std.tolist()},
-            "mass": self.mass, "weighed": self.weighed,
+            "com": self.com.tolist(),
+            "std": self.std.tolist(),
+            "covariance": self.covariance.tolist(),
+            "of": "the whole robot in its nominal posture, base axes, m",
+            "z_measured": self.tilted,
+            "described": self.described.tolist(),
+            "trunk": {"com": self.trunk.tolist(), "std": self.trunk_std.tolist()},
+            "mass": self.mass,
+            "weighed": self.weighed,
             "lines": [
-                {"feet": line.feet, "turn": line.turn, "normal": line.normal.tolist(), "offset": line.offset,
-                 "std": line.std, "bracket": [_finite(x) for x in line.bracket],
-                 "trials": [{"believed": float(u), "shown": float(s), "tilt": t.tilt}
-                            for (u, s), t in zip(line.levers, line.trials, strict=True)]}
+                {
+                    "feet": line.feet,
+                    "turn": line.turn,
+                    "normal": line.normal.tolist(),
+                    "offset": line.offset,
+                    "std": line.std,
+                    "bracket": [_finite(x) for x in line.bracket],
+                    "trials": [
+                        {"believed": float(u), "shown": float(s), "tilt": t.tilt}
+                        for (u, s), t in zip(line.levers, line.trials, strict=True)
+                    ],
+                }
                 for line in self.lines
             ],
-        }  # fmt: skip
+        }
 
 
 def find_com(
     rig: Rig,
+    how: Bisection | None = None,
     *,
     mass: float | None = None,
     tilt: bool = True,
-    method: Method = "momentum",
-    most: int = TRIALS,
-    within: float = RANGE,
     zero_error: float = 0.0,
     acc_bias: float = 0.0,
     said: Callable[[str], None] = lambda _: None,
@@ -92,8 +103,13 @@ def find_com(
     ``mass``: kg, where somebody weighed it; else the joints' torques at rest do. ``tilt``: turn the trunk, too, for
     z. ``zero_error`` (rad) and ``acc_bias`` (m/s²): standard deviations that go into the uncertainty.
     """
-    _check(mass, most, within)
-    stance = Stance.of(rig.robot, rig.feet, rig.posture)
+    how = how or Bisection()
+    findings = [*how.findings()]
+    if mass is not None and not (np.isfinite(mass) and mass > 0):
+        findings.insert(0, Finding("mass", f"is {mass}", "Give kg above 0, or none to weigh by the joints"))
+    if findings:
+        raise UsageError(findings)
+    stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
     described = stance.com(stance.nominal)
     weight = weigh(rig, stance) if mass is None else mass
     said(f"the robot weighs {weight:.3f} kg ({'by its joints at rest' if mass is None else 'told'})")
@@ -102,31 +118,25 @@ def find_com(
     for turn in (0.0, TURN, -TURN) if tilt else (0.0,):
         if turn:
             said(f"trunk turned by {np.degrees(turn):.0f}° about the line")
-        for diagonal in stance.diagonals:
-            lines.append(
-                find_line(rig, stance, diagonal, turn=turn, method=method, most=most, within=within, said=said)
-            )
+        lines += [find_line(rig, stance, diagonal, how, turn=turn, said=said) for diagonal in stance.diagonals]
         com, _ = solve(stance, lines, zero_error, acc_bias)
         stance = stance.trunk(weight, com)  # a better belief makes the next trials better, and those that were
-        lines = [line_of(stance, line.turn, line.trials, method, line.estimates) for line in lines]
+        lines = [line_of(stance, line.turn, line.trials, how.method, line.estimates) for line in lines]
     com, covariance = solve(stance.trunk(weight, described), lines, zero_error, acc_bias)
     legs_mass, legs = stance.legs(stance.nominal)
     trunk = (weight * com - legs) / (weight - legs_mass)
-    return CentreOfMass(
-        com, covariance, trunk, described, weight, mass is None, legs_mass, tuple(lines), tilt
-    )  # fmt: skip
+    return CentreOfMass(com, covariance, trunk, described, weight, mass is None, legs_mass, tuple(lines), tilt)
 
 
-def weigh(rig: Rig, stance: Stance) -> float:
+def weigh(rig: Rig, stance: QuadrupedStance) -> float:
     """kg, from the torques that the legs hold the robot up with; dry friction in the joints goes into it."""
     rig.stand()
     count = round(WEIGH * rig.rate)
-    log = follow(rig, stance, np.tile(stance.nominal, (count, 1)))
-    rest = at_rest(stance, log, count // 2)
+    rest = at_rest(stance, follow(rig, stance, np.tile(stance.nominal, (count, 1))), count // 2)
     return float(np.sum(stance.forces(rest.q, rest.tau, rest.up) @ rest.up) / GRAVITY)
 
 
-def solve(stance: Stance, lines: list[SupportLine], zero_error: float, acc_bias: float) -> tuple[Array, Array]:
+def solve(stance: QuadrupedStance, lines: list[SupportLine], zero_error: float, acc_bias: float) -> tuple[Array, Array]:
     """Centre of mass (3,) and covariance from planes n · c = d; the believed z holds what no line tells."""
     believed = stance.com(stance.nominal)
     A, d = np.array([line.normal for line in lines]), np.array([line.offset for line in lines])
@@ -142,7 +152,7 @@ def solve(stance: Stance, lines: list[SupportLine], zero_error: float, acc_bias:
     return covariance @ (A.T @ W @ d + prior @ believed), covariance
 
 
-def disturbances(stance: Stance, line: SupportLine) -> Array:
+def disturbances(stance: QuadrupedStance, line: SupportLine) -> Array:
     """(J + 3,) m: how the plane's offset moves with each joint's zero (a radian) and with the measured up (a unit)."""
     trial = line.trials[-1]
     q, up, step = trial.fall.q[0], trial.fall.up[0], 1e-5
@@ -150,18 +160,6 @@ def disturbances(stance: Stance, line: SupportLine) -> Array:
     joints = [stance.lever(q + step * e, up, trial.diagonal) - base for e in np.eye(len(q))]
     ups = [stance.lever(q, (u := up + step * e) / np.linalg.norm(u), trial.diagonal) - base for e in np.eye(3)]
     return np.array([*joints, *ups]) / step
-
-
-def _check(mass: float | None, most: int, within: float) -> None:
-    findings = []
-    if mass is not None and not (np.isfinite(mass) and mass > 0):
-        findings.append(Finding("mass", f"is {mass}", "Give kg above 0, or none to weigh by the joints"))
-    if most < 3:
-        findings.append(Finding("trials", f"are {most} a diagonal", "Give 3 or more: a bracket and one inside"))
-    if not 0.005 <= within <= 0.2:
-        findings.append(Finding("the range", f"is {1e3 * within:g} mm", "Give 5 to 200 mm"))
-    if findings:
-        raise UsageError(findings)
 
 
 def _finite(x: float) -> float | None:

@@ -17,7 +17,7 @@ import numpy as np
 from steelyard import inertia
 from steelyard.experiment.calibrate.rig import Rig
 from steelyard.experiment.calibrate.sinusoid import AXES, AxisInertia, Shake, effective, shake
-from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.identify.identify import identify
 from steelyard.identify.options import Options
 from steelyard.log.log import Log
@@ -39,9 +39,13 @@ class Composite:
     def as_json(self) -> dict[str, Any]:
         """The contents of ``calibration.json``."""
         return {
-            "mass": self.mass, "com": self.com.tolist(), "inertia": inertia.six(self.inertia).tolist(),
-            "std": self.std.tolist(), "trunk": self.trunk.tolist(), "verdict": self.verdict,
-        }  # fmt: skip
+            "mass": self.mass,
+            "com": self.com.tolist(),
+            "inertia": inertia.six(self.inertia).tolist(),
+            "std": self.std.tolist(),
+            "trunk": self.trunk.tolist(),
+            "verdict": self.verdict,
+        }
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ def find_inertia(rig: Rig, how: Shake | None = None, *, said: Callable[[str], No
     The composite comes first: what the trunk does beside its turn (``strayed``) takes a trunk that is known.
     """
     how = how or Shake()
-    stance = Stance.of(rig.robot, rig.feet, rig.posture)
+    stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
     logs = {}
     for axis in AXES:
         said(f"shaking about {axis}")
@@ -72,7 +76,7 @@ def find_inertia(rig: Rig, how: Shake | None = None, *, said: Callable[[str], No
     return Inertias(tuple(effective(known, log, axis, how) for axis, log in logs.items()), whole)
 
 
-def composite(stance: Stance, feet: Sequence[str], logs: Sequence[Log]) -> Composite:
+def composite(stance: QuadrupedStance, feet: Sequence[str], logs: Sequence[Log]) -> Composite:
     """Identify the trunk from logs of a robot that shook on its feet, and add the legs as described."""
     trunk = stance.robot.bodies[0].name
     options = Options(base="floating", equations="contact-free", links=(trunk,), feet=tuple(feet))
@@ -87,7 +91,7 @@ def composite(stance: Stance, feet: Sequence[str], logs: Sequence[Log]) -> Compo
     return Composite(mass, com, tensor, std, body.parameters, body.verdict.worst)
 
 
-def frozen(stance: Stance, parameters: Mapping[str, Array]) -> Array:
+def frozen(stance: QuadrupedStance, parameters: Mapping[str, Array]) -> Array:
     """(10,) about the base's origin: all bodies as one in the nominal posture, those not named as described."""
     data = stance.placed(stance.nominal)
     parts = [

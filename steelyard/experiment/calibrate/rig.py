@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from steelyard.experiment.simulate.reference import quintic
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
 
@@ -56,7 +57,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Command:
+class JointCommand:
     """What the joints shall do: positions, and the torque that the position controllers add theirs to."""
 
     q: Array  # (J,) rad
@@ -67,12 +68,11 @@ class Command:
 class BalancingRig(Rig, Protocol):
     """A rig that can also be commanded from the loop: what balancing on two feet needs, and nothing else does."""
 
-    def run(self, controller: Callable[[Reading], Command | None], seconds: float) -> Log:
+    def run(self, controller: Callable[[Reading], JointCommand | None], seconds: float) -> Log:
         """Call the controller once a sample, until it has no command or time is over; a log of what was measured."""
 
 
 def ramp(start: Array, end: Array, count: int) -> Array:
     """(count, …) from start (excluded) to end with no jerk at either."""
-    x = np.arange(1, count + 1) / count
-    s = x**3 * (10 - 15 * x + 6 * x**2)
+    s = quintic(np.arange(1, count + 1) / count)[0]
     return np.asarray(start + (end - start) * s.reshape(-1, *[1] * np.ndim(start)))

@@ -9,14 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
+from steelyard import inertia
 from steelyard.errors import Finding, UsageError
-from steelyard.experiment.calibrate.rig import Command, Reading
-from steelyard.experiment.calibrate.stance import Stance
-from steelyard.experiment.simulate.feet import find_feet
-from steelyard.experiment.simulate.legs import Legs
+from steelyard.experiment.calibrate.com import CentreOfMass
+from steelyard.experiment.calibrate.composite import Inertias, frozen
+from steelyard.experiment.calibrate.options import RigOptions
+from steelyard.experiment.calibrate.rig import JointCommand, Reading
+from steelyard.experiment.calibrate.sinusoid import AXES, effective_of
+from steelyard.experiment.calibrate.stance import QuadrupedStance
+from steelyard.experiment.simulate.legs import Legs, find_feet
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.quadruped import leg_friction, true_robot
 from steelyard.experiment.simulate.sensors import Sensors, level
@@ -43,7 +49,6 @@ class SimulatedRig:
         noise: Sensors | str = "mid",
         offsets: Mapping[str, float] | None = None,
         stiffness: float | None = None,
-        damping: float | None = None,
         rate: float = 500.0,
         seed: int = 0,
     ) -> None:
@@ -54,9 +59,8 @@ class SimulatedRig:
         self.world, self.rate = world, rate
         self.noise = level(noise) if isinstance(noise, str) else noise
         legs = Legs(world.robot, world.feet)
-        heavy = legs.mass * legs.length  # kg·m: what joints of this robot must hold
-        self.kp = STIFF * heavy if stiffness is None else stiffness
-        self.kd = DAMP * self.kp if damping is None else damping
+        self.kp = STIFF * legs.mass * legs.length if stiffness is None else stiffness
+        self.kd = DAMP * self.kp
         self._steps = round(steps)
         joints = world.robot.joints
         home = dict(zip(joints, legs.home, strict=True)) if posture is None else posture
@@ -87,7 +91,7 @@ class SimulatedRig:
         """Track joint positions, one a sample, and hold the last."""
         return self._advance(np.column_stack([targets[j] for j in self.robot.joints]))
 
-    def run(self, controller: Callable[[Reading], Command | None], seconds: float) -> Log:
+    def run(self, controller: Callable[[Reading], JointCommand | None], seconds: float) -> Log:
         """Call the controller once a sample, until it has no command or the time is over."""
         rows = list[Array]()
         start = self.world.time
@@ -104,11 +108,11 @@ class SimulatedRig:
     def _advance(self, targets: Array) -> Log:
         rows, start = list[Array](), self.world.time
         for target in targets:
-            self._hold(Command(target, (target - self._held[0]) * self.rate, np.zeros_like(target)))
+            self._hold(JointCommand(target, (target - self._held[0]) * self.rate, np.zeros_like(target)))
             rows.append(self._read())
         return self._log(rows, start)
 
-    def _hold(self, command: Command) -> None:
+    def _hold(self, command: JointCommand) -> None:
         """One sample. Targets move evenly from the last ones: torques that jump with samples would alias."""
         held, wanted = self._held, np.array([command.q, command.v, command.tau])
         for k in range(1, self._steps + 1):
@@ -122,13 +126,18 @@ class SimulatedRig:
         state, rng, sigma = self.world.state, self._rng, self.noise
         proper = state.acceleration + state.rotation.T @ np.array([0, 0, GRAVITY])
         J, half = len(state.q), self.world.timestep / 2  # the integrator's velocities are those of half a step before
-        return np.concatenate([
-            state.q + self._zero + sigma.q * rng.normal(size=J),
-            state.v + half * state.a + 10 * sigma.q * rng.normal(size=J),
-            state.tau * (1 + sigma.tau_gain) + sigma.tau * rng.normal(size=J),
-            state.angular_velocity + half * state.angular_acceleration + self._gyro + sigma.gyro * rng.normal(size=3),
-            proper + self._acc + sigma.acc * rng.normal(size=3),
-        ])  # fmt: skip
+        return np.concatenate(
+            [
+                state.q + self._zero + sigma.q * rng.normal(size=J),
+                state.v + half * state.a + 10 * sigma.q * rng.normal(size=J),
+                state.tau * (1 + sigma.tau_gain) + sigma.tau * rng.normal(size=J),
+                state.angular_velocity
+                + half * state.angular_acceleration
+                + self._gyro
+                + sigma.gyro * rng.normal(size=3),
+                proper + self._acc + sigma.acc * rng.normal(size=3),
+            ]
+        )
 
     def _log(self, rows: list[Array], start: float) -> Log:
         table, joints = np.array(rows).T, self.robot.joints
@@ -157,12 +166,44 @@ def simulated_rig(
     return SimulatedRig(world, feet=feet, noise=noise, offsets=offsets, stiffness=stiffness, seed=seed)
 
 
-def true_stance(rig: SimulatedRig) -> Stance:
-    """The robot as it truly is: to compare with, never to calibrate with."""
-    import pinocchio as pin
+def rig_of(robot: Robot, options: RigOptions) -> SimulatedRig:
+    """The simulated robot that is asked for."""
+    return simulated_rig(
+        robot,
+        seed=options.seed,
+        loads=[Load.parse(text) for text in options.load],
+        noise=level(options.noise).but({"q_bias": options.zero_error}),
+        perturb=options.perturb,
+        friction=options.friction,
+    )
 
-    stance = Stance.of(rig.robot, rig.feet, rig.posture)
+
+def true_stance(rig: SimulatedRig) -> QuadrupedStance:
+    """The robot as it truly is: to compare with, never to calibrate with."""
+    stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
     model = stance.model.copy()
     for body in rig.robot.bodies:
         model.inertias[body.joint] = pin.Inertia.FromDynamicParameters(rig.world.truth[body.name])
     return replace(stance, model=model)
+
+
+def com_beside_truth(rig: SimulatedRig, found: CentreOfMass) -> dict[str, Any]:
+    """``calibration.json`` of a centre of mass."""
+    exact = true_stance(rig)
+    truth = {"com": exact.com(exact.nominal).tolist(), "mass": exact.mass}
+    return _beside_truth(rig, found.as_json(), truth)
+
+
+def inertia_beside_truth(rig: SimulatedRig, found: Inertias) -> dict[str, Any]:
+    """``calibration.json`` of both inertias."""
+    exact = true_stance(rig)
+    whole = inertia.unpack(frozen(exact, rig.world.truth))[2]
+    truth = {
+        "effective": [effective_of(exact.model, exact, axis) for axis in AXES],
+        "composite": inertia.six(whole).tolist(),
+    }
+    return _beside_truth(rig, found.as_json(), truth)
+
+
+def _beside_truth(rig: SimulatedRig, found: dict[str, Any], truth: dict[str, Any]) -> dict[str, Any]:
+    return {"schema": 1, "robot": rig.robot.name, "posture": dict(rig.posture), **found, "truth": truth}

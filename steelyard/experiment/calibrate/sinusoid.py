@@ -10,6 +10,9 @@ that of the robot frozen in its posture (``composite.py``). C is (2)'s damping. 
 of mass that is believed δ off does: gravity turns in trunk axes, and δ × M g with it. Where the trunk shakes with one
 frequency θ and ω̇ are the same signal and a millimetre of δ costs a percent of I; with two frequencies it costs
 nothing, and K shows δ.
+
+Signals of period 1/f are x(t) = Σₖ aₖ cos 2πfkt + bₖ sin 2πfkt (3, 4); coefficients by least squares over whole periods
+average the noise of all samples, and derivatives are those of the sines: nothing is differentiated numerically.
 """
 
 from __future__ import annotations
@@ -18,11 +21,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
-from steelyard.errors import Finding, UsageError
-from steelyard.experiment.calibrate.harmonics import Harmonics, dominant
+from steelyard.errors import Finding, LogError, UsageError
 from steelyard.experiment.calibrate.rig import Rig
-from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.experiment.calibrate.tipping import follow, sensed
 from steelyard.log.log import Log
 from steelyard.robot.model import GRAVITY
@@ -77,10 +80,8 @@ class AxisInertia:
         }
 
 
-def shake(rig: Rig, stance: Stance, axis: str, how: Shake) -> Log:
+def shake(rig: Rig, stance: QuadrupedStance, axis: str, how: Shake) -> Log:
     """Turn the trunk about one of its axes through its origin; the log of the periods that repeat."""
-    import pinocchio as pin
-
     e = np.eye(3)[AXES.index(axis)]
     count = round(rig.rate / how.base)
     if abs(count - rig.rate / how.base) > 1e-6:
@@ -89,14 +90,14 @@ def shake(rig: Rig, stance: Stance, axis: str, how: Shake) -> Log:
         )
     angle = how.angle(np.arange(count) / rig.rate)
     grow = np.clip(np.arange(count) / (0.8 * count), 0, 1)
-    first = _postures(stance, pin, angle * grow**2 * (3 - 2 * grow), e)
-    steady = _postures(stance, pin, angle, e)
+    first = _postures(stance, angle * grow**2 * (3 - 2 * grow), e)
+    steady = _postures(stance, angle, e)
     rig.stand()
     log = follow(rig, stance, np.vstack([first, *[steady] * (how.settle - 1 + how.periods)]))
     return log.cut(how.settle * count, len(log))
 
 
-def effective(stance: Stance, log: Log, axis: str, how: Shake, *, single: bool = False) -> AxisInertia:
+def effective(stance: QuadrupedStance, log: Log, axis: str, how: Shake, *, single: bool = False) -> AxisInertia:
     """Effective inertia from what was measured; ``single``: one frequency and no K, as in the paper."""
     j = AXES.index(axis)
     q, tau, gyro, acc = sensed(stance, log)
@@ -105,14 +106,13 @@ def effective(stance: Stance, log: Log, axis: str, how: Shake, *, single: bool =
     main = dominant(gyro[:, j], rate)
     count = 3 * max(how.multiples)
     J = q.shape[1]
-    measured = np.hstack([q, tau, gyro, acc])
-    shape = Harmonics.fit(t, measured, how.base, count)
+    shape = Harmonics.fit(t, np.hstack([q, tau, gyro, acc]), how.base, count)
     samples = len(t)
     t = t[: round(rate / how.base)]  # one period says it all
     x, dx, ddx = (shape.at(t, d) for d in range(3))
-    angular, turn, proper = x[:, 2 * J : 2 * J + 3], dx[:, 2 * J : 2 * J + 3], x[:, 2 * J + 3 :]
-    up = upwards(angular, proper, 1 / rate)
-    moment = ground_moment(stance, x[:, :J], dx[:, :J], ddx[:, :J], x[:, J : 2 * J], angular, turn, proper, up)[:, j]
+    angular = x[:, 2 * J : 2 * J + 3]
+    up = upwards(angular, x[:, 2 * J + 3 :], 1 / rate)
+    moment = ground_moment(stance, x, dx, ddx, up)[:, j]
     stray = strayed(stance, x[:, :J], dx[:, :J], angular, up, j)
     moment = moment - Harmonics.fit(t, stray, how.base, count).at(t, 1)[:, j] - np.cross(angular, stray)[:, j]
     w = Harmonics.fit(t, shape.at(t)[:, [2 * J + j]], how.base, count)
@@ -129,38 +129,41 @@ def effective(stance: Stance, log: Log, axis: str, how: Shake, *, single: bool =
     believe[0, 3:] = sigma / (stance.mass * GRAVITY * SURE)
     B = np.vstack([A, believe])
     solution, *_ = np.linalg.lstsq(B, np.append(moment, 0.0), rcond=None)  # (5)
-    left = moment - A @ solution
-    spread = moment - moment.mean()
     deviation = float(sigma * np.sqrt(np.linalg.inv(B.T @ B)[0, 0]))
     return AxisInertia(
-        axis, float(solution[0]), deviation, float(solution[1]), 0.0 if single else float(solution[3]),
-        main, float(np.linalg.norm(left) / np.linalg.norm(spread)), log,
-    )  # fmt: skip
+        axis,
+        float(solution[0]),
+        deviation,
+        float(solution[1]),
+        0.0 if single else float(solution[3]),
+        main,
+        float(np.linalg.norm(moment - A @ solution) / np.linalg.norm(moment - moment.mean())),
+        log,
+    )
 
 
-def ground_moment(
-    stance: Stance, q: Array, v: Array, a: Array, tau: Array, gyro: Array, turn: Array, acc: Array, up: Array
-) -> Array:
+def ground_moment(stance: QuadrupedStance, x: Array, dx: Array, ddx: Array, up: Array) -> Array:
     """(T, 3) N·m, base axes: moment about the centre of mass of the forces of the ground, all four feet at rest.
 
+    ``x`` (T, 2 J + 6) has joint positions and torques, gyro and accelerometer, ``dx`` and ``ddx`` their derivatives.
     The base stands at the identity, does not move, and accelerates as the accelerometer says, gravity in it.
     """
-    import pinocchio as pin
-
+    J = len(stance.nominal)
+    q, tau, gyro, acc = np.split(x, [J, 2 * J, 2 * J + 3], axis=1)
+    still = np.zeros_like(gyro)
+    v, a = np.hstack([still, gyro, dx[:, :J]]), np.hstack([acc, dx[:, 2 * J : 2 * J + 3], ddx[:, :J]])
     model = stance.model.copy()
     model.gravity.linear = np.zeros(3)
     data = model.createData()
     moment = np.empty((len(q), 3))
-    for k, x in enumerate(stance.robot.positions(q)):
-        needed = pin.rnea(
-            model, data, x, np.concatenate([np.zeros(3), gyro[k], v[k]]), np.concatenate([acc[k], turn[k], a[k]])
-        )
-        pin.computeJointJacobians(model, data, x)
-        c = pin.centerOfMass(model, data, x)
+    for k, configuration in enumerate(stance.robot.positions(q)):
+        needed = pin.rnea(model, data, configuration, v[k], a[k])
+        pin.computeJointJacobians(model, data, configuration)
+        c = pin.centerOfMass(model, data, configuration)
         moment[k] = 0.0
-        for f, leg, A in zip(stance.feet, stance.legs_of, _feet(stance, data, up[k]), strict=True):
-            at = data.oMi[f.frame.joint].act(f.centre) - f.radius * up[k]
-            columns = [6 + i for i in leg]
+        for i, leg in enumerate(stance.legs_of):
+            at, A = stance.foot_at(data, i, up[k])
+            columns = [6 + n for n in leg]
             moment[k] += np.cross(at - c, np.linalg.solve(A[:, columns].T, needed[columns] - tau[k, list(leg)]))
     return moment
 
@@ -170,8 +173,6 @@ def upwards(gyro: Array, acc: Array, step: float) -> Array:
 
     The accelerometer's own direction at an instant is no use: the trunk sways.
     """
-    import pinocchio as pin
-
     rate = gyro - gyro.mean(axis=0)  # what repeats does not turn on
     R = np.empty((len(gyro), 3, 3))
     R[0] = np.eye(3)
@@ -181,62 +182,38 @@ def upwards(gyro: Array, acc: Array, step: float) -> Array:
     return np.asarray((mean / np.linalg.norm(mean)) @ R)
 
 
-def strayed(stance: Stance, q: Array, v: Array, gyro: Array, up: Array, axis: int) -> Array:
+def strayed(stance: QuadrupedStance, q: Array, v: Array, gyro: Array, up: Array, axis: int) -> Array:
     """(T, 3) kg·m²/s: believed angular momentum but for that of the turn about one axis, in the nominal posture.
 
     Joints give way, so a trunk that shall only turn also sways; what legs that bend below a swaying trunk carry is no
     part of the inertia of the turn. Nor is what a posture that is not the nominal one adds to it.
     """
-    import pinocchio as pin
-
     data, nominal = stance.model.createData(), effective_of(stance.model, stance, AXES[axis])
     momentum = np.empty((len(q), 3))
     for k, x in enumerate(stance.robot.positions(q)):
         pin.computeJointJacobians(stance.model, data, x)
-        A = _feet(stance, data, up[k])
-        sway = -np.mean([a @ np.concatenate([np.zeros(3), gyro[k], v[k]]) for a in A], axis=0)
+        still = np.concatenate([np.zeros(3), gyro[k], v[k]])
+        sway = -np.mean([stance.foot_at(data, i, up[k])[1] @ still for i in range(4)], axis=0)
         motion = np.concatenate([sway, gyro[k], v[k]])
         momentum[k] = pin.computeCentroidalMomentum(stance.model, data, x, motion).angular
         momentum[k, axis] -= nominal * gyro[k, axis]
     return momentum
 
 
-def effective_of(model: Any, stance: Stance, axis: str) -> float:
+def effective_of(model: Any, stance: QuadrupedStance, axis: str) -> float:
     """kg·m²: what a robot with these inertias would show, turned about its origin on feet that roll in place."""
-    import pinocchio as pin
-
     j = AXES.index(axis)
     data, x = model.createData(), stance.robot.positions(stance.nominal[None])[0]
     pin.computeJointJacobians(model, data, x)
-    A = _feet(stance, data, np.array([0.0, 0.0, 1.0]))
-    return float(_pinned_momentum(stance, model, data, x, A, np.eye(6)[3 + j])[j])
+    motion, level = np.zeros(model.nv), np.array([0.0, 0.0, 1.0])
+    motion[3 + j] = 1.0
+    for k, leg in enumerate(stance.legs_of):
+        A, columns = stance.foot_at(data, k, level)[1], [6 + i for i in leg]
+        motion[columns] = -np.linalg.solve(A[:, columns], A[:, 3 + j])
+    return float(pin.computeCentroidalMomentum(model, data, x, motion).angular[j])
 
 
-def _feet(stance: Stance, data: Any, up: Array) -> list[Array]:
-    """(3, 6 + J) Jacobian of each foot's contact point, with the poses in ``data``."""
-    import pinocchio as pin
-
-    found = []
-    for f in stance.feet:
-        at = data.oMi[f.frame.joint].act(f.centre) - f.radius * up
-        J = pin.getJointJacobian(stance.model, data, f.frame.joint, pin.ReferenceFrame.WORLD)
-        found.append(J[:3] - pin.skew(at) @ J[3:])
-    return found
-
-
-def _pinned_momentum(stance: Stance, model: Any, data: Any, x: Array, feet: list[Array], twist: Array) -> Array:
-    """(3,) angular momentum about the centre of mass of a trunk that moves with a twist (6,), the legs following it."""
-    import pinocchio as pin
-
-    motion = np.zeros(model.nv)
-    motion[:6] = twist
-    for A, leg in zip(feet, stance.legs_of, strict=True):
-        columns = [6 + i for i in leg]
-        motion[columns] = -np.linalg.solve(A[:, columns], A[:, :6] @ twist)
-    return np.array(pin.computeCentroidalMomentum(model, data, x, motion).angular)
-
-
-def _postures(stance: Stance, pin: Any, angles: Array, axis: Array) -> Array:
+def _postures(stance: QuadrupedStance, angles: Array, axis: Array) -> Array:
     q, rows = stance.nominal, []
     for angle in angles:
         q = stance.moved(np.zeros(3), pin.exp3(angle * axis), q)
@@ -253,9 +230,48 @@ def _integrated(w: Harmonics, t: Array) -> Array:
     return np.asarray(np.sin(angle) @ (cosine / k) - np.cos(angle) @ (sine / k))
 
 
-def _noise(stance: Stance, torque: float, j: int) -> float:
+def _noise(stance: QuadrupedStance, torque: float, j: int) -> float:
     """N·m, noise of one sample of the ground's moment: a joint's torque noise (N·m) through the legs' levers."""
     feet = stance.centres(stance.nominal)
     reach = float(np.ptp(feet[:, [k for k in range(3) if k != j]], axis=0).max()) / 2
     height = abs(float(feet[:, 2].mean()))
     return torque / (height / 2) * reach * float(np.sqrt(len(feet)))
+
+
+def dominant(x: Array, rate: float) -> float:
+    """Hz of the largest peak of a signal's spectrum, between its lines by a parabola through the logarithm."""
+    n = len(x)
+    S = np.abs(np.fft.rfft((x - x.mean()) * np.hanning(n)))
+    k = int(np.argmax(S[1:-1])) + 1
+    if S[k] <= 5 * np.median(S):
+        raise LogError(Finding("the motion", "has no frequency that stands out", "Shake the trunk more"))
+    a, b, c = np.log(S[k - 1 : k + 2])
+    return float((k + 0.5 * (a - c) / (a - 2 * b + c)) * rate / n)
+
+
+@dataclass(frozen=True)
+class Harmonics:
+    """Signals of one period: value and derivatives at any time."""
+
+    frequency: float  # Hz
+    coefficients: Array  # (2 K + 1, signals): constant, cosines, sines
+    noise: Array  # (signals,) rms of what is left
+
+    @classmethod
+    def fit(cls, t: Array, x: Array, frequency: float, count: int) -> Harmonics:
+        """Of signals (T, signals), with ``count`` multiples of the frequency."""
+        A = cls._basis(t, frequency, count, 0)
+        c, *_ = np.linalg.lstsq(A, x, rcond=None)
+        return cls(frequency, c, np.sqrt(np.mean((x - A @ c) ** 2, axis=0)))
+
+    def at(self, t: Array, derivative: int = 0) -> Array:
+        """(T, signals)."""
+        count = (len(self.coefficients) - 1) // 2
+        return np.asarray(self._basis(t, self.frequency, count, derivative) @ self.coefficients)
+
+    @staticmethod
+    def _basis(t: Array, f: float, count: int, derivative: int) -> Array:
+        w = 2 * np.pi * f * np.arange(1, count + 1)
+        angle = np.outer(t, w) + derivative * np.pi / 2  # a derivative turns a sine by a quarter
+        constant = np.full((len(t), 1), 1.0 if derivative == 0 else 0.0)
+        return np.hstack([constant, np.cos(angle) * w**derivative, np.sin(angle) * w**derivative])

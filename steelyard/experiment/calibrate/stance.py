@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
 from steelyard import inertia
 from steelyard.equations.unknown_forces import Foot, foot
@@ -31,7 +32,7 @@ STEPS = 60  # of inverse kinematics
 
 
 @dataclass(frozen=True)
-class Stance:
+class QuadrupedStance:
     """A robot on four feet as it is believed to be: the legs as described, the trunk of a mass and a centre of mass."""
 
     robot: Robot
@@ -40,7 +41,7 @@ class Stance:
     model: Any  # pinocchio.Model with the believed trunk
 
     @classmethod
-    def of(cls, robot: Robot, feet: Sequence[str], posture: Mapping[str, float]) -> Stance:
+    def of(cls, robot: Robot, feet: Sequence[str], posture: Mapping[str, float]) -> QuadrupedStance:
         """Check that these are four feet of a floating robot on legs that can put them anywhere."""
         findings = []
         if not robot.floating or robot.coupling is not None:
@@ -70,10 +71,8 @@ class Stance:
         """kg, of the whole robot as believed."""
         return float(sum(i.mass for i in self.model.inertias))
 
-    def trunk(self, mass: float, com: Array) -> Stance:
+    def trunk(self, mass: float, com: Array) -> QuadrupedStance:
         """Believe the whole robot to weigh this (kg), its centre of mass in the nominal posture to be there (m)."""
-        import pinocchio as pin
-
         legs_mass, legs = self.legs(self.nominal)
         own = mass - legs_mass
         if own <= 0:
@@ -85,10 +84,8 @@ class Stance:
         model.inertias[1] = pin.Inertia(own, (mass * com - legs) / own, spread)
         return replace(self, model=model)
 
-    def believing(self, trunk: Array) -> Stance:
+    def believing(self, trunk: Array) -> QuadrupedStance:
         """Believe the trunk and what it carries to have these parameters (10,)."""
-        import pinocchio as pin
-
         model = self.model.copy()
         model.inertias[1] = pin.Inertia.FromDynamicParameters(trunk)
         return replace(self, model=model)
@@ -114,11 +111,16 @@ class Stance:
 
     def placed(self, q: Array) -> Any:
         """Pinocchio's data with poses, Jacobians and first moments in this posture (J,), the base at the identity."""
-        import pinocchio as pin
-
         data = self.model.createData()
         pin.computeJointJacobians(self.model, data, self.robot.positions(q[None])[0])
         return data
+
+    def foot_at(self, data: Any, k: int, up: Array | float = 0.0) -> tuple[Array, Array]:
+        """(3,) m, the middle of a foot, or with ``up`` its lowest point; and its Jacobian (3, 6 + J)."""
+        f = self.feet[k]
+        at = data.oMi[f.frame.joint].act(f.centre) - f.radius * up
+        J = pin.getJointJacobian(self.model, data, f.frame.joint, pin.ReferenceFrame.WORLD)
+        return at, J[:3] - pin.skew(at) @ J[3:]
 
     def centres(self, q: Array) -> Array:
         """(4, 3) m, middles of the feet."""
@@ -141,24 +143,19 @@ class Stance:
 
     def com(self, q: Array) -> Array:
         """(3,) m, believed centre of mass of the whole robot in this posture."""
-        import pinocchio as pin
-
         return np.array(pin.centerOfMass(self.model, self.model.createData(), self.robot.positions(q[None])[0]))
 
     def reach(self, wanted: Array, start: Array | None = None) -> Array:
         """(J,) posture with the middles of the feet there (4, 3), by Newton's method, leg by leg; none: refused."""
-        import pinocchio as pin
-
         q = np.array(self.nominal if start is None else start)
         for _ in range(STEPS):
             data = self.placed(q)
             worst = 0.0
-            for f, leg, goal in zip(self.feet, self.legs_of, wanted, strict=True):
-                at = data.oMi[f.frame.joint].act(f.centre)
+            for k, (leg, goal) in enumerate(zip(self.legs_of, wanted, strict=True)):
+                at, J = self.foot_at(data, k)
                 miss = goal - at
                 worst = max(worst, float(np.linalg.norm(miss)))
-                J = pin.getJointJacobian(self.model, data, f.frame.joint, pin.ReferenceFrame.WORLD)
-                A = (J[:3] - pin.skew(at) @ J[3:])[:, [6 + k for k in leg]]
+                A = J[:, [6 + j for j in leg]]
                 step = np.linalg.solve(A.T @ A + 1e-12 * np.eye(3), A.T @ miss)
                 q[list(leg)] += step * min(1.0, 0.3 / max(float(np.abs(step).max()), 1e-12))
             if worst < CLOSE:
@@ -194,18 +191,14 @@ class Stance:
 
         The line is that of the feet's contact points, on which they roll; the first of them is at rest.
         """
-        import pinocchio as pin
-
         data = self.model.createData()
-        one, two = (self.feet[k] for k in diagonal)
         lever, momentum = np.empty(len(q)), np.empty(len(q))
         for k, x in enumerate(self.robot.positions(q)):
             pin.computeJointJacobians(self.model, data, x)
-            p, other = (data.oMi[f.frame.joint].act(f.centre) - f.radius * up[k] for f in (one, two))
+            (p, J), (other, _) = (self.foot_at(data, foot, up[k]) for foot in diagonal)
             t = (other - p) / np.linalg.norm(other - p)
-            J = pin.getJointJacobian(self.model, data, one.frame.joint, pin.ReferenceFrame.WORLD)
             motion = np.concatenate([np.zeros(3), gyro[k], v[k]])
-            motion[:3] = -(J[:3] - pin.skew(p) @ J[3:]) @ motion
+            motion[:3] = -J @ motion
             h = pin.computeCentroidalMomentum(self.model, data, x, motion)
             lever[k] = np.cross(t, up[k]) @ (data.com[0] - p)
             momentum[k] = t @ (h.angular + np.cross(data.com[0] - p, h.linear))
@@ -213,16 +206,12 @@ class Stance:
 
     def forces(self, q: Array, tau: Array, up: Array) -> Array:
         """(4, 3) N, base axes: what the ground does to each foot of a robot at rest, from its joints' torques (J,)."""
-        import pinocchio as pin
-
         model = self.model.copy()
         model.gravity.linear = -GRAVITY * up
         x, data = self.robot.positions(q[None])[0], self.placed(q)
         weight = pin.computeGeneralizedGravity(model, model.createData(), x)[6:]
         found = np.empty((4, 3))
-        for k, (f, leg) in enumerate(zip(self.feet, self.legs_of, strict=True)):
-            at = data.oMi[f.frame.joint].act(f.centre) - f.radius * up
-            J = pin.getJointJacobian(self.model, data, f.frame.joint, pin.ReferenceFrame.WORLD)
-            A = (J[:3] - pin.skew(at) @ J[3:])[:, [6 + j for j in leg]]
+        for k, leg in enumerate(self.legs_of):
+            A = self.foot_at(data, k, up)[1][:, [6 + j for j in leg]]
             found[k] = np.linalg.solve(A.T, (weight - tau)[list(leg)])
         return found

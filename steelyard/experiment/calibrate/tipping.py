@@ -19,7 +19,7 @@ from scipy.signal import savgol_filter
 
 from steelyard.errors import Finding, LogError
 from steelyard.experiment.calibrate.rig import Rig, ramp
-from steelyard.experiment.calibrate.stance import Stance
+from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.log.log import Log
 from steelyard.robot.model import GRAVITY
 
@@ -63,7 +63,7 @@ class Trial:
     fall: Fall
     tilt: float  # rad, about the line once it leant on a third foot; positive where the centre of mass is beyond it
 
-    def lever(self, stance: Stance) -> tuple[float, float]:
+    def lever(self, stance: QuadrupedStance) -> tuple[float, float]:
         """m: the believed lever arm as the feet were up, and the one that the fall shows."""
         f = self.fall
         s, L = stance.tipping(f.q, f.v, f.gyro, f.up, self.diagonal)
@@ -72,20 +72,24 @@ class Trial:
         slope = np.polyfit(t, L / (stance.mass * GRAVITY) - path, 1)[0]
         return float(s[0]), float(s[0] + slope)
 
-    def normal(self, stance: Stance) -> Array:
+    def normal(self, stance: QuadrupedStance) -> Array:
         """(3,) n, on average over the fall: what ``lever`` shows beyond the belief is n · (c − c₀), z included."""
         f = self.fall
         normals = [stance.line(f.q[k], f.up[k], self.diagonal)[1] for k in range(0, len(f.q), 5)]
         return np.asarray(np.mean(normals, axis=0))
 
 
-def attempt(rig: Rig, stance: Stance, start: Array, posture: Array, diagonal: tuple[int, int]) -> tuple[Trial, Array]:
+def attempt(
+    rig: Rig, stance: QuadrupedStance, start: Array, posture: Array, diagonal: tuple[int, int]
+) -> tuple[Trial, Array]:
     """Move from posture ``start`` to ``posture``, lift the two feet that are not of the diagonal, put them down again.
 
     Returns the trial, and the posture that the robot is left in.
     """
-    count = {name: max(2, round(seconds * rig.rate)) for name, seconds in
-             (("move", MOVE), ("rest", REST), ("lift", LIFT), ("watch", WATCH))}  # fmt: skip
+    count = {
+        name: max(2, round(seconds * rig.rate))
+        for name, seconds in (("move", MOVE), ("rest", REST), ("lift", LIFT), ("watch", WATCH))
+    }
     stood = follow(rig, stance, np.vstack([ramp(start, posture, count["move"]), np.tile(posture, (count["rest"], 1))]))
     rest = at_rest(stance, stood, round(SEEN * rig.rate))
     high = lifted(stance, posture, rest.up, diagonal)
@@ -94,14 +98,16 @@ def attempt(rig: Rig, stance: Stance, start: Array, posture: Array, diagonal: tu
     return _seen(stance, rest, log, diagonal, count["lift"], 1 / rig.rate), posture
 
 
-def lifted(stance: Stance, posture: Array, up: Array, diagonal: tuple[int, int], height: float = HEIGHT) -> Array:
+def lifted(
+    stance: QuadrupedStance, posture: Array, up: Array, diagonal: tuple[int, int], height: float = HEIGHT
+) -> Array:
     """(J,) the same posture with the two feet that are not of the diagonal off the ground."""
     feet = stance.centres(posture)
     feet[[k for k in range(4) if k not in diagonal]] += height * up
     return stance.reach(feet, posture)
 
 
-def follow(rig: Rig, stance: Stance, targets: Array) -> Log:
+def follow(rig: Rig, stance: QuadrupedStance, targets: Array) -> Log:
     """Let the rig follow joint positions (T, J); refuse a log that lacks what calibration needs."""
     joints = stance.robot.joints
     log = rig.follow({joint: targets[:, k] for k, joint in enumerate(joints)})
@@ -116,7 +122,7 @@ def follow(rig: Rig, stance: Stance, targets: Array) -> Log:
     return log
 
 
-def sensed(stance: Stance, log: Log) -> tuple[Array, Array, Array, Array]:
+def sensed(stance: QuadrupedStance, log: Log) -> tuple[Array, Array, Array, Array]:
     """(T, …) joint positions and torques, gyro and accelerometer in base axes."""
     q, tau = (np.column_stack([log.columns[f"{kind}.{j}"] for j in stance.robot.joints]) for kind in ("q", "tau"))
     gyro, acc = log.vector("imu.gyro"), log.vector("imu.acc")
@@ -130,7 +136,7 @@ def sensed(stance: Stance, log: Log) -> tuple[Array, Array, Array, Array]:
     return q, tau, gyro @ mount[:3, :3].T, acc @ mount[:3, :3].T
 
 
-def at_rest(stance: Stance, log: Log, count: int) -> Rest:
+def at_rest(stance: QuadrupedStance, log: Log, count: int) -> Rest:
     """Means of the last samples of a log; refused where the robot moves."""
     q, tau, gyro, acc = (x[-count:] for x in sensed(stance, log))
     slow = gyro - gyro.mean(axis=0)
@@ -143,7 +149,7 @@ def at_rest(stance: Stance, log: Log, count: int) -> Rest:
     return Rest(q.mean(axis=0), tau.mean(axis=0), g / np.linalg.norm(g), gyro.mean(axis=0))
 
 
-def _seen(stance: Stance, rest: Rest, log: Log, diagonal: tuple[int, int], lift: int, step: float) -> Trial:
+def _seen(stance: QuadrupedStance, rest: Rest, log: Log, diagonal: tuple[int, int], lift: int, step: float) -> Trial:
     q, _, gyro, _ = sensed(stance, log)
     gyro = gyro - rest.gyro
     wide = 2 * round(SMOOTH / step / 2) + 1

@@ -20,9 +20,11 @@ from scipy.optimize import minimize
 
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.excite import criteria
-from steelyard.experiment.excite.arm_task import Criterion, Excess, Task
+from steelyard.experiment.excite.arm_task import ArmTask, Excess
 from steelyard.experiment.excite.collision import Collisions
 from steelyard.experiment.excite.fourier import Fourier, designs, rest_basis
+from steelyard.experiment.excite.kept import Kept
+from steelyard.experiment.excite.options import Criterion
 from steelyard.fleet.sent import Sent
 from steelyard.fleet.workers import Workers
 
@@ -43,7 +45,7 @@ SMALLER = 0.8  # amplitude after each contact of a random motion
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class ArmCandidate:
     """A feasible motion and what it tells."""
 
     motion: Fourier
@@ -52,7 +54,7 @@ class Candidate:
     used: Excess
     gradients: int = 0  # that were taken to find it
 
-    def better(self, other: Candidate | None, criterion: Criterion) -> bool:
+    def better(self, other: ArmCandidate | None, criterion: Criterion) -> bool:
         """By the criterion that is asked for."""
         if other is None:
             return True
@@ -60,21 +62,31 @@ class Candidate:
 
     def as_json(self) -> dict[str, Any]:
         """For files."""
-        return {"motion": self.motion.as_json(), "log_det": self.log_det, "condition": self.condition,
-                "used": self.used._asdict(), "gradients": self.gradients}  # fmt: skip
+        return {
+            "motion": self.motion.as_json(),
+            "log_det": self.log_det,
+            "condition": self.condition,
+            "used": self.used._asdict(),
+            "gradients": self.gradients,
+        }
 
     @classmethod
-    def from_json(cls, found: dict[str, Any]) -> Candidate:
+    def from_json(cls, found: dict[str, Any]) -> ArmCandidate:
         """From what ``as_json`` gave."""
-        return cls(Fourier.from_json(found["motion"]), found["log_det"], found["condition"], Excess(**found["used"]),
-                   found["gradients"])  # fmt: skip
+        return cls(
+            Fourier.from_json(found["motion"]),
+            found["log_det"],
+            found["condition"],
+            Excess(**found["used"]),
+            found["gradients"],
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Search:
     """How a motion is looked for."""
 
-    task: Task
+    task: ArmTask
     collisions: Collisions | None
     period: float = 10.0  # s
     harmonics: int = 5
@@ -82,10 +94,10 @@ class Search:
     criterion: Criterion = "determinant"
     rounds: int = ROUNDS  # of multipliers, at most
 
-    def judged(self, motion: Fourier, gradients: int = 0) -> Candidate:
+    def judged(self, motion: Fourier, gradients: int = 0) -> ArmCandidate:
         """What a motion tells and uses."""
         M = self.task.root(motion, self.seconds)
-        return Candidate(motion, criteria.log_det(M), criteria.condition(M), self.task.used(motion), gradients)
+        return ArmCandidate(motion, criteria.log_det(M), criteria.condition(M), self.task.used(motion), gradients)
 
     def clear(self, motion: Fourier) -> bool:
         """Whether the arm touches itself nowhere on it."""
@@ -96,7 +108,7 @@ class Search:
         robot = self.task.robot
         return self.collisions.clear(t, robot.positions(q), robot.motion(v))
 
-    def random(self, rng: np.random.Generator) -> Candidate | None:
+    def random(self, rng: np.random.Generator) -> ArmCandidate | None:
         """A random feasible motion: as wide and fast as one of its limits allows; None if there seems to be none."""
         limits, J = self.task.limits, len(self.task.robot.joints)
         for _ in range(TRIES):
@@ -129,7 +141,7 @@ class Search:
             motion = motion.scaled(max(0.7, 1 - 1.2 * (1 - 1 / over)))
         return motion
 
-    def improve(self, start: Candidate) -> Candidate:
+    def improve(self, start: ArmCandidate) -> ArmCandidate:
         """The best feasible motion near a feasible one; never worse than that."""
         best, count = start, 0
         for buffer, share in BUFFERS:
@@ -148,7 +160,7 @@ class Search:
                 break
         return best
 
-    def _feasible(self, work: _Work, x: Array, back: Array, count: int) -> tuple[Candidate | None, bool]:
+    def _feasible(self, work: _Work, x: Array, back: Array, count: int) -> tuple[ArmCandidate | None, bool]:
         """The motion of x, or the first feasible one on the way back to one that is; and whether it is that of x."""
         for share in WAY_BACK:
             motion = self.fitted(work.unpack(back + share * (x - back)))
@@ -167,8 +179,7 @@ class _Work:
         self.task = search.task
         self.J, self.P = len(self.task.robot.joints), 2 * search.harmonics - 2
         N = DENSITY * search.harmonics
-        t = np.arange(N) * (search.period / N)
-        self.designs = designs(search.harmonics, search.period, t)
+        self.designs = designs(search.harmonics, search.period, np.arange(N) * (search.period / N))
         limits = self.task.limits
         self.middle, self.half = (limits.upper + limits.lower) / 2, (limits.upper - limits.lower) / 2
         self.poses = np.unique(np.linspace(0, N - 1, min(POSES, N)).astype(int))
@@ -223,8 +234,12 @@ class _Work:
     def _shares(self, q: Array, v: Array, a: Array, torque: Array) -> list[tuple[Array, Array]]:
         """Shares (N, J) of each limit, signed, and what they are shares of."""
         limits = self.task.limits
-        return [((q - self.middle) / self.half, self.half), (v / limits.speed, limits.speed),
-                (a / limits.acceleration, limits.acceleration), (torque / limits.effort, limits.effort)]  # fmt: skip
+        return [
+            ((q - self.middle) / self.half, self.half),
+            (v / limits.speed, limits.speed),
+            (a / limits.acceleration, limits.acceleration),
+            (torque / limits.effort, limits.effort),
+        ]
 
     def _penalty(self, k: int, part: Array) -> tuple[float, Array]:
         """Of shares: its value, and its slope (N, J)."""
@@ -267,31 +282,37 @@ def excite_arm(
     screened: int = 30,
     restarts: int = 4,
     progress: Progress = lambda *_: None,
-    done: dict[int, Candidate] | None = None,
-    keep: Callable[[int, Candidate], None] = lambda *_: None,
+    kept: Kept[ArmCandidate] | None = None,
     workers: Workers | None = None,
     sent: Sent[Search] | None = None,
-) -> tuple[Candidate, Candidate]:
+) -> tuple[ArmCandidate, ArmCandidate]:
     """The best motion, and the best random one that it began from.
 
-    ``screened`` random motions are made, the best ``restarts`` improved. ``done``: those improved before, by rank;
-    ``keep`` is called with each new one, so that work that was broken off goes on where it stopped. ``workers`` make
-    and improve motions, with the search as it is ``sent`` to them.
+    ``screened`` random motions are made, the best ``restarts`` improved. ``kept``: those improved before, by rank,
+    and each new one, so that interrupted work resumes where it stopped. ``workers`` make and improve motions, with the
+    search as it is ``sent`` to them.
     """
     workers, shared = workers or Workers(), sent or search
-    made = workers.map(_random, range(screened), seed, shared, name="random motion",
-                       progress=lambda k, of: progress(0.2 * k / of, f"random motion {k} of {of}"))  # fmt: skip
+    made = workers.map(
+        _random,
+        range(screened),
+        seed,
+        shared,
+        name="random motion",
+        progress=lambda k, of: progress(0.2 * k / of, f"random motion {k} of {of}"),
+    )
     starts = [start for start in made if start is not None]
     if not starts:
         what = f"no motion within its limits and clear of itself was among {screened * TRIES} random ones"
         raise UsageError(Finding(search.task.robot.name, what, "Allow more --speed or --effort, or less --clearance"))
     starts.sort(key=lambda c: -c.log_det if search.criterion == "determinant" else c.condition)
-    found = {k: c for k, c in (done or {}).items() if k < restarts}
+    kept = Kept(None, {}, ArmCandidate) if kept is None else kept
+    found = {int(k): c for k, c in kept.done.items() if int(k) < restarts}
     left = [k for k in range(min(restarts, len(starts))) if k not in found]
     improved = workers.each(_improved, left, starts[:restarts], shared, name="motion")
     for count, (i, better) in enumerate(improved, 1):
         found[left[i]] = better
-        keep(left[i], better)
+        kept.add(str(left[i]), better)
         progress(0.2 + 0.8 * count / len(left), f"improved {count} of {len(left)} motions")
     best = starts[0]
     for _, better in sorted(found.items()):
@@ -299,11 +320,11 @@ def excite_arm(
     return best, starts[0]
 
 
-def _random(k: int, seed: int, search: Search | Sent[Search]) -> Candidate | None:
+def _random(k: int, seed: int, search: Search | Sent[Search]) -> ArmCandidate | None:
     return _here(search).random(np.random.default_rng([seed, k]))
 
 
-def _improved(k: int, starts: Sequence[Candidate], search: Search | Sent[Search]) -> Candidate:
+def _improved(k: int, starts: Sequence[ArmCandidate], search: Search | Sent[Search]) -> ArmCandidate:
     return _here(search).improve(starts[k])
 
 

@@ -1,6 +1,6 @@
 """What is asked of an arm's exciting motion: limits, noise and the base parameters that it should tell.
 
-``Task`` gives what a motion tells (the root of its information) and, for an optimiser, a criterion of sampled states
+``ArmTask`` gives what a motion tells (the root of its information) and, for an optimiser, a criterion of sampled states
 with its gradient. One batch of rows gives all derivatives: rows are affine in accelerations and quadratic in
 velocities, so that differences are exact there, and central differences in positions are to 1e-8.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,10 +22,10 @@ from steelyard.equations.subspace import Subspace
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.excite import criteria
 from steelyard.experiment.excite.fourier import Fourier
+from steelyard.experiment.excite.options import Criterion
 from steelyard.robot.model import Robot
 
 Array = np.ndarray
-Criterion = Literal["determinant", "condition"]
 
 TURN = np.pi  # rad to either side: joints that turn on and on are kept within
 SPEED, EFFORT = 2.0, 50.0  # rad/s or m/s, and N·m or N, of a joint that has no limits
@@ -56,13 +56,19 @@ class Limits(NamedTuple):
         """Shares ``speed`` and ``effort`` of the description's limits, and ``margin`` of the range kept at each end."""
         shares = {"speed": speed, "effort": effort, "margin": margin}
         bad = [
-            Finding(f"--{k} {x}", "is no share", "Give a number above 0, at most 1" if k != "margin" else
-                    "Give a number from 0 to below 0.5")
+            Finding(
+                f"--{k} {x}",
+                "is no share",
+                "Give a number above 0, at most 1" if k != "margin" else "Give a number from 0 to below 0.5",
+            )
             for k, x in shares.items()
             if not (0 <= x < 0.5 if k == "margin" else 0 < x <= 1)
-        ]  # fmt: skip
-        bad += [Finding(f"joint {j!r}", f"is not in {robot.name}", f"Joints: {', '.join(robot.joints)}")
-                for j in acceleration or {} if j not in robot.joints]  # fmt: skip
+        ]
+        bad += [
+            Finding(f"joint {j!r}", f"is not in {robot.name}", f"Joints: {', '.join(robot.joints)}")
+            for j in acceleration or {}
+            if j not in robot.joints
+        ]
         if bad:
             raise UsageError(bad)
         joints = [robot.description.joints[j] for j in robot.joints]
@@ -102,7 +108,7 @@ class Slope(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class ArmTask:
     """An arm, its limits, and what its motion should tell."""
 
     robot: Robot
@@ -111,7 +117,7 @@ class Task:
     noise: Array  # (J,) N·m or N
 
     @classmethod
-    def of(cls, robot: Robot, limits: Limits, friction: str = "none", noise: Sequence[float] | None = None) -> Task:
+    def of(cls, robot: Robot, limits: Limits, friction: str = "none", noise: Sequence[float] | None = None) -> ArmTask:
         """``friction``: which joint terms are to be told, too; ``noise`` (J,) of torques, a hundredth of the effort."""
         if robot.floating:
             what = "has a floating base, and this motion would throw it over"
@@ -141,9 +147,7 @@ class Task:
     def rows(self, q: Array, v: Array, a: Array) -> Array:
         """(T, J, n) equations of the joints' torques, not weighed."""
         none = None
-        segment = Segment(
-            np.arange(len(q)) / RATE, RATE, q, v, a, np.zeros_like(q), {}, none, none, none, none, {}
-        )  # fmt: skip
+        segment = Segment(np.arange(len(q)) / RATE, RATE, q, v, a, np.zeros_like(q), {}, none, none, none, none, {})
         made = Setup(self.robot, "joint", self.columns).rows([segment], samples=COMPILED)
         return made.raw(segment, None)[0][:, : len(self.robot.joints)]
 

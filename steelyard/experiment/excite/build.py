@@ -14,10 +14,9 @@ import numpy as np
 
 from steelyard.experiment.excite.candidates import Candidate
 from steelyard.experiment.excite.hands import straight
-from steelyard.experiment.excite.schedule import Schedule, joined, smooth
-from steelyard.experiment.excite.stance import WELL, Stance, poses, solve
-from steelyard.experiment.excite.trajectory import STEP, Course, Samples, rotation
-from steelyard.experiment.excite.zmp import preview
+from steelyard.experiment.excite.schedule import Schedule, joined, preview, smooth
+from steelyard.experiment.excite.stance import WELL, HumanoidStance, poses, solve
+from steelyard.experiment.excite.trajectory import STEP, Trajectory, TrajectorySamples, rotation
 
 Array = np.ndarray
 
@@ -27,7 +26,7 @@ NEAR = 2e-3  # m, where its correction ends
 
 
 @dataclass(frozen=True)
-class Scale:
+class MotionScale:
     """How much of a candidate is kept."""
 
     upper: Array  # (U,) of each joint's way
@@ -41,10 +40,10 @@ class Scale:
 class Built:
     """A motion, and how it came out."""
 
-    stance: Stance
+    stance: HumanoidStance
     candidate: Candidate
-    scale: Scale
-    course: Course
+    scale: MotionScale
+    course: Trajectory
     left: Array  # (2, N) m or rad that legs stay away from where they should be
 
     @cached_property
@@ -61,7 +60,7 @@ class Built:
         return self.schedule.feet(time / self.scale.stretch)
 
 
-def build(stance: Stance, candidate: Candidate, scale: Scale) -> Built:
+def build(stance: HumanoidStance, candidate: Candidate, scale: MotionScale) -> Built:
     """The candidate so scaled, balanced."""
     schedule = candidate.schedule.scaled(scale.base)
     count = round(schedule.duration * scale.stretch / STEP) + 1
@@ -94,7 +93,7 @@ def build(stance: Stance, candidate: Candidate, scale: Scale) -> Built:
         values[:, :2] += target - com(stance, values)
     for k in range(ROUNDS):
         left = _legs(stance, candidate, scale, schedule, values, feet, u)
-        course = Course.through(stance.robot, values)
+        course = Trajectory.through(stance.robot, values)
         if left.max() > WELL:
             break
         error = course.at(time).zmp - reference
@@ -105,14 +104,20 @@ def build(stance: Stance, candidate: Candidate, scale: Scale) -> Built:
     return Built(stance, candidate, scale, course, left)
 
 
-def com(stance: Stance, values: Array) -> Array:
+def com(stance: HumanoidStance, values: Array) -> Array:
     """(N, 2) m, of the centre of mass: where the ground's force acts while nothing moves."""
     still = np.zeros_like(values)
-    return Samples(stance.robot, np.arange(len(values)) * STEP, values, still, still).zmp
+    return TrajectorySamples(stance.robot, np.arange(len(values)) * STEP, values, still, still).zmp
 
 
 def _legs(
-    stance: Stance, candidate: Candidate, scale: Scale, schedule: Schedule, values: Array, feet: Array, u: Array
+    stance: HumanoidStance,
+    candidate: Candidate,
+    scale: MotionScale,
+    schedule: Schedule,
+    values: Array,
+    feet: Array,
+    u: Array,
 ) -> Array:
     """Solve both legs for base and feet, in place; a leg that moves by itself is blended in while it is up."""
     R = rotation(values[:, 3:6])

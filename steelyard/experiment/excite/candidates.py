@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.experiment.excite.postures import Postures
-from steelyard.experiment.excite.schedule import REST, Schedule, Step
-from steelyard.experiment.excite.stance import Stance
+from steelyard.experiment.excite.schedule import REST, Footstep, Schedule
+from steelyard.experiment.excite.stance import HumanoidStance
 
 Array = np.ndarray
 
@@ -112,17 +112,17 @@ def _posture(
     return last
 
 
-def _lifted(stance: Stance, last: Array, q: Array) -> list[Array]:
+def _lifted(stance: HumanoidStance, last: Array, q: Array) -> list[Array]:
     """Postures on a way in which a foot has to be up: not those that come from home, where it stands."""
     return [q] if last is stance.home else [q, *(last + BETWEEN * (q - last))]
 
 
-def _schedule(stance: Stance, kind: str, rng: np.random.Generator) -> Schedule:
+def _schedule(stance: HumanoidStance, kind: str, rng: np.random.Generator) -> Schedule:
     places = np.column_stack([stance.soles[:, :2], np.zeros(2)])
     inward = INWARD * stance.legs[0].sole.half[1] / np.linalg.norm(places[0] - places[1])
     reach = SPREAD.get(kind, 0.0) * stance.height
     if kind in ("left", "right"):  # the foot that stands
-        step = Step(0 if kind == "right" else 1, 1.7, 5.9, np.zeros(3), 0.12 * stance.height, hold=0.7)
+        step = Footstep(0 if kind == "right" else 1, 1.7, 5.9, np.zeros(3), 0.12 * stance.height, hold=0.7)
         return Schedule(7.6, places, (step,), inward)
     if kind == "step":
         first, time, steps = int(rng.integers(2)), 1.6, []
@@ -132,7 +132,7 @@ def _schedule(stance: Stance, kind: str, rng: np.random.Generator) -> Schedule:
             to = np.array([rng.uniform(-1, 1) * reach, out * rng.uniform(0, 0.6) * reach, out * rng.uniform(0, 0.2)])
             if k >= 2:
                 to = np.zeros(3)
-            steps.append(Step(foot, time, time + 0.7, to, rng.uniform(0.05, 0.12) * stance.height))
+            steps.append(Footstep(foot, time, time + 0.7, to, rng.uniform(0.05, 0.12) * stance.height))
             time += 0.7 + 0.5
         return Schedule(time + 1.1, places, tuple(steps), inward)
     if kind == "walk":
@@ -140,7 +140,7 @@ def _schedule(stance: Stance, kind: str, rng: np.random.Generator) -> Schedule:
         count = 5
         for k in range(count):
             ahead = length * min(k + 1, count - 1)
-            steps.append(Step((first + k) % 2, time, time + 0.6, np.array([ahead, 0.0, 0.0]), 0.06 * stance.height))
+            steps.append(Footstep((first + k) % 2, time, time + 0.6, np.array([ahead, 0.0, 0.0]), 0.06 * stance.height))
             time += 0.6 + 0.35
         return Schedule(time + 1.25, places, tuple(steps), inward)
     return Schedule(5.2, places)

@@ -14,15 +14,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import coal
 import numpy as np
+import pinocchio as pin
 
+from steelyard.experiment.excite.options import CLEARANCE
 from steelyard.experiment.excite.pairs import Excluded, choose_pairs, find_srdf
-from steelyard.experiment.excite.solids import Piece, Places, pieces_of, segments_apart
+from steelyard.experiment.excite.solids import ConvexPiece, PiecePoses, pieces_of, segments_apart
 from steelyard.robot.model import Robot
 
 Array = np.ndarray
 
-CLEARANCE = 0.01  # m
 STRIDE = 16  # samples that are looked at together at first
 NEARBY = 0.5  # m: balls nearer than that are looked at as capsules
 HALVINGS = 8  # of the time between two samples: nearer than that to the clearance counts as a contact
@@ -53,11 +55,11 @@ class Collisions:
     """Pairs of pieces of a robot that must not meet."""
 
     robot: Robot
-    pieces: tuple[Piece, ...]
+    pieces: tuple[ConvexPiece, ...]
     pairs: Array  # (P, 2) indices of pieces
     clearances: Array  # (P,) m
     excluded: tuple[Excluded, ...]  # pairs of links that are not looked at, and why
-    places: Places
+    places: PiecePoses
 
     @classmethod
     def of(cls, robot: Robot, srdf: str | Path | None = None, clearance: float = CLEARANCE) -> Collisions:
@@ -65,7 +67,7 @@ class Collisions:
         tree, and those that overlap most of the time. Two pieces that are nearer at rest keep half of that distance.
         """
         pieces = pieces_of(robot)
-        places = Places(robot, pieces)
+        places = PiecePoses(robot, pieces)
         file = find_srdf(robot.description) if srdf is None else Path(srdf)
         everything = cls(robot, tuple(pieces), np.zeros((0, 2), int), np.zeros(0), (), places)
         pairs, clearances, excluded = choose_pairs(places, file, clearance, everything.measure)
@@ -81,7 +83,7 @@ class Collisions:
         poses = self.places.joints(np.atleast_2d(q))
         solids = _Solids(self.pieces, poses[:, self.places.carriers])
         for t, p in zip(*self._close(poses, self.clearances), strict=True):
-            if self._apart(solids, t, p) < self.clearances[p]:
+            if solids.apart(t, *self._ends[p]) < self.clearances[p]:
                 return int(t)
         return None
 
@@ -127,7 +129,7 @@ class Collisions:
         move evenly or, where velocities v (T, nq) are given, on the cubics that have those; a floating base's
         coordinates are not looked at.
         """
-        path = _Path(np.asarray(times, float), np.asarray(q, float), None if v is None else np.asarray(v, float))
+        path = _Interpolant(np.asarray(times, float), np.asarray(q, float), None if v is None else np.asarray(v, float))
         poses = self.places.joints(path.q)
         balls = _Balls.of(self.places.capsules(poses))
         gone = np.vstack([np.zeros(path.q.shape[1]), np.cumsum(path.arcs, axis=0)])  # (T, nq)
@@ -135,10 +137,7 @@ class Collisions:
         low, pair = (x.ravel() for x in np.meshgrid(knots[:-1], np.arange(len(self.pairs)), indexing="ij"))
         high = np.repeat(knots[1:], len(self.pairs))
         solids, exact = _Solids(self.pieces, poses[:, self.places.carriers]), dict[tuple[int, int], float]()
-        found = _Earliest(self)
-        if len(knots) == 1:
-            for contact in self.at(path.q[0]):
-                found.note(contact._replace(time=float(times[0])))
+        met = [c._replace(time=float(times[0])) for c in self.at(path.q[0])] if len(knots) == 1 else list[Contact]()
         while len(low):
             way = np.einsum("kj,kj->k", gone[high] - gone[low], self.levers[pair])
             need = 2 * self.clearances[pair] + way
@@ -147,23 +146,24 @@ class Collisions:
             keep = np.zeros(len(low), bool)
             for k in np.argsort(low, kind="stable").tolist():
                 i, j, p = int(low[k]), int(high[k]), int(pair[k])
-                if found.contact is not None and not earliest:
-                    return found.contact
-                if times[i] >= found.time:
+                if met and not earliest:
+                    return _earliest(met)
+                if met and times[i] >= _earliest(met).time:
                     continue
                 for t in (i, j):
                     if (t, p) not in exact:
                         exact[t, p] = distance = solids.apart(t, *self._ends[p])
                         if distance < self.clearances[p]:
-                            found.look(float(times[t]), p, distance)
+                            clearance = float(self.clearances[p])
+                            met.append(Contact(float(times[t]), *self.links(p), distance, clearance))
                 if exact[i, p] + exact[j, p] < need[k] and exact[i, p] >= self.clearances[p]:
                     keep[k] = j - i > 1
-                    if not keep[k]:
-                        found.note(self._between(path, i, p, exact[i, p], exact[j, p]))
+                    contact = None if keep[k] else self._between(path, i, p, exact[i, p], exact[j, p])
+                    met += [] if contact is None else [contact]
             low, high, pair = low[keep], high[keep], pair[keep]
             middle = (low + high) // 2
             low, high, pair = np.append(low, middle), np.append(middle, high), np.append(pair, pair)
-        return found.contact
+        return _earliest(met) if met else None
 
     def measure(self, q: Array, pairs: Array, within: float) -> Array:
         """(B, P) distance of pairs of pieces in postures q (B, nq), m; those beyond ``within`` by their capsules."""
@@ -199,9 +199,6 @@ class Collisions:
         """(P,) m, radii of the balls around both capsules."""
         r = np.array([np.linalg.norm(p.ends[1] - p.ends[0]) / 2 + p.radius for p in self.pieces])
         return np.asarray(r[self.pairs].sum(axis=1))
-
-    def _apart(self, solids: _Solids, t: int, pair: int) -> float:
-        return solids.apart(t, *self._ends[pair])
 
     @cached_property
     def _ends(self) -> list[tuple[int, int]]:
@@ -241,7 +238,7 @@ class Collisions:
             for joint in {p.joint for p in self.pieces}
         }
 
-    def _between(self, path: _Path, i: int, pair: int, before: float, after: float) -> Contact | None:
+    def _between(self, path: _Interpolant, i: int, pair: int, before: float, after: float) -> Contact | None:
         """A contact between samples i and i + 1, the first of which is clear."""
         two = [self.pieces[k] for k in self.pairs[pair]]
         speed = float(path.speeds(i) @ self.levers[pair])
@@ -258,10 +255,8 @@ class Collisions:
             stack += [(middle, high, d, d2), (low, middle, d1, d)]
         return None
 
-    def _pose(self, q: Array, pieces: Sequence[Piece]) -> Array:
+    def _pose(self, q: Array, pieces: Sequence[ConvexPiece]) -> Array:
         """(1, pieces, 4, 4) of their joints in one posture; Pinocchio is quicker for a single one."""
-        import pinocchio as pin
-
         pin.forwardKinematics(self.robot.model, self._data, q)
         return np.array([[self._data.oMi[piece.joint].homogeneous for piece in pieces]])
 
@@ -281,32 +276,15 @@ class _Balls(NamedTuple):
         return cls(ends, (ends[:, :, 0] + ends[:, :, 1]) / 2)
 
 
-class _Earliest:
-    """The earliest contact that was met with."""
-
-    def __init__(self, collisions: Collisions):
-        self.all, self.time = collisions, np.inf
-        self.contact: Contact | None = None
-
-    def look(self, time: float, pair: int, distance: float) -> None:
-        """Of a pair at this distance."""
-        least = float(self.all.clearances[pair])
-        if distance < least:
-            self.note(Contact(time, *self.all.links(pair), distance, least))
-
-    def note(self, contact: Contact | None) -> None:
-        """One that was met with."""
-        if contact is not None and contact.time < self.time:
-            self.contact, self.time = contact, contact.time
+def _earliest(contacts: Sequence[Contact]) -> Contact:
+    return min(contacts, key=lambda contact: contact.time)
 
 
 class _Solids:
     """Pieces where they are in some postures, as Coal takes them: made once each, when first asked for."""
 
-    def __init__(self, pieces: Sequence[Piece], poses: Array):
+    def __init__(self, pieces: Sequence[ConvexPiece], poses: Array):
         """``poses`` (B, pieces, 4, 4) of the joints that carry them."""
-        import coal
-
         self.geometry = [piece.solid for piece in pieces]
         at = poses @ np.array([piece.placement for piece in pieces]).reshape(-1, 4, 4)
         self.R, self.p = np.ascontiguousarray(at[:, :, :3, :3]), np.ascontiguousarray(at[:, :, :3, 3])
@@ -326,7 +304,7 @@ class _Solids:
         return found
 
 
-class _Path:
+class _Interpolant:
     """Positions between samples: straight, or the cubics that have the given velocities."""
 
     def __init__(self, times: Array, q: Array, v: Array | None):

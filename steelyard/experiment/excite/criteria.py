@@ -13,6 +13,7 @@ motion with root A multiplies it by det(1 + WWᵀ), W = A·M⁻¹.
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,6 +23,11 @@ from steelyard.equations.columns import Columns
 from steelyard.equations.subspace import RANK_TOLERANCE, Subspace
 
 Array = np.ndarray
+
+
+def finite(x: float) -> float | None:
+    """For JSON, which has no infinity."""
+    return x if math.isfinite(x) else None
 
 
 def base_root(R: Array, possible: Subspace) -> Array:

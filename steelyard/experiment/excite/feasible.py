@@ -17,7 +17,7 @@ import numpy as np
 
 from steelyard.experiment.excite.build import Built
 from steelyard.experiment.excite.stance import WELL
-from steelyard.experiment.excite.trajectory import Samples, rotation
+from steelyard.experiment.excite.trajectory import TrajectorySamples, rotation
 
 Array = np.ndarray
 
@@ -59,7 +59,7 @@ class Loads:
 
 
 @dataclass(frozen=True)
-class Ground:
+class GroundReaction:
     """What the ground does, sample by sample."""
 
     share: Array  # (T, 2) of the force on each foot
@@ -70,7 +70,7 @@ class Ground:
     torque: Array  # (T, J) N·m or N of the joints, the ground taken off
 
 
-def reasons(built: Built, samples: Samples) -> list[Reason]:
+def reasons(built: Built, samples: TrajectorySamples) -> list[Reason]:
     """All reasons against a motion, the ground's included; empty where there is none."""
     if built.left.max() > WELL:
         legs = tuple(
@@ -93,7 +93,7 @@ def _limits(built: Built) -> Iterator[Reason]:
         yield Reason("speed", float(speed.max()), tuple(map(int, bad)))
 
 
-def _balance(built: Built, samples: Samples) -> Iterator[Reason]:
+def _balance(built: Built, samples: TrajectorySamples) -> Iterator[Reason]:
     used = loads(built, samples)
     if used.light.max() + _between(used.light) > 1:
         left = 1 - (1 - LIGHTEST) * float(used.light.max())
@@ -110,7 +110,7 @@ def _balance(built: Built, samples: Samples) -> Iterator[Reason]:
         yield Reason("torque", float(most.max()), tuple(map(int, bad)))
 
 
-def loads(built: Built, samples: Samples) -> Loads:
+def loads(built: Built, samples: TrajectorySamples) -> Loads:
     """What a motion uses of ground and motors."""
     stance, ground = built.stance, ground_of(built, samples)
     weight = stance.mass * float(np.linalg.norm(stance.robot.gravity))
@@ -130,7 +130,7 @@ def loads(built: Built, samples: Samples) -> Loads:
     )
 
 
-def ground_of(built: Built, samples: Samples) -> Ground:
+def ground_of(built: Built, samples: TrajectorySamples) -> GroundReaction:
     """How the ground carries the motion."""
     stance = built.stance
     force, moment = samples.wrench
@@ -157,10 +157,10 @@ def ground_of(built: Built, samples: Samples) -> Ground:
         wrench = np.hstack([np.einsum("tji,tj->ti", R, f), np.einsum("tji,tj->ti", R, about)])  # base axes
         J = samples.places.jacobian(leg.sole.joint)[:, :, 6 + leg.joints]
         torque[:, leg.joints] -= np.einsum("tij,ti->tj", J, wrench)
-    return Ground(shares, force, twist, np.linalg.norm(way, axis=1), press, torque)
+    return GroundReaction(shares, force, twist, np.linalg.norm(way, axis=1), press, torque)
 
 
-def _swinging(built: Built, samples: Samples) -> Iterator[Reason]:
+def _swinging(built: Built, samples: TrajectorySamples) -> Iterator[Reason]:
     """A foot that is up stays above the ground by ``CLEAR`` once it has had the time to get there."""
     time, schedule, stretch = samples.time, built.schedule, built.scale.stretch
     worst = np.inf
@@ -177,7 +177,7 @@ def _swinging(built: Built, samples: Samples) -> Iterator[Reason]:
         yield Reason("ground", 1 - worst / CLEAR)
 
 
-def _corners(built: Built, samples: Samples, foot: int) -> Array:
+def _corners(built: Built, samples: TrajectorySamples, foot: int) -> Array:
     """(T,) m, lowest corner of a sole by the joints."""
     leg = built.stance.legs[foot]
     R, p = samples.places.pose(leg.sole.joint, np.eye(4))

@@ -57,8 +57,7 @@ class Fourier:
         s, c = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))  # (T, K)
         S, C = self.sines, self.cosines
         w = w[:, None]
-        q = self.centre + s @ S + c @ C
-        return q, c @ (w * S) - s @ (w * C), -s @ (w**2 * S) - c @ (w**2 * C)
+        return self.centre + s @ S + c @ C, c @ (w * S) - s @ (w * C), -s @ (w**2 * S) - c @ (w**2 * C)
 
     def samples(self, density: int = DENSITY) -> Array:
         """(N,) s: ``density`` times K even instants of one period."""
@@ -85,8 +84,12 @@ class Fourier:
 
     def as_json(self) -> dict[str, Any]:
         """For files."""
-        return {"period": self.period, "centre": self.centre.tolist(), "sines": self.sines.tolist(),
-                "cosines": self.cosines.tolist()}  # fmt: skip
+        return {
+            "period": self.period,
+            "centre": self.centre.tolist(),
+            "sines": self.sines.tolist(),
+            "cosines": self.cosines.tolist(),
+        }
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Fourier:

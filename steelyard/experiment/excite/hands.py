@@ -8,16 +8,12 @@ so postures at both ends, and all that comes before and after, stay as they are.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from steelyard.experiment.excite.schedule import joined
-from steelyard.experiment.excite.stance import Stance
-from steelyard.kernels.tree import BASE
-
-if TYPE_CHECKING:
-    from steelyard.kernels.forces import Places
+from steelyard.experiment.excite.solids import places_at
+from steelyard.experiment.excite.stance import HumanoidStance
 
 Array = np.ndarray
 
@@ -34,7 +30,7 @@ class Hand:
     arm: Array  # into robot.joints, the first of its own joints, which carry it about
 
 
-def hands(stance: Stance) -> tuple[Hand, ...]:
+def hands(stance: HumanoidStance) -> tuple[Hand, ...]:
     """Ends of chains of the upper body with joints enough of their own."""
     robot = stance.robot
     inner = set(robot.model.parents)
@@ -49,7 +45,7 @@ def hands(stance: Stance) -> tuple[Hand, ...]:
     return tuple(found)
 
 
-def straight(stance: Stance, times: Array, targets: Array, upper: Array, u: Array) -> Array:
+def straight(stance: HumanoidStance, times: Array, targets: Array, upper: Array, u: Array) -> Array:
     """(N, U) joints of the upper body, hands on straight lines from target (K, U) to target."""
     q, ends = (np.tile(stance.home, (len(x), 1)) for x in (upper, targets))
     q[:, stance.upper], ends[:, stance.upper] = upper, targets
@@ -57,9 +53,9 @@ def straight(stance: Stance, times: Array, targets: Array, upper: Array, u: Arra
     if not between.any():
         return upper
     for hand in hands(stance):
-        line = joined(times, _places(stance, ends).pose(hand.joint, np.eye(4))[1], u)
+        line = joined(times, places_at(stance.robot, ends).pose(hand.joint, np.eye(4))[1], u)
         for _ in range(STEPS):
-            places = _places(stance, q)
+            places = places_at(stance.robot, q)
             at = places.pose(hand.joint, np.eye(4))[1]
             whole = places.jacobian(hand.joint)[:, :, 6 + hand.arm]
             J = whole[:, :3] + np.cross(whole[:, 3:], at[:, :, None], axis=1)  # of the point
@@ -67,12 +63,3 @@ def straight(stance: Stance, times: Array, targets: Array, upper: Array, u: Arra
             move = np.einsum("tij,ti->tj", J, np.linalg.solve(G, (line - at)[:, :, None])[:, :, 0])
             q[:, hand.arm] += between[:, None] * move
     return q[:, stance.upper]
-
-
-def _places(stance: Stance, q: Array) -> Places:
-    from steelyard.kernels.forces import Places
-
-    tree = stance.robot.tree
-    assert tree is not None
-    still = np.zeros_like(q)
-    return Places(tree, tree.tiles(np.zeros((len(q), BASE)), q, still, still), len(q))

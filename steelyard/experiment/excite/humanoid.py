@@ -1,75 +1,55 @@
-"""``steelyard excite`` for a humanoid: motions on its own feet that tell most, as logs to play.
+"""Motions of a humanoid on its own feet that tell most, as logs to play.
 
-Candidates are drawn and made possible (``pool``), looked at (``telling``), chosen (``selection``), the weakest base
-parameters asked for more (``weak``), and the chosen ones improved (``improve``). Everything that was tried is kept.
+Candidates are drawn and made possible (``pool``), looked at (``informativeness``), chosen, the weakest base parameters
+asked for more, and the chosen ones improved (``improve``). Everything that was tried is kept.
 """
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.excite import criteria
-from steelyard.experiment.excite import weakest as weak
 from steelyard.experiment.excite.build import Built
 from steelyard.experiment.excite.improve import improve
-from steelyard.experiment.excite.informativeness import Telling
-from steelyard.experiment.excite.pool import Kept, Pool, Tried, Wanted, kinds
+from steelyard.experiment.excite.informativeness import (
+    LITTLE,
+    Telling,
+    Told,
+    Weak,
+    best_for_links,
+    by_link,
+    focus,
+    most_telling,
+    weakest,
+)
+from steelyard.experiment.excite.kept import NAME, Kept
+from steelyard.experiment.excite.options import HumanoidRequest
+from steelyard.experiment.excite.pool import Pool, Tried, Wanted, kinds
 from steelyard.experiment.excite.rescue import retained
-from steelyard.experiment.excite.selection import LITTLE, Told, best_for_links, by_link, most_telling
-from steelyard.files import Staging
 from steelyard.fleet.sent import Sent
 from steelyard.fleet.workers import Workers
 from steelyard.log.log import Log
-from steelyard.log.table import write_log
-from steelyard.output.excite_humanoid import picture
 from steelyard.robot.model import Robot
 
 Array = np.ndarray
-Choice = Literal["determinant", "links"]
 
-KEPT = "candidates.json"
 CUTOFF = 4.5  # Hz, of the rows that improved motions are judged by: about what their logs are filtered at
 FOCUSED = 4  # joints that a candidate of a later round moves
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What is asked of a humanoid's motions."""
-
-    candidates: int = 120
-    motions: int = 12
-    choice: Choice = "determinant"  # "links": the best three of each link, however many that are
-    rounds: int = 2  # of candidates; those after the first move what is known worst
-    improved: int = 0  # of the chosen motions, best first
-    seed: int = 0
-    feet: tuple[str, ...] = ()
-    srdf: str | None = None
-
-    def __post_init__(self) -> None:
-        least = {"candidates": (self.candidates, 1), "motions": (self.motions, 1), "rounds": (self.rounds, 1),
-                 "improve": (self.improved, 0)}  # fmt: skip
-        bad = [Finding(f"--{k} {x}", "is too few", f"Give {m} or more") for k, (x, m) in least.items() if x < m]
-        if self.choice not in ("determinant", "links"):
-            bad.append(Finding(f"--choice {self.choice}", "is not known", "Choose determinant or links"))
-        if bad:
-            raise UsageError(bad)
-
-
 @dataclass(frozen=True, eq=False)
-class Excited:
+class HumanoidMotions:
     """Motions that were chosen, and what they tell."""
 
     robot: Robot
-    asked: Asked
+    asked: HumanoidRequest
     tried: tuple[Tried, ...]
     motions: tuple[Built, ...]
     telling: Telling
@@ -85,9 +65,9 @@ class Excited:
         return sum(b.course.duration for b in self.motions)
 
     @property
-    def weakest(self) -> list[weak.Weak]:
+    def weakest(self) -> list[Weak]:
         """Base parameters that are known worst."""
-        return weak.weakest(self.telling, self.root)[:5]
+        return weakest(self.telling, self.root)[:5]
 
     @property
     def survivors(self) -> float:
@@ -108,8 +88,11 @@ class Excited:
             "robot": self.robot.name,
             "asked": asdict(self.asked) | {"locked": dict(self.robot.locked)},
             "candidates": {
-                kind: {"drawn": len(ts), "as_drawn": sum(t.raw for t in ts),
-                       "possible": sum(t.scale is not None for t in ts)}
+                kind: {
+                    "drawn": len(ts),
+                    "as_drawn": sum(t.raw for t in ts),
+                    "possible": sum(t.scale is not None for t in ts),
+                }
                 for kind, ts in known.items()
             },
             "survivors": self.survivors,
@@ -118,13 +101,14 @@ class Excited:
             "seconds": self.seconds,
             "base_parameters": {"count": self.telling.possible.rank, **_judged(self.root)},
             "all_candidates": _judged(self.everything),
-            "links": {name: {"condition": _finite(x)} for name, x in self.links.items()},
-            "weakest": [{"parameter": w.name, "std": _finite(w.deviation), "move": list(w.joints)}
-                        for w in self.weakest],
+            "links": {name: {"condition": criteria.finite(x)} for name, x in self.links.items()},
+            "weakest": [
+                {"parameter": w.name, "std": criteria.finite(w.deviation), "move": list(w.joints)} for w in self.weakest
+            ],
             "improved": list(self.gains),
             "guessed_shapes": list(self.guessed),
             "provenance": {"description": self.robot.description.sha256, "seed": self.asked.seed},
-        }  # fmt: skip
+        }
 
     def sentence(self) -> str:
         """What one wants to know."""
@@ -140,11 +124,11 @@ class Excited:
 
 def excite_humanoid(
     robot: Robot,
-    asked: Asked,
+    asked: HumanoidRequest,
     out: Path | None,
     progress: Callable[[float, str], None] = lambda *_: None,
     workers: Workers | None = None,
-) -> Excited:
+) -> HumanoidMotions:
     """Find motions; with a folder, what was tried there for the same question before is not tried again.
 
     ``workers`` try candidates and look at what those tell; who they are makes no difference to what is found.
@@ -153,7 +137,7 @@ def excite_humanoid(
     pool = Pool.of(robot, asked.feet, asked.srdf)
     telling = Telling(pool.stance)
     question = {"robot": robot.description.sha256, "feet": list(asked.feet), "locked": dict(robot.locked)}
-    kept = Kept(None if out is None else out / KEPT, question)
+    kept = Kept(None if out is None else out / NAME, question, Tried, every=20)
     tried, done, told, chosen = list[Tried](), list[Tried](), list[Told](), list[int]()
     for k in range(asked.rounds):
         count = asked.candidates if k == 0 else max(1, asked.candidates // (2 * (asked.rounds - 1)))
@@ -169,13 +153,26 @@ def excite_humanoid(
         what = f"can do none of {len(tried)} candidates: {', '.join(sorted({r for t in tried for r in t.reasons}))}"
         raise UsageError(Finding(robot.name, what, "Look at its limits and soles, or ask for more --candidates"))
     motions, gains = improved(
-        pool, telling, [pool.built(done[k]) for k in chosen], asked.improved,
+        pool,
+        telling,
+        [pool.built(done[k]) for k in chosen],
+        asked.improved,
         lambda k: progress(0.8 + 0.2 * k / asked.improved, "improving"),
-    )  # fmt: skip
+    )
     everything = criteria.together(*[t.root for t in told])
     together = criteria.together(*[telling.root(b.course) for b in motions])
-    return Excited(robot, asked, tuple(tried), tuple(motions), telling, together, everything,
-                   by_link(told, chosen), tuple(gains), pool.postures.collisions.guessed)  # fmt: skip
+    return HumanoidMotions(
+        robot,
+        asked,
+        tuple(tried),
+        tuple(motions),
+        telling,
+        together,
+        everything,
+        by_link(told, chosen),
+        tuple(gains),
+        pool.postures.collisions.guessed,
+    )
 
 
 def improved(
@@ -212,22 +209,20 @@ def _more(
 ) -> list[Wanted]:
     """Candidates that move what the chosen ones tell worst; a leg is moved while the other one stands."""
     prior = criteria.natural_prior(telling.possible.rank, LITTLE)
-    asked = weak.focus(telling, criteria.together(prior, *[told[k].root for k in chosen]))
+    asked = focus(telling, criteria.together(prior, *[told[k].root for k in chosen]))
     legs = [{pool.stance.robot.joints[j] for j in leg.joints} for leg in pool.stance.legs]
     rng = np.random.default_rng([seed, 7])
     wanted = []
     for i in range(count):
         joints = tuple(asked[int(k)] for k in sorted(rng.permutation(min(len(asked), 3 * FOCUSED))[:FOCUSED]))
         sides = [side for side, leg in zip(("right", "left"), legs, strict=True) if leg & set(joints)]
-        kind = str(rng.choice(sides)) if sides else "double"
-        wanted.append((kind, 1000 * seed + i, joints))
+        wanted.append((str(rng.choice(sides)) if sides else "double", 1000 * seed + i, joints))
     return wanted
 
 
 def as_log(built: Built, number: int) -> Log:
     """One motion as a log to play."""
-    time = built.course.sampled().time
-    standing = built.standing(time)
+    standing = built.standing(built.course.sampled().time)
     feet = {leg.sole.name: standing[:, k] for k, leg in enumerate(built.stance.legs)}
     home = {j: float(x) for j, x in zip(built.stance.robot.joints, built.stance.home, strict=True)}
     metadata = {"motion": _motion(built, number) | {"home": home, "robot": built.stance.robot.name}}
@@ -236,26 +231,15 @@ def as_log(built: Built, number: int) -> Log:
 
 def _motion(built: Built, number: int) -> dict[str, Any]:
     c = built.candidate
-    return {"number": number, "kind": c.kind, "seed": c.seed, "amplitude": retained(built),
-            "stretch": built.scale.stretch, "seconds": built.course.duration}  # fmt: skip
-
-
-def write(found: Excited, out: Path) -> list[Path]:
-    """All motions, what they tell, and pictures; the files written."""
-    names = []
-    for k, built in enumerate(found.motions, 1):
-        names.append(f"motion-{k:03d}.parquet")
-        out.mkdir(parents=True, exist_ok=True)
-        write_log(out / names[-1], as_log(built, k))
-    with Staging(out) as staging:
-        staging.write_text("excite.json", json.dumps(found.as_json(), indent=1) + "\n")
-        staging.write_text("excite.svg", picture(found))
-    return [out / name for name in (*names, "excite.json", "excite.svg")]
+    return {
+        "number": number,
+        "kind": c.kind,
+        "seed": c.seed,
+        "amplitude": retained(built),
+        "stretch": built.scale.stretch,
+        "seconds": built.course.duration,
+    }
 
 
 def _judged(root: Array) -> dict[str, float | None]:
-    return {"condition": _finite(criteria.condition(root)), "log_det": _finite(criteria.log_det(root))}
-
-
-def _finite(x: float) -> float | None:
-    return x if math.isfinite(x) else None
+    return {"condition": criteria.finite(criteria.condition(root)), "log_det": criteria.finite(criteria.log_det(root))}

@@ -4,24 +4,28 @@ With M the root of all information and P = (MᵀM)⁻¹, a change dY of one moti
 So one product Y·P gives the derivative by every target of every joint: rows are made again with that target moved a
 little, the base and the legs as they are. That is the gradient but for how base and legs answer; each step along it is
 built, balanced and checked in full, at several paces, and taken only if the motion can be done and tells more.
+
+Every way between two targets begins and ends at rest, so each may take a time of its own. Accelerations go with the
+square of the pace: a way that uses a share s of what is allowed can be done in √s of its time. Only motions on two feet
+that stay are paced; steps have times of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
 from steelyard.experiment.excite import criteria
 from steelyard.experiment.excite.build import Built, build
-from steelyard.experiment.excite.feasible import reasons
+from steelyard.experiment.excite.feasible import SPEED, loads, reasons
 from steelyard.experiment.excite.informativeness import Telling
 from steelyard.experiment.excite.postures import Postures
 from steelyard.experiment.excite.rescue import CHECKED
-from steelyard.experiment.excite.retiming import paced
-from steelyard.experiment.excite.schedule import joined
-from steelyard.experiment.excite.trajectory import STEP, Course
+from steelyard.experiment.excite.schedule import REST, joined
+from steelyard.experiment.excite.trajectory import STEP, Trajectory, TrajectorySamples
 
 Array = np.ndarray
 
@@ -29,6 +33,10 @@ STEPS = 4
 SIZES = (0.3, 0.15, 0.07)  # rad that the target with the largest derivative is moved, tried in order
 PACES = 4  # tried of one motion
 NUDGE = 1e-3  # rad, for differences
+ROOM = 1.05  # of time that is left to a way, beyond what seems enough
+QUICKEST, SLOWEST = 0.6, 1.3  # of its time, at once
+TIMID = 0.7  # power of what a way could be quicker by: ways share the ground with those before and after
+MARGIN = 0.08  # s before and after a way that count as its own
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,7 @@ def gradient(telling: Telling, built: Built, rest: Array) -> Array:
             bump[k] = NUDGE
             moved = values.copy()
             moved[:, 6 + stance.upper[j]] += joined(candidate.times, bump, knots / scale.stretch)[:, 0]
-            out[k, j] = 2 * (float(np.sum(G * telling.rows(Course.through(stance.robot, moved)))) - base) / NUDGE
+            out[k, j] = 2 * (float(np.sum(G * telling.rows(Trajectory.through(stance.robot, moved)))) - base) / NUDGE
     return out
 
 
@@ -118,3 +126,23 @@ class _Search:
                 break
             other = quicker
         return best, score
+
+
+def paced(built: Built, samples: TrajectorySamples) -> Built | None:
+    """The motion with every way a step nearer to the time that it needs; None where feet step."""
+    candidate, stretch = built.candidate, built.scale.stretch
+    if candidate.schedule.steps:
+        return None
+    ways = np.diff(candidate.times) * stretch * _factors(built, samples)
+    times = REST + np.concatenate([[0.0], np.cumsum(ways)])
+    schedule = replace(candidate.schedule, duration=float(times[-1]) + REST)
+    return build(built.stance, replace(candidate, times=times, schedule=schedule), replace(built.scale, stretch=1.0))
+
+
+def _factors(built: Built, samples: TrajectorySamples) -> Array:
+    used = np.sqrt(loads(built, samples).most)
+    used = ROOM * np.maximum(used, (np.abs(samples.v) / (SPEED * built.stance.speeds)).max(axis=1))
+    ends = built.candidate.times * built.scale.stretch
+    own = [(samples.time >= a - MARGIN) & (samples.time <= b + MARGIN) for a, b in pairwise(ends)]
+    need = np.array([used[part].max() for part in own])
+    return np.asarray(np.clip(np.where(need < 1, need**TIMID, need), QUICKEST, SLOWEST))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from steelyard.errors import DescriptionError, Finding
-from steelyard.experiment.excite.solids import Places
+from steelyard.experiment.excite.solids import PiecePoses
 from steelyard.robot.description import Description
 from steelyard.robot.meshes import package_root
 from steelyard.robot.model import Robot
@@ -72,7 +72,11 @@ def read_srdf(path: Path) -> set[frozenset[str]]:
 
 
 def choose_pairs(
-    places: Places, srdf: Path | None, clearance: float, measure: Callable[[Array, Array, float], Array], seed: int = 0
+    places: PiecePoses,
+    srdf: Path | None,
+    clearance: float,
+    measure: Callable[[Array, Array, float], Array],
+    seed: int = 0,
 ) -> tuple[Array, Array, tuple[Excluded, ...]]:
     """Pairs (P, 2) of pieces, the clearance (P,) of each, and what was left out.
 
@@ -88,8 +92,7 @@ def choose_pairs(
         links = frozenset((one.link, two.link))
         neighbours = one.joint in places.holders(two.joint) or two.joint in places.holders(one.joint)
         if neighbours or links in disabled:
-            why = "neighbours" if neighbours else "srdf"
-            excluded[links] = Excluded(one.link, two.link, why)
+            excluded[links] = Excluded(one.link, two.link, "neighbours" if neighbours else "srdf")
         else:
             kept.append((a, b))
     pairs = np.array(kept, int).reshape(-1, 2)
@@ -106,5 +109,4 @@ def choose_pairs(
     for a, b in pairs[always]:
         links = frozenset((pieces[a].link, pieces[b].link))
         excluded[links] = Excluded(pieces[a].link, pieces[b].link, "always")
-    clearances = np.minimum(clearance, rest / 2)
-    return pairs[~always], clearances[~always], tuple(excluded.values())
+    return pairs[~always], np.minimum(clearance, rest / 2)[~always], tuple(excluded.values())

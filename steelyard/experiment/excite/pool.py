@@ -6,7 +6,6 @@ from them again in a moment. So a run that was broken off goes on where it was.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -15,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.experiment.excite.build import Built, Scale, build
+from steelyard.experiment.excite.build import Built, MotionScale, build
 from steelyard.experiment.excite.candidates import KINDS, SHARES, draw
 from steelyard.experiment.excite.collision import Collisions
+from steelyard.experiment.excite.kept import Kept
 from steelyard.experiment.excite.pairs import files_of
 from steelyard.experiment.excite.postures import Postures
 from steelyard.experiment.excite.rescue import attempt
-from steelyard.experiment.excite.stance import Stance
-from steelyard.files import write_text
+from steelyard.experiment.excite.stance import HumanoidStance
 from steelyard.fleet.sent import Sent
 from steelyard.fleet.workers import Workers
 from steelyard.robot.model import Robot
@@ -65,7 +64,7 @@ class Pool:
     @classmethod
     def of(cls, robot: Robot, feet: Sequence[str] = (), srdf: str | Path | None = None) -> Pool:
         """Of a humanoid: its stance and what must not touch."""
-        stance = Stance.of(robot, feet)
+        stance = HumanoidStance.of(robot, feet)
         return cls(Postures(stance, Collisions.of(robot, srdf)), tuple(feet), srdf)
 
     @cached_property
@@ -75,7 +74,7 @@ class Pool:
         return Sent(self, Pool.of, robot, self.feet, self.srdf, files=partial(files_of, robot, self.srdf))
 
     @property
-    def stance(self) -> Stance:
+    def stance(self) -> HumanoidStance:
         """The robot on its feet."""
         return self.postures.stance
 
@@ -84,21 +83,19 @@ class Pool:
         outcome = attempt(self.postures, draw(self.postures, kind, seed, focus))
         built = outcome.built
         scale = None if built is None else {k: np.asarray(x).tolist() for k, x in vars(built.scale).items()}
-        tried = Tried(
-            kind, seed, tuple(focus), scale, outcome.tries, outcome.raw, outcome.amplitude, outcome.reasons
-        )  # fmt: skip
+        tried = Tried(kind, seed, tuple(focus), scale, outcome.tries, outcome.raw, outcome.amplitude, outcome.reasons)
         return tried, built
 
     def built(self, tried: Tried) -> Built:
         """The motion of one that was made possible before."""
         assert tried.scale is not None
-        scale = Scale(**{**tried.scale, "upper": np.array(tried.scale["upper"])})
+        scale = MotionScale(**{**tried.scale, "upper": np.array(tried.scale["upper"])})
         return build(self.stance, draw(self.postures, tried.kind, tried.seed, tried.focus), scale)
 
     def screen(
         self,
         wanted: Sequence[Wanted],
-        kept: Kept,
+        kept: Kept[Tried],
         progress: Callable[[int], None] = lambda _: None,
         workers: Workers | None = None,
     ) -> list[Tried]:
@@ -121,35 +118,3 @@ def _tried(wanted: Wanted, pool: Sent[Pool]) -> Tried:
 def kinds(count: int, seed: int) -> list[str]:
     """Kinds of so many candidates, each with its share."""
     return [str(k) for k in np.random.default_rng(seed).choice(KINDS, count, p=SHARES)]
-
-
-class Kept:
-    """A file of tried candidates, of one question; it is written every so often, whole or not at all."""
-
-    EVERY = 20
-
-    def __init__(self, path: Path | None, question: Mapping[str, Any]):
-        self.path, self.question = path, json.loads(json.dumps(question))
-        self.done: dict[str, Tried] = {}
-        self._new = 0
-        if path is not None and path.is_file():
-            try:
-                found = json.loads(path.read_text(encoding="utf-8"))
-                if found["question"] == self.question:
-                    self.done = {key: Tried.from_json(x) for key, x in found["done"].items()}
-            except (ValueError, KeyError, TypeError):  # not ours, or broken off while it was written: begin again
-                self.done = {}
-
-    def add(self, key: str, tried: Tried) -> None:
-        """One more."""
-        self.done[key] = tried
-        self._new += 1
-        if self._new >= self.EVERY:
-            self.write()
-
-    def write(self) -> None:
-        """All of them, where there is a file and something is new."""
-        if self.path is not None and self._new:
-            content = {"question": self.question, "done": {key: self.done[key].as_json() for key in sorted(self.done)}}
-            write_text(self.path, json.dumps(content) + "\n")
-        self._new = 0

@@ -7,10 +7,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
 from steelyard.experiment.excite.collision import Collisions
-from steelyard.experiment.excite.stance import Stance
-from steelyard.experiment.excite.trajectory import STEP, Course
+from steelyard.experiment.excite.stance import HumanoidStance
+from steelyard.experiment.excite.trajectory import STEP, Trajectory
 
 Array = np.ndarray
 
@@ -22,7 +23,7 @@ OVER = 0.04  # m, a lifted foot over the other
 class Postures:
     """What is asked of single postures before a motion is made of them, and of motions before they are played."""
 
-    stance: Stance
+    stance: HumanoidStance
     collisions: Collisions
 
     @cached_property
@@ -31,8 +32,6 @@ class Postures:
 
     def free(self, q: Array) -> bool:
         """Whether postures (B, J) can all be taken: motors hold them, and nothing touches."""
-        import pinocchio as pin
-
         stance, robot = self.stance, self.stance.robot
         full = robot.positions(q)
         for x in full:
@@ -43,8 +42,6 @@ class Postures:
 
     def lifted(self, q: Array, foot: int) -> bool:
         """Whether a foot is well above the other in a posture (J,), base upright."""
-        import pinocchio as pin
-
         robot = self.stance.robot
         pin.forwardKinematics(robot.model, self._data, robot.positions(q[None])[0])
         return self._lowest(foot) > self._lowest(1 - foot) + OVER
@@ -54,7 +51,7 @@ class Postures:
         pose = self._data.oMi[sole.joint]
         return float((sole.corners @ pose.rotation[2] + pose.translation[2]).min())
 
-    def blame(self, course: Course) -> tuple[int, ...]:
+    def blame(self, course: Trajectory) -> tuple[int, ...]:
         """Joints, into robot.joints, between two parts that touch in a motion; empty where none do."""
         robot = self.stance.robot
         knots = course.sampled(1 / STEP)

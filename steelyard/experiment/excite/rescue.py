@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.experiment.excite.build import Built, Scale, build
+from steelyard.experiment.excite.build import Built, MotionScale, build
 from steelyard.experiment.excite.candidates import Candidate
 from steelyard.experiment.excite.feasible import Reason, reasons
 from steelyard.experiment.excite.postures import Postures
-from steelyard.experiment.excite.stance import Stance
+from steelyard.experiment.excite.stance import HumanoidStance
 
 Array = np.ndarray
 
@@ -57,11 +57,10 @@ def retained(built: Built) -> float:
 def attempt(postures: Postures, candidate: Candidate) -> Outcome:
     """Build, check, take away what is too much, again."""
     stance = postures.stance
-    scale, told = Scale(np.ones(len(stance.upper))), list[str]()
+    scale, told = MotionScale(np.ones(len(stance.upper))), list[str]()
     for k in range(TRIES):
         built = build(stance, candidate, scale)
-        samples = built.course.sampled(CHECKED)
-        found = reasons(built, samples)
+        found = reasons(built, built.course.sampled(CHECKED))
         if not found and (blamed := postures.blame(built.course)):
             found = [Reason("collision", 1.5, blamed)]
         if not found:
@@ -73,7 +72,7 @@ def attempt(postures: Postures, candidate: Candidate) -> Outcome:
     return Outcome(candidate, None, k + 1, False, tuple(told))
 
 
-def less(stance: Stance, scale: Scale, found: Sequence[Reason]) -> Scale:
+def less(stance: HumanoidStance, scale: MotionScale, found: Sequence[Reason]) -> MotionScale:
     """The scale with what is to blame taken back."""
     upper, base, swing, stretch, straight = np.ones(len(stance.upper)), 1.0, 1.0, 1.0, 1.0
     for reason in found:
@@ -92,6 +91,6 @@ def less(stance: Stance, scale: Scale, found: Sequence[Reason]) -> Scale:
             straight = 0.5
         else:  # reach, limit, torque, collision of legs
             base, swing, upper = min(base, 0.65), min(swing, 0.65), np.minimum(upper, 0.8)
-    return Scale(
+    return MotionScale(
         scale.upper * upper, scale.base * base, scale.swing * swing, scale.stretch * stretch, scale.straight * straight
     )

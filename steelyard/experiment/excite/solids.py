@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import coal
 import numpy as np
 
+from steelyard.kernels.forces import Places
 from steelyard.kernels.tree import BASE
 from steelyard.robot import geometry
 from steelyard.robot.description import Shape
@@ -31,7 +33,7 @@ _CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class ConvexPiece:
     """A convex solid that moves with a joint."""
 
     link: str
@@ -43,28 +45,28 @@ class Piece:
     guessed: bool = False  # from mass and inertia: nothing tells its shape
 
 
-def pieces_of(robot: Robot) -> list[Piece]:
+def pieces_of(robot: Robot) -> list[ConvexPiece]:
     """Of every link that has a shape, and of bodies with mass and without a shape the middle of their inertia's box."""
-    found = list[Piece]()
+    found = list[ConvexPiece]()
     shaped = set[str]()
     for name, link in robot.description.links.items():
         frame = robot.frames[name]
         for shape in geometry.link_shapes(link, frame.placement):
             if (made := _solid(shape)) is not None:
                 solid, placement, points, radius = made
-                found.append(Piece(name, frame.joint, solid, placement, *_capsule(points, radius)))
+                found.append(ConvexPiece(name, frame.joint, solid, placement, *_capsule(points, radius)))
                 shaped.add(name)
     for body in robot.bodies:
         if body.carrier is None and body.parameters[0] > 0 and not shaped.intersection(body.links):
             points = (body.box[0] + body.box[1]) / 2 + GUESSED * _CORNERS * (body.box[1] - body.box[0]) / 2
-            found.append(Piece(body.name, body.joint, _hull(points), np.eye(4), *_capsule(points, 0.0), guessed=True))
+            found.append(
+                ConvexPiece(body.name, body.joint, _hull(points), np.eye(4), *_capsule(points, 0.0), guessed=True)
+            )
     return found
 
 
 def _solid(shape: Shape) -> tuple[Any, Array, Array, float] | None:
     """Coal's solid, its placement, and points (k, 3) whose hull, swept with a radius, is around it; None: no mesh."""
-    import coal
-
     T, size = shape.placement, shape.size
     match shape.kind:
         case "box":
@@ -84,8 +86,6 @@ def _solid(shape: Shape) -> tuple[Any, Array, Array, float] | None:
 
 
 def _hull(points: Array) -> Any:
-    import coal
-
     if geometry.hull_vertices(points) is None:  # flat: a sheet has a thickness
         points = np.vstack([points + SHEET * e for e in np.vstack([np.eye(3), -np.eye(3)])])
     vertices = coal.StdVec_Vec3s()
@@ -119,10 +119,10 @@ def _capsule(points: Array, swept: float) -> tuple[Array, float]:
     return best[1], best[2]
 
 
-class Places:
+class PiecePoses:
     """Where joints and capsules are; the model's structure, worked out once."""
 
-    def __init__(self, robot: Robot, pieces: Sequence[Piece]):
+    def __init__(self, robot: Robot, pieces: Sequence[ConvexPiece]):
         model = robot.model
         self.robot, self.pieces = robot, tuple(pieces)
         self.parents = [int(p) for p in model.parents]
@@ -154,13 +154,8 @@ class Places:
         return T
 
     def _compiled(self, q: Array, T: Array) -> Array:
-        from steelyard.kernels.forces import Places as Kernel
-
-        tree = self.robot.tree
-        assert tree is not None
-        x = q[:, [self.index[j] for j in self.moving]]
-        found = Kernel(tree, tree.tiles(np.zeros((len(q), BASE)), x, np.zeros_like(x), np.zeros_like(x)), len(q))
-        nodes = [tree.joints[j] - 1 for j in range(1, len(self.parents))]
+        found = places_at(self.robot, q[:, [self.index[j] for j in self.moving]])
+        nodes = [found.tree.joints[j] - 1 for j in range(1, len(self.parents))]
         T[:, 1:, :3, :3], T[:, 1:, :3, 3], T[:, 1:, 3, 3] = found.R[:, nodes], found.p[:, nodes], 1.0
         return T
 
@@ -207,6 +202,13 @@ class Places:
         if joint is None or joint.kind != "prismatic":
             return 0.0
         return float(max(abs(joint.lower), abs(joint.upper))) if np.isfinite(joint.upper - joint.lower) else SLIDE
+
+
+def places_at(robot: Robot, q: Array) -> Places:
+    """Where bodies are, and how joints move them, in postures (T, J) of a base that stays at the origin."""
+    assert robot.tree is not None
+    still = np.zeros_like(q)
+    return Places(robot.tree, robot.tree.tiles(np.zeros((len(q), BASE)), q, still, still), len(q))
 
 
 def _rotations(axis: Array, angle: Array) -> Array:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pinocchio as pin
 
 from steelyard.errors import Finding, UsageError
 from steelyard.robot.model import Robot
@@ -18,7 +19,6 @@ from steelyard.robot.soles import LEG, Sole, find_soles
 
 Array = np.ndarray
 
-SIDES = ("left", "right")
 LEAN, TIGHT = 0.12, 0.35  # rad
 CROUCH = 0.93  # height of the base over the soles at home, of that with straight legs
 WELL = 1e-6  # m and rad, how near a leg must come to where it should be
@@ -34,14 +34,14 @@ class Leg:
 
 
 @dataclass(frozen=True)
-class Stance:
+class HumanoidStance:
     """A robot that stands, and what it takes to move it there."""
 
     robot: Robot
     legs: tuple[Leg, Leg]  # left, right
 
     @classmethod
-    def of(cls, robot: Robot, feet: Sequence[str] = ()) -> Stance:
+    def of(cls, robot: Robot, feet: Sequence[str] = ()) -> HumanoidStance:
         """Legs found from the description; refused where base, legs or joints are not a humanoid's."""
         findings = []
         if not robot.floating:
@@ -78,8 +78,6 @@ class Stance:
     @cached_property
     def straight(self) -> Array:
         """(2, 3) m, soles in the base's frame at the neutral posture."""
-        import pinocchio as pin
-
         model, data = self.robot.model, self.robot.model.createData()
         pin.forwardKinematics(model, data, pin.neutral(model))
         return np.array([data.oMi[leg.sole.joint].act(leg.sole.placement[:3, 3]) for leg in self.legs])
@@ -110,8 +108,6 @@ class Stance:
 
     @cached_property
     def _standing(self) -> tuple[Array, Array]:
-        import pinocchio as pin
-
         model, data = self.robot.model, self.robot.model.createData()
         base = np.array([*-self.straight[:, :2].mean(axis=0), self.height])
         lower, upper = self.limits
@@ -138,9 +134,12 @@ class Stance:
             good, inside, angles = max(found, key=lambda f: f[:2])  # knees bend where their limits let them
             if not good or inside < 0:
                 raise UsageError(
-                    Finding(f"leg {leg.sole.name} of {self.robot.name}", "does not reach the ground with a bent knee",
-                            "Take a robot whose legs bend under its base")
-                )  # fmt: skip
+                    Finding(
+                        f"leg {leg.sole.name} of {self.robot.name}",
+                        "does not reach the ground with a bent knee",
+                        "Take a robot whose legs bend under its base",
+                    )
+                )
             q[leg.joints] = angles
         return q
 
@@ -167,8 +166,6 @@ class Stance:
     @cached_property
     def com_height(self) -> float:
         """m, of the centre of mass over the ground at home, as described."""
-        import pinocchio as pin
-
         data = self.robot.model.createData()
         pin.centerOfMass(self.robot.model, data, self.robot.positions(self.home[None])[0])
         return float(data.com[0][2] + self.height)

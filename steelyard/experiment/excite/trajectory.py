@@ -10,18 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.interpolate import BSpline, make_interp_spline
 
 from steelyard.equations.segment import Segment
+from steelyard.kernels.forces import Places, generalised
+from steelyard.kernels.tree import Tree
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
 from steelyard.spatial import XYZ
-
-if TYPE_CHECKING:
-    from steelyard.kernels.forces import Places
 
 Array = np.ndarray
 
@@ -31,7 +30,7 @@ DEGREE = 5
 
 
 @dataclass(frozen=True)
-class Course:
+class Trajectory:
     """Base and joints over time."""
 
     robot: Robot
@@ -39,19 +38,19 @@ class Course:
     duration: float  # s
 
     @classmethod
-    def through(cls, robot: Robot, values: Array, step: float = STEP) -> Course:
+    def through(cls, robot: Robot, values: Array, step: float = STEP) -> Trajectory:
         """Through values (N, 6 + J) a step apart, at rest at both ends."""
         time = np.arange(len(values)) * step
         zero = np.zeros(values.shape[1])
         rest: Any = [(order, zero) for order in (1, 2)]
         return cls(robot, make_interp_spline(time, values, k=DEGREE, bc_type=(rest, rest)), float(time[-1]))
 
-    def at(self, time: Array) -> Samples:
+    def at(self, time: Array) -> TrajectorySamples:
         """The motion at these times."""
         x, v, a = (self.spline(time, nu) for nu in range(3))
-        return Samples(self.robot, time, x, v, a)
+        return TrajectorySamples(self.robot, time, x, v, a)
 
-    def sampled(self, rate: float = RATE) -> Samples:
+    def sampled(self, rate: float = RATE) -> TrajectorySamples:
         """The motion at a steady rate."""
         return self.at(np.arange(round(self.duration * rate) + 1) / rate)
 
@@ -77,7 +76,7 @@ class Course:
 
 
 @dataclass(frozen=True)
-class Samples:
+class TrajectorySamples:
     """A motion at some times, and what it takes."""
 
     robot: Robot
@@ -135,26 +134,16 @@ class Samples:
     @cached_property
     def places(self) -> Places:
         """Where bodies are and how joints move them, in the base's frame."""
-        from steelyard.kernels.forces import Places
-
-        tree = self.robot.tree
-        assert tree is not None
-        return Places(tree, self._states, len(self.time))
+        return Places(_tree(self.robot), self._states, len(self.time))
 
     @cached_property
     def _states(self) -> Array:
-        tree = self.robot.tree
-        assert tree is not None
-        return tree.states(self.segment)
+        return _tree(self.robot).states(self.segment)
 
     @cached_property
     def forces(self) -> Array:
         """(T, 6 + J) what base (its axes, about its origin) and joints need, the ground not yet taken off."""
-        from steelyard.kernels.forces import generalised
-
-        tree = self.robot.tree
-        assert tree is not None
-        return generalised(tree, self._states, ordered(self.robot))[: len(self.time)]
+        return generalised(_tree(self.robot), self._states, ordered(self.robot))[: len(self.time)]
 
     @cached_property
     def wrench(self) -> tuple[Array, Array]:
@@ -172,12 +161,16 @@ class Samples:
 
 def ordered(robot: Robot) -> Array:
     """(N, 10) parameters in the tree's order."""
-    tree = robot.tree
-    assert tree is not None
+    tree = _tree(robot)
     theta = np.zeros((tree.bodies, 10))
     for body in robot.bodies:
         theta[tree.nodes[body.name] - 1] += body.parameters
     return theta
+
+
+def _tree(robot: Robot) -> Tree:
+    assert robot.tree is not None
+    return robot.tree
 
 
 def rotation(angles: Array) -> Array:
@@ -211,7 +204,6 @@ def _rates(angles: Array) -> Array:
 
 
 def _rates_change(angles: Array, speed: Array) -> Array:
-    """(T, 3, 3) derivative of E in time."""
     (cr, cp, _), (sr, sp, _), (r, p, _) = np.cos(angles).T, np.sin(angles).T, speed.T
     zero = np.zeros_like(cr)
     rows = [

@@ -15,7 +15,7 @@ import numpy as np
 
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.search.coordinates import inside, scaled
-from steelyard.experiment.search.problem import REACH, Problem
+from steelyard.experiment.search.problem import REACH, SearchProblem
 
 Array = np.ndarray
 State = dict[str, Any]
@@ -30,21 +30,28 @@ TOLERANCE = 1e-3  # kg, of the total mass
 DIGITS = 9  # of √GC that COBYLA sees: it makes a thousand times more of the last one, and machines round differently
 
 
-def begin(problem: Problem, rng: np.random.Generator, budget: int) -> State:
+def begin(problem: SearchProblem, rng: np.random.Generator, budget: int) -> State:
     """At the first configuration, with masses that add up."""
     return at(problem, problem.space.weighed(np.zeros(problem.space.n)))
 
 
-def at(problem: Problem, z: Array) -> State:
+def at(problem: SearchProblem, z: Array) -> State:
     """The state that begins at z."""
     error = float(problem.evaluate(z[None])[0])
     return {
-        "z": z.tolist(), "error": error, "best": problem.space.parameters(z[None])[0].tolist(), "seed": 0,
-        "radius": RADIUS, "mutation": MUTATION, "round": [], "done": False, "population": [z.tolist()],
-    }  # fmt: skip
+        "z": z.tolist(),
+        "error": error,
+        "best": problem.space.parameters(z[None])[0].tolist(),
+        "seed": 0,
+        "radius": RADIUS,
+        "mutation": MUTATION,
+        "round": [],
+        "done": False,
+        "population": [z.tolist()],
+    }
 
 
-def advance(problem: Problem, state: State, rng: np.random.Generator, budget: int) -> State:
+def advance(problem: SearchProblem, state: State, rng: np.random.Generator, budget: int) -> State:
     """Optimise from the next seed; the seeds of a round know nothing of each other and are optimised at once."""
     space, state = problem.space, dict(state)
     z = np.array(state["z"])
@@ -55,8 +62,10 @@ def advance(problem: Problem, state: State, rng: np.random.Generator, budget: in
     if not ahead:
         left = budget - problem.evaluations
         seeds = range(state["seed"], SEEDS if left >= SEEDS * EACH else state["seed"] + 1)
-        firsts = [z if k == 0 else space.weighed(inside(z + state["mutation"] * T @ rng.normal(size=T.shape[1])))
-                  for k in seeds]  # fmt: skip
+        firsts = [
+            z if k == 0 else space.weighed(inside(z + state["mutation"] * T @ rng.normal(size=T.shape[1])))
+            for k in seeds
+        ]
         ahead = problem.over(minimised, [(first, T, state["radius"], min(EACH, max(left, 1))) for first in firsts])
     error, found, count = ahead[0]
     state["ahead"] = ahead[1:]
@@ -77,7 +86,7 @@ def advance(problem: Problem, state: State, rng: np.random.Generator, budget: in
     return state
 
 
-def minimised(problem: Problem, task: tuple[Array, Array, float, int]) -> list[Any]:
+def minimised(problem: SearchProblem, task: tuple[Array, Array, float, int]) -> list[Any]:
     """Error and z of what COBYLA finds from one seed, and how many evaluations that took."""
     first, T, radius, budget = task
     problem = replace(problem, mapper=map, counted={"evaluations": 0})

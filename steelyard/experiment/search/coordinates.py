@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.experiment.search.problem import REACH, Problem, Space
+from steelyard.experiment.search.problem import REACH, SearchProblem, Space
 
 Array = np.ndarray
 
@@ -23,7 +23,7 @@ DIGITS = 4  # of T that are kept
 ALONG = 0.05  # of an axis of z that is not yet in the basis, from which on it makes a direction of its own
 
 
-def jacobian(problem: Problem, z: Array) -> Array:
+def jacobian(problem: SearchProblem, z: Array) -> Array:
     """(rows, n) of the residuals by z, forward differences."""
     space, n = problem.space, problem.space.n
     side = np.where(z > 0, -STEP, STEP)  # towards the middle, so that bounds hold
@@ -31,7 +31,7 @@ def jacobian(problem: Problem, z: Array) -> Array:
     return np.asarray(((r[1:] - r[0]) / side[:, None]).T)
 
 
-def scaled(problem: Problem, z: Array, *, weighed: bool) -> Array:
+def scaled(problem: SearchProblem, z: Array, *, weighed: bool) -> Array:
     """T (n, k); with ``weighed``, k = n − 1 where the total mass is known: no y changes it."""
     keep = _keeping_mass(problem.space) if weighed else np.eye(problem.space.n)
     G = jacobian(problem, z) @ keep

@@ -15,13 +15,18 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError
+from steelyard.experiment.search.options import EngineKind
 from steelyard.experiment.search.windows import Windows
+from steelyard.experiment.simulate.mujoco_model import add_bodies, engine
+from steelyard.experiment.simulate.world import World
+from steelyard.kernels import forward
 from steelyard.robot.model import Robot
+from steelyard.spatial import rotations
 
 Array = np.ndarray
 
 
-class Engine(Protocol):
+class PredictionEngine(Protocol):
     """Something that predicts."""
 
     windows: Windows
@@ -38,8 +43,6 @@ class Compiled:
         if tree is None:
             what = "floats, has force–torque sensors, or has a joint of more than one degree of freedom"
             raise UsageError(Finding(robot.name, what, "Search with MuJoCo (--engine mujoco)"))
-        from steelyard.kernels import forward
-
         self.robot, self.windows, self._tree = robot, windows, tree
         self._nodes = np.array([tree.nodes[b.name] - 1 for b in robot.bodies])
         self._links = np.ascontiguousarray(tree.independent[: tree.moving], np.int64)
@@ -56,18 +59,27 @@ class Compiled:
 
     def last(self, parameters: Array, terms: Array | None = None) -> Array:
         """(B, S, 2·J) position and velocity at the end; ``terms`` (4·J,) viscous, coulomb, armature, offset."""
-        from steelyard.kernels import forward
-
         B, J, tree = len(parameters), len(self.robot.joints), self._tree
         thetas = np.zeros((B, tree.bodies, 10))
         thetas[:, self._nodes] = parameters
         joint = np.zeros((B, forward.TERMS * J)) if terms is None else np.tile(np.ravel(terms), (B, 1))
         out = np.empty((B, *self._starts.shape))
         forward.simulate(
-            tree.integers, tree.reals, self._links, self._factors, tree.gravity, thetas.reshape(B, -1), joint,
-            self._starts, self._torques, self.windows.step, int(self.windows.ramp), self._kind,
-            forward.workspace(tree, J), out,
-        )  # fmt: skip
+            tree.integers,
+            tree.reals,
+            self._links,
+            self._factors,
+            tree.gravity,
+            thetas.reshape(B, -1),
+            joint,
+            self._starts,
+            self._torques,
+            self.windows.step,
+            int(self.windows.ramp),
+            self._kind,
+            forward.workspace(tree, J),
+            out,
+        )
         lanes = out.reshape(B, len(self._starts), 2 * J, forward.L).transpose(0, 1, 3, 2)
         return np.asarray(lanes.reshape(B, -1, 2 * J)[:, : len(self.windows)])
 
@@ -76,8 +88,6 @@ class Mujoco:
     """MuJoCo's ``rollout``; a floating robot stands on level ground with its feet (``simulate/world.py``)."""
 
     def __init__(self, robot: Robot, windows: Windows, feet: Sequence[str] = (), threads: int = 0) -> None:
-        from steelyard.experiment.simulate.world import World, engine
-
         self._mujoco, self.robot, self.windows, self._threads = engine(), robot, windows, threads
         if robot.coupling is not None:
             what = "has coupled joints or force–torque sensors, which MuJoCo's robot here does not"
@@ -104,8 +114,6 @@ class Mujoco:
         states = np.zeros((len(q), nq + nv))
         states[:, self._q], states[:, nq + self._v] = q, v
         if base is not None:
-            from steelyard.spatial import rotations
-
             states[:, :3], states[:, 3:7] = base[:, :3], base[:, [6, 3, 4, 5]]
             states[:, nq : nq + 3] = np.einsum("sij,sj->si", rotations(base[:, 3:7]), base[:, 7:10])
             states[:, nq + 3 : nq + 6] = base[:, 10:13]
@@ -148,9 +156,12 @@ class Mujoco:
         with rollout.Rollout(nthread=self._threads) as pool:
             for b, candidate in enumerate(parameters):
                 state, _ = pool.rollout(
-                    self.model(candidate, terms), data if self._threads else data[0], full, self._force,
+                    self.model(candidate, terms),
+                    data if self._threads else data[0],
+                    full,
+                    self._force,
                     control_spec=mujoco.mjtState.mjSTATE_QFRC_APPLIED.value,
-                )  # fmt: skip
+                )
                 last = state[:, -1, 1:]
                 if nq == nv:
                     out[b] = last[:, : 2 * nv] - self._end
@@ -163,25 +174,15 @@ class Mujoco:
 
 def fixed_model(robot: Robot, timestep: float) -> Any:
     """MuJoCo's model of a robot on a fixed base: bodies and joints, no limits, no contacts."""
-    from steelyard.experiment.simulate.world import engine
-
-    mujoco = engine()
-    spec = mujoco.MjSpec()
+    spec = engine().MjSpec()
     spec.option.timestep, spec.option.gravity = timestep, robot.gravity
     spec.compiler.degree, spec.compiler.autolimits, spec.compiler.balanceinertia = False, False, True
-    places = {body.joint: body for body in robot.bodies}
-    made: dict[int, Any] = {0: spec.worldbody}
-    for i in range(1, robot.model.njoints):
-        at, name = robot.model.jointPlacements[i].homogeneous, str(robot.model.names[i])
-        mass, com, tensor = inertia.unpack(places[i].parameters)
-        body = made[int(robot.model.parents[i])].add_body(name=places[i].name, pos=at[:3, 3])
-        quaternion = np.zeros(4)
-        mujoco.mju_mat2Quat(quaternion, at[:3, :3].flatten())
-        body.quat, body.mass, body.ipos, body.explicitinertial = quaternion, mass, com, True
-        body.fullinertia = tensor[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
-        described = robot.description.joints[name]
-        slide = described.kind == "prismatic"
-        joint = body.add_joint(name=name, axis=described.axis, pos=[0, 0, 0])
-        joint.type, joint.limited = mujoco.mjtJoint.mjJNT_SLIDE if slide else mujoco.mjtJoint.mjJNT_HINGE, False
-        made[i] = body
+    add_bodies(spec, robot, {body.name: body.parameters for body in robot.bodies}, limited=False)
     return spec.compile()
+
+
+def engine_of(robot: Robot, windows: Windows, kind: EngineKind, feet: Sequence[str]) -> PredictionEngine:
+    """What simulates these windows."""
+    if kind == "compiled" or (kind == "auto" and not robot.floating):
+        return Compiled(robot, windows)
+    return Mujoco(robot, windows, feet)

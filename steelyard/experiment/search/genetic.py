@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.experiment.search.coordinates import inside, scaled
-from steelyard.experiment.search.problem import Problem
+from steelyard.experiment.search.problem import SearchProblem
 
 Array = np.ndarray
 State = dict[str, Any]
@@ -27,7 +27,7 @@ SUCCESS, PACE = 0.2, 0.6  # share of better children that keeps the size, and ho
 RENEW = 20  # generations between coordinates
 
 
-def begin(problem: Problem, rng: np.random.Generator, budget: int) -> State:
+def begin(problem: SearchProblem, rng: np.random.Generator, budget: int) -> State:
     """The first configuration and mutations of it."""
     T = scaled(problem, np.zeros(problem.space.n), weighed=False)
     Z = inside(SIZE * rng.normal(size=(POPULATION, problem.space.n)) @ T.T)
@@ -35,7 +35,7 @@ def begin(problem: Problem, rng: np.random.Generator, budget: int) -> State:
     return _kept(problem, {"T": T.tolist(), "size": SIZE, "generation": 0, "done": False}, Z, problem.evaluate(Z))
 
 
-def advance(problem: Problem, state: State, rng: np.random.Generator, budget: int) -> State:
+def advance(problem: SearchProblem, state: State, rng: np.random.Generator, budget: int) -> State:
     """One generation."""
     state = dict(state)
     Z, E = np.array(state["population"]), np.array(state["errors"])
@@ -63,7 +63,7 @@ def advance(problem: Problem, state: State, rng: np.random.Generator, budget: in
     return _kept(problem, state, np.vstack([Z[:ELITE], new]), np.concatenate([E[:ELITE], errors]))
 
 
-def _kept(problem: Problem, state: State, Z: Array, E: Array) -> State:
+def _kept(problem: SearchProblem, state: State, Z: Array, E: Array) -> State:
     k = int(np.argmin(E))
     state["population"], state["errors"] = Z.tolist(), E.tolist()
     state["z"], state["error"] = Z[k].tolist(), float(E[k])

@@ -19,7 +19,7 @@ from scipy.linalg import block_diag
 
 from steelyard import inertia
 from steelyard.compose.prior import RELATIVE
-from steelyard.experiment.search.problem import Problem, parameters_of, physical
+from steelyard.experiment.search.problem import SearchProblem, parameters_of, physical
 from steelyard.solve.log_cholesky import Chart
 
 Array = np.ndarray
@@ -39,9 +39,7 @@ THIN = 0.02  # of a body's size: bodies that cannot exist begin with this radius
 
 
 class _Coordinates:
-    """ξ of the searched bodies, the others as they are."""
-
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
         space = problem.space
         self.searched = sorted({i for i, _ in space.free})
         self.start = parameters_of(physical(space.values[None], space.sizes)[0])
@@ -113,19 +111,25 @@ def _go(chart: Chart, xi: Array, change: Array, length: float) -> Array:
     return chart.moved(xi, change, Y, min(length, NEAR * most))
 
 
-def begin(problem: Problem, rng: np.random.Generator, budget: int) -> State:
+def begin(problem: SearchProblem, rng: np.random.Generator, budget: int) -> State:
     """At the first configuration."""
     chart = _Coordinates(problem)
     xi = chart.first()
     parameters = chart.parameters(xi[None])
     r = problem.residuals(parameters)[0]
     return {
-        "xi": xi.tolist(), "rms_first": _rms(r), "error": float(r @ r), "done": False,
-        "best": parameters[0].tolist(), "passes": 0, "whitener": None, "population": [],
-    }  # fmt: skip
+        "xi": xi.tolist(),
+        "rms_first": _rms(r),
+        "error": float(r @ r),
+        "done": False,
+        "best": parameters[0].tolist(),
+        "passes": 0,
+        "whitener": None,
+        "population": [],
+    }
 
 
-def advance(problem: Problem, state: State, rng: np.random.Generator, budget: int) -> State:
+def advance(problem: SearchProblem, state: State, rng: np.random.Generator, budget: int) -> State:
     """The best of several steps; or, once settled in noise, another whitening."""
     chart, state = _Coordinates(problem), dict(state)
     xi = np.array(state["xi"])
@@ -137,8 +141,12 @@ def advance(problem: Problem, state: State, rng: np.random.Generator, budget: in
     raw = problem.residuals(chart.parameters(sides))
     R = _whitened(problem, raw, W)
     r, G = R[0], (R[1 : n + 1] - R[n + 1 :]).T / (2 * DIFFERENCE)
-    mass = np.array([(chart.surplus(a) - chart.surplus(b)) / (2 * DIFFERENCE)
-                     for a, b in zip(sides[1 : n + 1], sides[n + 1 :], strict=True)])  # fmt: skip
+    mass = np.array(
+        [
+            (chart.surplus(a) - chart.surplus(b)) / (2 * DIFFERENCE)
+            for a, b in zip(sides[1 : n + 1], sides[n + 1 :], strict=True)
+        ]
+    )
     scale, root = _rms(r), PRIOR * _rms(r)
 
     def objective(at: Array, residual: Array) -> float:
@@ -172,7 +180,7 @@ def _rms(r: Array) -> float:
     return float(np.sqrt(np.mean(r**2)))
 
 
-def _parts(problem: Problem, r: Array) -> list[Array]:
+def _parts(problem: SearchProblem, r: Array) -> list[Array]:
     """Residuals (…, rows) of each engine as (…, S, K)."""
     parts, at = [], 0
     for engine in problem.engines:
@@ -183,7 +191,7 @@ def _parts(problem: Problem, r: Array) -> list[Array]:
     return parts
 
 
-def _whitener(problem: Problem, r: Array) -> list[Any]:
+def _whitener(problem: SearchProblem, r: Array) -> list[Any]:
     """Of each engine, W (K, K) with W C Wᵀ = 1, C the covariance of what is left of its windows."""
     whiteners = []
     for part in _parts(problem, r):
@@ -193,7 +201,7 @@ def _whitener(problem: Problem, r: Array) -> list[Any]:
     return whiteners
 
 
-def _whitened(problem: Problem, r: Array, W: Any) -> Array:
+def _whitened(problem: SearchProblem, r: Array, W: Any) -> Array:
     if W is None:
         return r
     parts = [(part @ np.asarray(w).T).reshape(*r.shape[:-1], -1) for part, w in zip(_parts(problem, r), W, strict=True)]

@@ -17,7 +17,7 @@ from steelyard.compose.prior import of_bodies
 from steelyard.equations.columns import Columns
 from steelyard.equations.setup import Setup
 from steelyard.equations.subspace import Subspace
-from steelyard.experiment.search.problem import Problem
+from steelyard.experiment.search.problem import SearchProblem
 from steelyard.identify.prediction import base_error
 from steelyard.inference.uncertainty import BodyVerdict, Uncertainty, body_verdict, uncertainty
 from steelyard.information import Information
@@ -63,7 +63,7 @@ class Sight:
         return dict(zip(self.names, words, strict=True))
 
 
-def sight(problem: Problem, robot: Robot, parameters: Array) -> Sight:
+def sight(problem: SearchProblem, robot: Robot, parameters: Array) -> Sight:
     """Of a problem about a robot with these parameters (bodies, 10)."""
     searched = sorted({i for i, _ in problem.space.free})
     bodies = [robot.bodies[i] for i in searched]
@@ -80,7 +80,7 @@ def sight(problem: Problem, robot: Robot, parameters: Array) -> Sight:
     return Sight(names, problem.space.sizes[searched], parameters[searched], space, unc, noise)
 
 
-def theta_jacobian(problem: Problem, parameters: Array, searched: list[int], scale: Array) -> Array:
+def theta_jacobian(problem: SearchProblem, parameters: Array, searched: list[int], scale: Array) -> Array:
     """(rows, 10·searched) of the residuals by the parameters of bodies, differences of the fourth order."""
     columns = []
     for k, h in enumerate(RELATIVE_STEP * scale):

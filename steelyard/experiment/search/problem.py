@@ -13,19 +13,22 @@ the nearest that one has (same mass and centre of mass) before they are simulate
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError
-from steelyard.experiment.search.engine import Engine
+from steelyard.experiment.search.engine import PredictionEngine, engine_of
+from steelyard.experiment.search.options import EngineKind, Model
+from steelyard.experiment.search.windows import Windows
+from steelyard.fleet.sent import Sent
+from steelyard.fleet.workers import Workers
 from steelyard.robot.model import Robot
 
 Array = np.ndarray
-Model = Literal["seven", "ten"]
 Mapper = Callable[[partial[Any], Sequence[Any]], Iterable[Any]]
 Task = TypeVar("Task")
 Done = TypeVar("Done")
@@ -36,6 +39,7 @@ REACH = 0.5  # of the scale, to either side
 CENTRE = 0.25  # of a body's size: the scale of a centre of mass in the full model
 REPAIR = 1e-6  # of (body size)²: least eigenvalue of the density covariance of a candidate
 CHUNK = 16  # candidates a task
+FEW = 4  # candidates a task of workers: they are for simulations that take long
 
 
 def values_of(parameters: Array) -> Array:
@@ -172,11 +176,11 @@ def physical(values: Array, sizes: Array, margin: float = REPAIR) -> Array:
 
 
 @dataclass(frozen=True)
-class Problem:
+class SearchProblem:
     """A space, and engines that tell how well each of its configurations predicts."""
 
     space: Space
-    engines: tuple[Engine, ...]  # one a horizon
+    engines: tuple[PredictionEngine, ...]  # one a horizon
     terms: Array | None = None  # (4, J) friction of the joints, as known
     mapper: Mapper = map  # how tasks are spread over workers: as ``map``, in order
     chunk: int = CHUNK  # candidates a task; no result depends on it
@@ -190,7 +194,7 @@ class Problem:
     def residuals(self, parameters: Array) -> Array:
         """(B, rows) predicted minus measured, of bodies' parameters (B, bodies, 10)."""
         self.counted["evaluations"] += len(parameters)
-        return self._spread(Problem.left_of, parameters)
+        return self._spread(SearchProblem.left_of, parameters)
 
     def left_of(self, parameters: Array) -> Array:
         """The same, uncounted, by whoever calls."""
@@ -208,9 +212,9 @@ class Problem:
         """(B,) GC error (2) of each candidate (B, n); infinite where a simulation fails."""
         parameters = self.space.parameters(z)
         self.counted["evaluations"] += len(z)
-        return self._spread(Problem.squares, parameters) if len(z) else np.zeros(0)
+        return self._spread(SearchProblem.squares, parameters) if len(z) else np.zeros(0)
 
-    def _spread(self, function: Callable[[Problem, Array], Array], parameters: Array) -> Array:
+    def _spread(self, function: Callable[[SearchProblem, Array], Array], parameters: Array) -> Array:
         """In tasks; one candidate alone is not worth a way."""
         if len(parameters) == 1:
             return function(self, parameters)
@@ -218,7 +222,7 @@ class Problem:
             self.over(function, [parameters[k : k + self.chunk] for k in range(0, len(parameters), self.chunk)])
         )
 
-    def over(self, function: Callable[[Problem, Task], Done], tasks: Sequence[Task]) -> list[Done]:
+    def over(self, function: Callable[[SearchProblem, Task], Done], tasks: Sequence[Task]) -> list[Done]:
         """``function(problem, task)`` of every task, by whoever works; evaluations are not counted here."""
         return list(self.mapper(partial(function, self), tasks))
 
@@ -234,6 +238,34 @@ def parameter_error(space: Space, values: Array, truth: Array) -> dict[str, Any]
     natural = np.array([_natural(truth[a], space.sizes[a], b) for a, b in space.free])
     seen = np.abs(p) > 1e-9 * natural
     return {
-        "relative": float(np.sum(((p - found)[seen] / p[seen]) ** 2)), "of": int(seen.sum()),
+        "relative": float(np.sum(((p - found)[seen] / p[seen]) ** 2)),
+        "of": int(seen.sum()),
         "scaled": float(np.sum(((p - found) / natural) ** 2)),
-    }  # fmt: skip
+    }
+
+
+def problem_of(
+    robot: Robot, space: Space, windows: Sequence[Windows], kind: EngineKind = "auto", feet: Sequence[str] = ()
+) -> SearchProblem:
+    """A search in these windows, one engine each, by one process."""
+    return SearchProblem(space, tuple(engine_of(robot, w, kind, feet) for w in windows))
+
+
+def spread(workers: Workers, problem: SearchProblem, *given: object) -> SearchProblem:
+    """The same, its candidates simulated by workers; ``given`` is what ``problem_of`` made it of."""
+    return replace(problem, mapper=_Mapper(workers, Sent(problem, problem_of, *given)), chunk=FEW)
+
+
+@dataclass(frozen=True, eq=False)
+class _Mapper:
+    """As ``map`` with a function of the problem, which workers have too."""
+
+    workers: Workers
+    problem: Sent[SearchProblem]
+
+    def __call__(self, bound: partial[Any], tasks: Sequence[Any]) -> list[Any]:
+        return self.workers.map(_worked, tasks, self.problem, bound.func, name="candidates")
+
+
+def _worked(task: Any, problem: Sent[SearchProblem], function: Callable[[SearchProblem, Any], Any]) -> Any:
+    return function(problem.here, task)

@@ -7,6 +7,7 @@ each step of the integration; the log says so, and a search that holds them too 
 from __future__ import annotations
 
 import numpy as np
+import pinocchio as pin
 
 from steelyard.experiment.search.engine import Compiled
 from steelyard.experiment.search.windows import Windows
@@ -15,6 +16,8 @@ from steelyard.robot.model import Robot
 
 Array = np.ndarray
 
+REACH = 0.5  # of a joint's range, at most
+FREQUENCIES = (0.4, 1.6)  # Hz, of the slowest and the quickest joint
 STIFFNESS = 15.0  # rad/s: of the closed loop, critically damped
 
 
@@ -25,25 +28,20 @@ def record_sines(
     seed: int,
     seconds: float = 4.0,
     step: float = 1e-3,
-    reach: float = 0.5,
-    frequencies: tuple[float, float] = (0.4, 1.6),
     noise: float = 0.0,
     rate_noise: float | None = None,
-    source: str = "sines",
 ) -> Log:
     """A log of ``robot`` with parameters ``truth`` (bodies, 10): amplitudes and phases from ``seed``.
 
     ``noise``: rad, of positions; ``rate_noise``: rad/s, of velocities, None: no velocities in the log.
     """
-    import pinocchio as pin
-
     rng = np.random.default_rng(seed)
     joints = [robot.description.joints[j] for j in robot.joints]
     lower = np.array([max(j.lower, -np.pi) for j in joints])
     upper = np.array([min(j.upper, np.pi) for j in joints])
     J = len(joints)
-    amplitude = reach * rng.uniform(0.5, 1.0, J) * (upper - lower) / 2
-    w = 2 * np.pi * rng.permutation(np.linspace(frequencies[0], frequencies[1], J))
+    amplitude = REACH * rng.uniform(0.5, 1.0, J) * (upper - lower) / 2
+    w = 2 * np.pi * rng.permutation(np.linspace(*FREQUENCIES, J))
     amplitude = np.minimum(amplitude, 12.0 / w**2)  # rad/s²: what such an arm can do
     phase, centre = rng.uniform(0, 2 * np.pi, J), (lower + upper) / 2
 
@@ -65,8 +63,7 @@ def record_sines(
         )
         q, v = np.split(Compiled(robot, here).last(parameters)[0, 0], 2)
     table = np.array(rows)
-    time = step * np.arange(len(table))
-    columns = {"time": time}
+    columns = {"time": step * np.arange(len(table))}
     for k, joint in enumerate(robot.joints):
         columns[f"q.{joint}"] = table[:, k] + noise * rng.normal(size=len(table))
         if rate_noise is not None or noise == 0:
@@ -76,4 +73,4 @@ def record_sines(
         "truth": {"parameters": {b.name: p.tolist() for b, p in zip(robot.bodies, truth, strict=True)}, "joints": {}},
         "simulation": {"seed": seed, "torques": "held", "rate": 1 / step, "noise": noise},
     }
-    return Log.from_columns(columns, metadata, source)
+    return Log.from_columns(columns, metadata, "sines")

@@ -7,21 +7,22 @@ resumed ends where one that never stopped ends.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from steelyard.errors import Finding, UsageError
-from steelyard.experiment.search.problem import Problem
+from steelyard.experiment.search.options import Algorithm
+from steelyard.experiment.search.problem import SearchProblem
 from steelyard.files import write_text
 
 Array = np.ndarray
-Algorithm = Literal["cobyla", "genetic", "combined", "gauss-newton"]
 State = dict[str, Any]
 
 ALGORITHMS: tuple[Algorithm, ...] = ("cobyla", "genetic", "combined", "gauss-newton")
@@ -32,10 +33,10 @@ EVALUATIONS = 10_000
 class Steps(Protocol):
     """A module that searches."""
 
-    def begin(self, problem: Problem, rng: np.random.Generator, budget: int) -> State:
+    def begin(self, problem: SearchProblem, rng: np.random.Generator, budget: int) -> State:
         """The first state; ``best`` (bodies × 10 parameters) and ``error`` are in it."""
 
-    def advance(self, problem: Problem, state: State, rng: np.random.Generator, budget: int) -> State:
+    def advance(self, problem: SearchProblem, state: State, rng: np.random.Generator, budget: int) -> State:
         """The state after one more unit of work, ``done`` where nothing is left to do; ``budget`` of evaluations."""
 
 
@@ -57,7 +58,7 @@ class Found:
 
 
 def run(
-    problem: Problem,
+    problem: SearchProblem,
     algorithm: Algorithm,
     *,
     seed: int = 0,
@@ -76,11 +77,15 @@ def run(
     about = {"algorithm": algorithm, "seed": seed, "parameters": list(problem.space.names), "start": _digest(problem)}
     state = _resumed(checkpoint, about) if resume and checkpoint is not None else None
     if state is None:
-        first = problem.space.parameters(np.zeros((1, problem.space.n)))[0]
-        error = problem.gc_error(first)
+        error = problem.gc_error(problem.space.parameters(np.zeros((1, problem.space.n)))[0])
         if not np.isfinite(error):
-            raise UsageError(Finding("the first configuration", "cannot be simulated over these windows",
-                                     "Give a shorter --horizon, or a description that is nearer"))  # fmt: skip
+            raise UsageError(
+                Finding(
+                    "the first configuration",
+                    "cannot be simulated over these windows",
+                    "Give a shorter --horizon, or a description that is nearer",
+                )
+            )
         problem.counted["evaluations"] = 1
         state = {"about": about, "first": error, "history": [[1, error]], "done": error == 0.0}
         state |= steps.begin(problem, rng, evaluations)
@@ -94,20 +99,26 @@ def run(
         state = steps.advance(problem, state, rng, evaluations)
         _noted(state, problem, rng)
         watch(state)
-        progress(f"{algorithm}: {problem.evaluations} evaluations, best GC error {state['error']:.3g} "
-                 f"(began at {state['first']:.3g})")  # fmt: skip
+        progress(
+            f"{algorithm}: {problem.evaluations} evaluations, best GC error {state['error']:.3g} "
+            f"(began at {state['first']:.3g})"
+        )
         if checkpoint is not None and time.monotonic() - saved > SAVE_EVERY:
             write_text(checkpoint, json.dumps(state))
             saved = time.monotonic()
     if checkpoint is not None:
         write_text(checkpoint, json.dumps(state))
     return Found(
-        algorithm, np.array(state["best"]), state["error"], state["first"], state["evaluations"],
+        algorithm,
+        np.array(state["best"]),
+        state["error"],
+        state["first"],
+        state["evaluations"],
         [(int(k), float(e)) for k, e in state["history"]],
-    )  # fmt: skip
+    )
 
 
-def _noted(state: State, problem: Problem, rng: np.random.Generator) -> None:
+def _noted(state: State, problem: SearchProblem, rng: np.random.Generator) -> None:
     state["evaluations"], state["rng"] = problem.evaluations, rng.bit_generator.state
     state["history"].append([problem.evaluations, state["error"]])
 
@@ -115,18 +126,14 @@ def _noted(state: State, problem: Problem, rng: np.random.Generator) -> None:
 def _steps(algorithm: Algorithm) -> Steps:
     from steelyard.experiment.search import cobyla, combined, genetic, newton
 
-    modules: dict[str, Steps] = {
-        "cobyla": cobyla, "genetic": genetic, "combined": combined, "gauss-newton": newton
-    }  # fmt: skip
+    modules: dict[str, Steps] = {"cobyla": cobyla, "genetic": genetic, "combined": combined, "gauss-newton": newton}
     if algorithm not in modules:
         raise UsageError(Finding(f"--algorithm {algorithm}", "does not exist", f"Choose from: {', '.join(modules)}"))
     return modules[algorithm]
 
 
-def _digest(problem: Problem) -> str:
+def _digest(problem: SearchProblem) -> str:
     """What the search is about, so that no other is gone on with: first configuration, bounds and measured states."""
-    import hashlib
-
     told = hashlib.sha256(np.ascontiguousarray(problem.space.values).tobytes())
     told.update(problem.space.scale.tobytes() + repr(problem.space.total).encode())
     for engine in problem.engines:
@@ -138,7 +145,6 @@ def _digest(problem: Problem) -> str:
 
 
 def _resumed(path: Path, about: dict[str, Any]) -> State | None:
-    """The state of a checkpoint, None where there is none yet."""
     if not path.exists():
         return None
     needed = {"about", "first", "history", "done", "best", "error", "evaluations", "rng"}

@@ -85,9 +85,12 @@ class Windows:
                 first.integrator,
             ) or not np.isclose(part.step, first.step, rtol=1e-6):
                 raise UsageError(
-                    Finding(log.source, f"has another rate than {logs[0].source}, so its windows have other steps",
-                            "Search in logs of one rate and kind")
-                )  # fmt: skip
+                    Finding(
+                        log.source,
+                        f"has another rate than {logs[0].source}, so its windows have other steps",
+                        "Search in logs of one rate and kind",
+                    )
+                )
         joined: dict[str, Any] = {
             k: None if getattr(first, k) is None else np.concatenate([getattr(p, k) for p in parts]) for k in EACH
         }
@@ -138,10 +141,18 @@ def _of_log(robot: Robot, log: Log, index: int, horizon: float, count: int, filt
     torques = tau if held else (1 - share) * tau[:, low] + share * tau[:, low + 1]
     based = len(pieces[0]) > 3
     return Windows(
-        at(0, 0), at(1, 0), torques, at(0, span), at(1, span), 1 / (rate * fine), not held,
-        "euler" if held or robot.floating else "rk4", np.full(len(chosen), index),
-        at(3, 0) if based else None, at(3, span) if based else None,
-    )  # fmt: skip
+        at(0, 0),
+        at(1, 0),
+        torques,
+        at(0, span),
+        at(1, span),
+        1 / (rate * fine),
+        not held,
+        "euler" if held or robot.floating else "rk4",
+        np.full(len(chosen), index),
+        at(3, 0) if based else None,
+        at(3, span) if based else None,
+    )
 
 
 def _pieces(robot: Robot, log: Log, filter: Filter | None) -> list[tuple[Array, ...]]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import pinocchio as pin
 
 from steelyard.errors import Finding, LogError
 from steelyard.log.log import Log
@@ -42,6 +43,13 @@ class Friction:
         u = rng.uniform(0.5, 1.5, (4, len(effort)))
         return cls(0.03 * effort * u[0], 0.02 * effort * u[1], 0.002 * effort * u[2], 0.004 * effort * (u[3] - 1))
 
+    def by_joint(self, robot: Robot) -> dict[str, dict[str, float]]:
+        """Joint → its terms, for files."""
+        return {
+            joint: {term: float(values[k]) for term, values in vars(self).items()}
+            for k, joint in enumerate(robot.joints)
+        }
+
     def torque(self, v: Array, a: Array) -> Array:
         """(T, J) to be added to the rigid-body torque."""
         return np.asarray(self.viscous * v + self.coulomb * np.sign(v) + self.armature * a + self.offset)
@@ -54,8 +62,7 @@ def fourier_motion(
     t = np.arange(int(seconds * rate)) / rate
     w = 2 * np.pi * np.arange(1, harmonics + 1) / min(seconds, 10.0)
     s, c = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
-    J = len(robot.joints)
-    A, B = rng.normal(size=(2, harmonics, J))
+    A, B = rng.normal(size=(2, harmonics, len(robot.joints)))
     q, v, a = s @ (A / w[:, None]) - c @ (B / w[:, None]), c @ A + s @ B, -s @ (A * w[:, None]) + c @ (B * w[:, None])
     for k, name in enumerate(robot.joints):
         joint = robot.description.joints[name]
@@ -100,8 +107,6 @@ def simulate_arm(
 
     ``motion``: time (T,) and q, v, a (T, J) to play; None is a random Fourier motion of so many ``seconds``.
     """
-    import pinocchio as pin
-
     rng = np.random.default_rng(seed)
     t, q, v, a = fourier_motion(robot, rng, seconds, rate) if motion is None else motion
     model = robot.model.copy()
@@ -125,12 +130,7 @@ def simulate_arm(
     metadata = {
         "truth": {
             "parameters": {name: p.tolist() for name, p in truth.items()},
-            "joints": {
-                joint: {term: float(values[k]) for term, values in vars(friction).items()}
-                for k, joint in enumerate(robot.joints)
-            }
-            if friction is not None
-            else {},
+            "joints": {} if friction is None else friction.by_joint(robot),
         },
         "simulation": {"seed": seed, "noise": noise, "rate": (len(t) - 1) / (t[-1] - t[0])},
     }

@@ -56,9 +56,12 @@ class Ground:
             return
         heights = self.heights()
         spec.add_hfield(
-            name="bumps", nrow=heights.shape[0], ncol=heights.shape[1], size=[SIDE / 2, SIDE / 2, self.height, 0.1],
+            name="bumps",
+            nrow=heights.shape[0],
+            ncol=heights.shape[1],
+            size=[SIDE / 2, SIDE / 2, self.height, 0.1],
             userdata=(heights / self.height).ravel(),
-        )  # fmt: skip
+        )
         spec.worldbody.add_geom(
             type=mujoco.mjtGeom.mjGEOM_HFIELD, hfieldname="bumps", pos=[0, 0, -self.level], **common
         )

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 import numpy as np
 
 from steelyard.errors import Finding, UsageError
-from steelyard.experiment.simulate.arm import Friction
-from steelyard.experiment.simulate.ground import Ground
-from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.play import Play
-from steelyard.experiment.simulate.record import columns_of, truth_of
-from steelyard.experiment.simulate.reference_motion import Score, read_score
-from steelyard.experiment.simulate.sensors import Sensors, measured
-from steelyard.experiment.simulate.state import State
-from steelyard.experiment.simulate.world import World, engine
+from steelyard.experiment.simulate.quadruped import leg_friction
+from steelyard.experiment.simulate.record import Recording, columns_of, truth_of
+from steelyard.experiment.simulate.reference_motion import ReferenceMotion, read_score
+from steelyard.experiment.simulate.state import RobotState
+from steelyard.experiment.simulate.truth import Specimen
+from steelyard.experiment.simulate.world import World
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import find_soles
@@ -35,28 +32,35 @@ LOW = 0.5  # of the height that the base should have: below that the robot has f
 def simulate_humanoid(
     robot: Robot,
     motion: Log | Sequence[Log],
+    specimen: Specimen | None = None,
+    recording: Recording | None = None,
     *,
-    truth: Mapping[str, Array] | None = None,
-    loads: Sequence[Load] = (),
-    friction: Friction | None = None,
-    ground: Ground | None = None,
     seed: int = 0,
-    noise: Sensors | str = "none",
-    rate: float = 200.0,
     feet: Sequence[str] = (),
-    imu_frame: str | None = None,
     may_fall: bool = False,
-    source: str = "simulated humanoid",
 ) -> Log:
-    """A log of joints, torques, IMU and foot wrenches of a robot that plays a motion; exact ones also of the rest.
+    """Simulate a humanoid that plays a motion on its own soles.
 
-    Several motions are played in a row, each from where the one before it ended.
+    Args:
+        robot: As described; the controller knows no other.
+        motion: What it plays; several are played in a row, each from where the one before it ended.
+        specimen: How it differs from its description, and what it stands on; default not at all, on level ground.
+        recording: Rate, sensors and source of the log; default exact, 200 Hz.
+        seed: Of noise, and of friction that is drawn.
+        feet: Links of its soles; found where none is named.
+        may_fall: The log of a robot that falls ends there, and ``simulation.fell`` says when, in s; else it is refused.
 
-    ``truth``: parameters (10,) of bodies that are not as described; the controller knows the description alone.
-    A robot that falls is refused; with ``may_fall`` its log ends there, and ``simulation.fell`` says when, in s.
+    Returns:
+        A log of joints, torques, IMU and foot wrenches; without noise also of the rest.
     """
+    own, recording = specimen or Specimen(), recording or Recording()
     soles = find_soles(robot, feet)
-    world = World(robot, truth, soles=soles, loads=loads, ground=ground, friction=friction, timestep=TIMESTEP)
+    draw = np.random.default_rng([seed, 0])
+    friction = leg_friction(robot, own.friction, draw) if isinstance(own.friction, str) else own.friction
+    world = World(
+        robot, own.truth, soles=soles, loads=own.loads, ground=own.ground, friction=friction, timestep=TIMESTEP
+    )
+    rate = recording.rate or 200.0
     every = round(1 / (rate * TIMESTEP))
     if every < 1 or abs(every * rate * TIMESTEP - 1) > 1e-9:
         what = f"is asked for at {rate:g} samples a second"
@@ -65,10 +69,7 @@ def simulate_humanoid(
     score, *others = (read_score(robot, soles, one, CONTROL * TIMESTEP) for one in motions)
     for one, other in zip(motions[1:], others, strict=True):
         score = score.then(other, one.source)
-    frame = imu_frame or next((link for link in robot.bodies[0].links if "imu" in link.lower()), None)
-    mount = np.eye(4) if frame is None else robot.on_base(robot.frame(frame))
-    if mount is None:
-        raise UsageError(Finding(f"imu frame {frame!r}", "is not on the base body", "Name a frame of the pelvis"))
+    frame, mount = recording.mount(robot, "pelvis")
     run = _play(world, Play(robot, soles, score), score, every)
     if run.fell is not None and not may_fall:
         raise UsageError(
@@ -77,37 +78,33 @@ def simulate_humanoid(
     if not run.states:
         what = "fell before its motion began"
         raise UsageError(Finding(robot.name, what, "Let it stand with its weight over its soles, and load it less"))
-    metadata: dict[str, Any] = {
-        "truth": truth_of(world, loads),
-        "simulation": {
-            "motion": [m.metadata.get("motion", m.source) for m in motions], "seed": seed, "rate": rate,
-            "timestep": TIMESTEP,
-            "feet": [s.name for s in soles], "ground": asdict(world.ground), "noise": "none",
-            "engine": f"mujoco {engine().__version__}", "at_joint_limits": run.limits, "fell": run.fell,
-            "worst": {"joint": run.worst[0], "base": run.worst[1]},
-        },
-    }  # fmt: skip
-    if frame is not None:
-        metadata["imu_frame"] = frame
-    columns = columns_of(world, run.states, run.wrenches, mount)
-    log = Log.from_columns({"time": np.arange(len(run.states)) / rate, **columns}, metadata, source)
-    return log if noise in ("none", Sensors()) else measured(log, noise, seed)
+    simulation = {
+        "motion": [m.metadata.get("motion", m.source) for m in motions],
+        "seed": seed,
+        "rate": rate,
+        "timestep": TIMESTEP,
+        "feet": [s.name for s in soles],
+        "ground": asdict(world.ground),
+        "at_joint_limits": run.limits,
+        "fell": run.fell,
+        "worst": {"joint": run.worst[0], "base": run.worst[1]},
+    }
+    columns = {"time": np.arange(len(run.states)) / rate, **columns_of(world, run.states, run.wrenches, mount)}
+    return recording.log(columns, truth_of(world, own.loads), simulation, frame, "simulated humanoid")
 
 
 @dataclass
-class _Run:
-    """What happened."""
-
-    states: list[State] = field(default_factory=list)  # at each row of the log
+class _Playback:
+    states: list[RobotState] = field(default_factory=list)  # at each row of the log
     wrenches: list[Array] = field(default_factory=list)  # (2, 6) on the soles
     limits: int = 0  # instants in which a joint was at its limit
     fell: float | None = None  # s
     worst: tuple[float, float] = (0.0, 0.0)  # rad of a joint, m of the base, away from the plan
 
 
-def _play(world: World, player: Play, score: Score, every: int) -> _Run:
+def _play(world: World, player: Play, score: ReferenceMotion, every: int) -> _Playback:
     """Stand, then play; a row each ``every`` timesteps. Motors ramp from one command to the next, as in ``record``."""
-    run, settle = _Run(), round(SETTLE / score.period)
+    run, settle = _Playback(), round(SETTLE / score.period)
     start = settle * CONTROL
     world.place(score.q[0, :3], score.q[0, 3:7], score.q[0, 7:])
     tau = wanted = player.torque(world.state, world.wrenches, 0)
@@ -132,6 +129,6 @@ def _play(world: World, player: Play, score: Score, every: int) -> _Run:
     return run
 
 
-def _down(state: State, height: float) -> bool:
+def _down(state: RobotState, height: float) -> bool:
     """Whether the base is far lower than it should be, or lies."""
     return bool(state.position[2] < LOW * height or state.rotation[2, 2] < UPRIGHT)

@@ -1,7 +1,8 @@
 """Legs of three joints as their kinematics have them: a crouched posture, where the feet are, how joints move them.
 
 Everything is found from the description by Pinocchio: no leg lengths, joint axes or knee directions are written
-down here, so one controller serves all quadrupeds.
+down here, so one controller serves all quadrupeds. Feet are balls at the ends of legs, written as ``--feet`` takes
+them.
 """
 
 from __future__ import annotations
@@ -12,17 +13,20 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
-from steelyard.equations.unknown_forces import Foot
+from steelyard.equations.unknown_forces import Foot, foot
 from steelyard.errors import Finding, UsageError
-from steelyard.experiment.simulate.state import State
-from steelyard.robot.model import Robot
+from steelyard.experiment.simulate.state import RobotState
+from steelyard.robot import geometry
+from steelyard.robot.model import Body, Robot
 
 Array = np.ndarray
 
 CROUCH = 0.72  # hips above the ground, of the legs' length
 NEAR = 1e-10  # m, where a foot counts as reached
 UP = np.array([0.0, 0.0, 1.0])
+CALLED = ("foot", "toe", "contact")  # what feet are called where no ball tells
 
 
 @dataclass(frozen=True)
@@ -43,16 +47,17 @@ class Legs:
     """Four (or more) legs of a described robot. Velocities of the base in base axes, as Pinocchio has them."""
 
     def __init__(self, robot: Robot, feet: Sequence[Foot]) -> None:
-        import pinocchio as pin
-
         self.robot, self.feet = robot, tuple(feet)
         chains = [[robot.joints.index(j) for j in reversed(robot.joints_above(f.frame.joint))] for f in feet]
         if len(feet) < 4 or any(len(c) != 3 for c in chains) or len({j for c in chains for j in c}) != 3 * len(feet):
             counts = ", ".join(f"{f.frame.name} {len(c)}" for f, c in zip(feet, chains, strict=True))
             raise UsageError(
-                Finding(f"legs of {robot.name}", f"have joints: {counts}",
-                        "Take a robot with four or more legs of three joints each, or name such feet")
-            )  # fmt: skip
+                Finding(
+                    f"legs of {robot.name}",
+                    f"have joints: {counts}",
+                    "Take a robot with four or more legs of three joints each, or name such feet",
+                )
+            )
         self.joints = np.array(chains)  # (F, 3) into robot.joints
         self.radius = np.array([f.radius for f in feet])
         self.model: Any = robot.model.copy()
@@ -68,8 +73,6 @@ class Legs:
 
     def _measure(self) -> tuple[Array, float]:
         """(F, 3) where feet hang below the second joints, at no depth; and the legs' length, m."""
-        import pinocchio as pin
-
         q = self.robot.positions(np.zeros((1, len(self.robot.joints))))[0]
         pin.forwardKinematics(self.model, self.data, q)
         pin.updateFramePlacements(self.model, self.data)
@@ -98,17 +101,17 @@ class Legs:
             ]
             if not found:
                 raise UsageError(
-                    Finding(f"leg {self.feet[k].frame.name} of {self.robot.name}",
-                            "does not reach the ground below its hip within its limits",
-                            "Take a robot with legs that bend under its trunk")
-                )  # fmt: skip
+                    Finding(
+                        f"leg {self.feet[k].frame.name} of {self.robot.name}",
+                        "does not reach the ground below its hip within its limits",
+                        "Take a robot with legs that bend under its trunk",
+                    )
+                )
             q[chain] = min(found, key=lambda s, k=k: self._knee(k, s))  # type: ignore[misc]
         return q
 
     def _knee(self, leg: int, angles: Array) -> float:
         """How far forward the knee is, m."""
-        import pinocchio as pin
-
         q = np.zeros(len(self.robot.joints))
         q[self.joints[leg]] = angles
         pin.forwardKinematics(self.model, self.data, self.robot.positions(q[None])[0])
@@ -117,8 +120,6 @@ class Legs:
 
     def _reach(self, leg: int, target: Array, start: Sequence[float]) -> Array | None:
         """(3,) joint positions within limits that bring a ball to a place in the base frame, m; None if none do."""
-        import pinocchio as pin
-
         q = np.zeros(len(self.robot.joints))
         chain = self.joints[leg]
         q[chain] = start
@@ -137,10 +138,8 @@ class Legs:
         inside = all(j.lower <= x <= j.upper for j, x in zip(limits, q[chain], strict=True))
         return q[chain] if inside and np.linalg.norm(error) < NEAR else None
 
-    def feet_at(self, state: State) -> Feet:
+    def feet_at(self, state: RobotState) -> Feet:
         """Feet in the world at a state."""
-        import pinocchio as pin
-
         model, data, v = self.model, self.data, state.motion
         pin.forwardKinematics(model, data, state.configuration, v, np.zeros_like(v))
         pin.computeJointJacobians(model, data)
@@ -157,3 +156,51 @@ class Legs:
             Jc[k, 1] += self.radius[k] * both[3]
         com = pin.centerOfMass(model, data, state.configuration, v, False).copy()
         return Feet(state.rotation, centre, J @ v, bias, J, Jc, com, data.vcom[0].copy())
+
+
+def find_feet(robot: Robot) -> tuple[str, ...]:
+    """``FRAME`` or ``FRAME:point:RADIUS`` of each leg's end; empty where there is none.
+
+    A link at the end of a chain is a foot if it is a ball, or if it is called one: then its radius is half the
+    middle edge of the box around it.
+    """
+    inner = set(robot.model.parents)
+    ends = [body for body in robot.bodies if body.joint not in inner and body.joint > 1]
+    return tuple(found for body in ends if (found := _foot(robot, body)) is not None)
+
+
+def point_feet(robot: Robot, feet: Sequence[str]) -> tuple[Foot, ...]:
+    """Feet to stand on, found by themselves where none is named; each a ball of some radius on a leg of its own."""
+    given = tuple(feet) or find_feet(robot)
+    if not given:
+        raise UsageError(
+            Finding(
+                f"feet of {robot.name}",
+                "are not found: no chain ends in a ball, or in a link called a foot",
+                "Name them: --feet FRAME:point:RADIUS,…",
+            )
+        )
+    found = tuple(foot(robot, text) for text in given)
+    bad = [
+        Finding(
+            f"foot {text!r}",
+            "is no ball, which is what stands on simulated ground",
+            f"Give a radius: {f.frame.name}:point:0.02",
+        )
+        for text, f in zip(given, found, strict=True)
+        if f.surface or f.radius <= 0
+    ]
+    if bad:
+        raise UsageError(bad)
+    return found
+
+
+def _foot(robot: Robot, body: Body) -> str | None:
+    known = [link for link in body.links if not (f := foot(robot, link)).surface and f.radius > 0]
+    if known:
+        return max(known, key=lambda link: float(np.linalg.norm(foot(robot, link).centre)))
+    for link in body.links:
+        box = geometry.link_box(robot.description.links[link], np.eye(4))
+        if box is not None and any(word in link.lower() for word in CALLED):
+            return f"{link}:point:{np.median(box[1] - box[0]) / 2:.4f}"
+    return None

@@ -50,9 +50,12 @@ class Load:
             good = False
         if not good:
             raise UsageError(
-                Finding(f"load {text!r}", "is not MASS@LINK:x,y,z or MASS@LINK:x,y,z:sx,sy,sz with positive mass and "
-                        "edges", "Write e.g. 1@trunk:0.05,0,0.1:0.08,0.08,0.04 (kg, m)")
-            )  # fmt: skip
+                Finding(
+                    f"load {text!r}",
+                    "is not MASS@LINK:x,y,z or MASS@LINK:x,y,z:sx,sy,sz with positive mass and edges",
+                    "Write e.g. 1@trunk:0.05,0,0.1:0.08,0.08,0.04 (kg, m)",
+                )
+            )
         return cls.cuboid(link, mass, centre, edges)
 
 

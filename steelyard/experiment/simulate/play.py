@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pinocchio as pin
 
-from steelyard.experiment.simulate.reference_motion import Score, with_soles
-from steelyard.experiment.simulate.state import State, cross
+from steelyard.experiment.simulate.reference_motion import ReferenceMotion, with_soles
+from steelyard.experiment.simulate.state import RobotState, cross
 from steelyard.kernels import nnls
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import Sole
@@ -39,7 +40,7 @@ REGULAR = 1e-8 * np.eye(6)
 class Play:
     """Torques that play a score on a robot that is not quite as described; sees the state that ``State`` has."""
 
-    def __init__(self, robot: Robot, soles: Sequence[Sole], score: Score) -> None:
+    def __init__(self, robot: Robot, soles: Sequence[Sole], score: ReferenceMotion) -> None:
         self.robot, self.soles, self.score = robot, tuple(soles), score
         self.model, self.frames = with_soles(robot, soles)
         self.data = self.model.createData()
@@ -55,10 +56,8 @@ class Play:
         self.asked = np.zeros(self.model.nv)  # N, N·m: of ground and motors together
         self.nothing = np.zeros(self.model.nv)
 
-    def torque(self, state: State, felt: Array, k: int) -> Array:
+    def torque(self, state: RobotState, felt: Array, k: int) -> Array:
         """(J,) for the next control period, in the k-th instant of the score; ``felt``: (2, 6) as the feet feel it."""
-        import pinocchio as pin
-
         s, model, data = self.score, self.model, self.data
         q, v = state.configuration, state.motion
         needed = pin.rnea(model, data, q, v, state.accelerations)
@@ -87,9 +86,7 @@ class Play:
             lacks[reach] += force @ J[:3] + moment @ J[3:]
         self.missing += (1 - np.exp(-2 * np.pi * OBSERVER * self.score.period)) * (lacks - self.missing)
 
-    def _base(self, state: State, k: int, a: Array) -> None:
-        import pinocchio as pin
-
+    def _base(self, state: RobotState, k: int, a: Array) -> None:
         s, R = self.score, state.rotation
         planned = s.turned[k]
         to = R.T @ planned
@@ -101,8 +98,6 @@ class Play:
 
     def _sole(self, i: int, k: int, v: Array, a: Array) -> Array:
         """The leg's accelerations, so that its sole moves as it should; gives its Jacobian (6, leg), world axes."""
-        import pinocchio as pin
-
         s, data, leg, frame = self.score, self.data, self.legs[i], self.frames[i]
         pose = pin.updateFramePlacement(self.model, data, frame)
         p, R = pose.translation, pose.rotation
@@ -119,8 +114,6 @@ class Play:
 
     def _ground(self, R: Array, k: int) -> Array:
         """(2, 6) of the ground on the soles, at their middles, world axes: nearest to what base rows ask; asks that."""
-        import pinocchio as pin
-
         s, data = self.score, self.data
         used = np.flatnonzero(s.standing[k])
         base, centre = data.oMi[1].translation, pin.centerOfMass(self.model, data, pin.POSITION, False)

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
 
 import numpy as np
 
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.simulate.arm import Friction
-from steelyard.experiment.simulate.feet import find_feet
-from steelyard.experiment.simulate.ground import Ground
-from steelyard.experiment.simulate.legs import Legs
-from steelyard.experiment.simulate.loads import Load
-from steelyard.experiment.simulate.record import SETTLE, Controller, record, truth_of
+from steelyard.experiment.simulate.legs import Legs, find_feet
+from steelyard.experiment.simulate.record import SETTLE, Controller, Recording, record, truth_of
 from steelyard.experiment.simulate.reference import Motion, each_axis, multisine, still
-from steelyard.experiment.simulate.sensors import Sensors, measured
 from steelyard.experiment.simulate.stand import Stand
-from steelyard.experiment.simulate.trot import Command, Trot
-from steelyard.experiment.simulate.truth import perturbed
-from steelyard.experiment.simulate.world import World, engine
+from steelyard.experiment.simulate.trot import Trot, TrotCommand
+from steelyard.experiment.simulate.truth import Specimen, perturbed
+from steelyard.experiment.simulate.world import World
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
 
@@ -28,7 +23,6 @@ Array = np.ndarray
 
 MOTIONS = ("stand", "sines", "multisine", "trot")
 FRICTION = {"none": 0.0, "low": 0.3, "mid": 1.0, "high": 2.0}
-Perturb = Literal["none", "base", "all"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +30,7 @@ class Gait:
     """How a motion is carried out."""
 
     motion: str = "trot"
-    command: Command = field(default_factory=Command)
+    command: TrotCommand = field(default_factory=TrotCommand)
     sway: float = 0.8  # of the trunk, of what legs and friction allow: multisine and trot
 
     def __post_init__(self) -> None:
@@ -61,59 +55,57 @@ class Gait:
 def simulate_quadruped(
     robot: Robot,
     gait: Gait | str = "trot",
+    specimen: Specimen | None = None,
+    recording: Recording | None = None,
     *,
     seconds: float = 10.0,
     seed: int = 0,
-    noise: Sensors | str = "none",
-    perturb: Perturb = "base",
-    truth: Mapping[str, Array] | None = None,
-    truth_seed: int | None = None,
-    loads: Sequence[Load] = (),
-    friction: Friction | str = "none",
-    ground: Ground | None = None,
     feet: Sequence[str] = (),
-    imu_frame: str | None = None,
-    rate: float = 500.0,
-    wrenches: bool = False,
-    source: str = "simulated robot",
 ) -> Log:
-    """A log of joints, torques and IMU; without noise also of velocities, accelerations and the base's pose.
+    """Simulate a legged robot that stands, sways or trots.
 
-    ``truth``: parameters of bodies; else drawn as ``perturb`` says, from ``truth_seed`` (default: ``seed``).
-    ``wrenches``: what the ground does to the feet is in an exact log, too; equations then use it, feet named or not.
+    Args:
+        robot: As described; the controller knows no other.
+        gait: What it does, or its name.
+        specimen: How it differs from its description, and what it stands on; default another trunk.
+        recording: Rate, sensors and source of the log; default exact, 500 Hz.
+        seconds: How long, after it has stood up.
+        seed: Of noise and motion, and of what is drawn of the specimen.
+        feet: Ball feet as ``--feet`` takes them; found where none is named.
+
+    Returns:
+        A log of joints, torques and IMU; without noise also of velocities, accelerations and the base's pose.
     """
     gait = Gait(gait) if isinstance(gait, str) else gait
-    draw = np.random.default_rng([seed if truth_seed is None else truth_seed, 0])
-    given = true_robot(robot, perturb, draw) if truth is None else truth
+    own, recording = specimen or Specimen(), recording or Recording()
+    draw = np.random.default_rng([seed if own.truth_seed is None else own.truth_seed, 0])
+    truth = true_robot(robot, own.perturb, draw) if own.truth is None else own.truth
     feet = tuple(feet) or find_feet(robot)
-    known = leg_friction(robot, friction, draw) if isinstance(friction, str) else friction
-    world = World(robot, given, feet=feet, loads=loads, ground=ground, friction=known)
+    friction = leg_friction(robot, own.friction, draw) if isinstance(own.friction, str) else own.friction
+    world = World(robot, truth, feet=feet, loads=own.loads, ground=own.ground, friction=friction)
+    rate = recording.rate or 500.0
     every = round(1 / (rate * world.timestep))
     if seconds <= 0 or every < 1 or abs(every * rate * world.timestep - 1) > 1e-9:
-        what = f"is {seconds:g} s at {rate:g} samples a second"
-        whole = f"{1 / world.timestep:g}"
+        what, whole = f"is {seconds:g} s at {rate:g} samples a second", f"{1 / world.timestep:g}"
         raise UsageError(Finding("simulation", what, f"Give some seconds, and a rate that divides {whole} Hz"))
     legs = Legs(robot, world.feet)
-    frame = imu_frame or next((link for link in robot.bodies[0].links if "imu" in link.lower()), None)
-    mount = np.eye(4) if frame is None else robot.on_base(robot.frame(frame))
-    if mount is None:
-        raise UsageError(Finding(f"imu frame {frame!r}", "is not on the base body", "Name a frame of the trunk"))
+    frame, mount = recording.mount(robot, "trunk")
     controller = gait.controller(legs, seconds, seed, every * world.timestep)
-    rows, limits = record(world, controller, legs.home, seconds, every, mount, wrenches)
-    metadata: dict[str, Any] = {
-        "truth": truth_of(world, loads),
-        "simulation": {
-            "motion": gait.motion, "seed": seed, "truth_seed": truth_seed, "rate": rate,
-            "perturb": perturb if truth is None else "given",
-            "timestep": world.timestep, "feet": list(feet), "ground": asdict(world.ground), "noise": "none",
-            "command": asdict(gait.command), "sway": gait.sway, "engine": f"mujoco {engine().__version__}",
-            "at_joint_limits": limits,
-        },
-    }  # fmt: skip
-    if frame is not None:
-        metadata["imu_frame"] = frame
-    log = Log.from_columns(rows, metadata, source)
-    return log if noise in ("none", Sensors()) else measured(log, noise, seed)
+    columns, limits = record(world, controller, legs.home, seconds, every, mount, recording.wrenches)
+    simulation = {
+        "motion": gait.motion,
+        "seed": seed,
+        "truth_seed": own.truth_seed,
+        "rate": rate,
+        "perturb": own.perturb if own.truth is None else "given",
+        "timestep": world.timestep,
+        "feet": list(feet),
+        "ground": asdict(world.ground),
+        "command": asdict(gait.command),
+        "sway": gait.sway,
+        "at_joint_limits": limits,
+    }
+    return recording.log(columns, truth_of(world, own.loads), simulation, frame, "simulated robot")
 
 
 def true_robot(robot: Robot, perturb: str, rng: np.random.Generator) -> dict[str, Array]:

@@ -7,7 +7,8 @@ what is sampled is what acted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,8 +16,12 @@ import numpy as np
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.simulate.loads import Load
-from steelyard.experiment.simulate.state import State
+from steelyard.experiment.simulate.mujoco_model import engine
+from steelyard.experiment.simulate.sensors import Sensors, measured
+from steelyard.experiment.simulate.state import RobotState
 from steelyard.experiment.simulate.world import World
+from steelyard.log.log import Log
+from steelyard.robot.model import Robot
 from steelyard.spatial import WRENCH, XYZ
 
 Array = np.ndarray
@@ -24,10 +29,45 @@ Array = np.ndarray
 SETTLE = 2.0  # s of standing that no log has: an unknown load is lifted first
 
 
+@dataclass(frozen=True)
+class Recording:
+    """What is written of a simulated robot, and by which sensors."""
+
+    rate: float | None = None  # Hz; None: what is usual for such a robot
+    noise: Sensors | str = "none"
+    imu_frame: str | None = None  # None: found, or the base's own
+    wrenches: bool = False  # of the ground on ball feet, in an exact log; equations then use them
+    source: str | None = None  # of the log
+
+    def mount(self, robot: Robot, part: str) -> tuple[str | None, Array]:
+        """The IMU's frame, None where nobody named one, and its placement (4, 4) on the base."""
+        frame = self.imu_frame or next((link for link in robot.bodies[0].links if "imu" in link.lower()), None)
+        mount = np.eye(4) if frame is None else robot.on_base(robot.frame(frame))
+        if mount is None:
+            raise UsageError(Finding(f"imu frame {frame!r}", "is not on the base body", f"Name a frame of the {part}"))
+        return frame, mount
+
+    def log(
+        self,
+        columns: Mapping[str, Array],
+        truth: dict[str, Any],
+        simulation: dict[str, Any],
+        frame: str | None,
+        source: str,
+    ) -> Log:
+        """As the sensors have it, noise drawn from the seed of the simulation; the truth in the metadata."""
+        simulation = {**simulation, "noise": "none", "engine": f"mujoco {engine().__version__}"}
+        metadata: dict[str, Any] = {"truth": truth, "simulation": simulation}
+        if frame is not None:
+            metadata["imu_frame"] = frame
+        exact = Log.from_columns(columns, metadata, self.source or source)
+        return exact if self.noise in ("none", Sensors()) else measured(exact, self.noise, simulation["seed"])
+
+
 class Controller(Protocol):
     """From the state of an instant to motor torques for the next control period."""
 
-    def torque(self, state: State) -> Array:
+    def torque(self, state: RobotState) -> Array:
         """(J,) N·m or N."""
 
 
@@ -41,7 +81,7 @@ def record(
     world.reset(posture)
     period = every * world.timestep
     settle, count = round(SETTLE / period), round(seconds / period)
-    states, ground = list[State](), list[Array]()
+    states, ground = list[RobotState](), list[Array]()
     tau = controller.torque(world.state)
     world.apply(tau)
     limits = 0
@@ -49,9 +89,12 @@ def record(
         state = world.state
         if world.fallen:
             raise UsageError(
-                Finding(f"{world.robot.name} at {k * period - SETTLE:.2f} s", "fell",
-                        "Ask for less: speed, sway, load, friction or a rough ground")
-            )  # fmt: skip
+                Finding(
+                    f"{world.robot.name} at {k * period - SETTLE:.2f} s",
+                    "fell",
+                    "Ask for less: speed, sway, load, friction or a rough ground",
+                )
+            )
         if k >= settle:
             limits += world.at_limits
             states.append(state)
@@ -64,17 +107,21 @@ def record(
     return {"time": np.arange(count) * period, **columns_of(world, states, ground, mount)}, limits
 
 
-def columns_of(world: World, states: Sequence[State], wrenches: Sequence[Array], mount: Array) -> dict[str, Array]:
+def columns_of(world: World, states: Sequence[RobotState], wrenches: Sequence[Array], mount: Array) -> dict[str, Array]:
     """What is known of instants, by column; ``wrenches``: of each, (F, 6) as ``World.wrenches`` has them, or none."""
     kinds = ("position", "velocity", "angular_velocity", "acceleration", "angular_acceleration")
     position, velocity, w, acceleration, turn = (np.array([getattr(s, k) for s in states]) for k in kinds)
     lever, axes = mount[:3, 3], mount[:3, :3]
     proper = acceleration - world.robot.gravity @ np.array([s.rotation for s in states])
     vectors = {
-        "base.position": position, "base.velocity": velocity, "base.angular_velocity": w,
-        "base.acceleration": acceleration, "base.angular_acceleration": turn,
-        "imu.gyro": w @ axes, "imu.acc": (proper + np.cross(turn, lever) + np.cross(w, np.cross(w, lever))) @ axes,
-    }  # fmt: skip
+        "base.position": position,
+        "base.velocity": velocity,
+        "base.angular_velocity": w,
+        "base.acceleration": acceleration,
+        "base.angular_acceleration": turn,
+        "imu.gyro": w @ axes,
+        "imu.acc": (proper + np.cross(turn, lever) + np.cross(w, np.cross(w, lever))) @ axes,
+    }
     out: dict[str, Array] = {}
     for kind in ("q", "v", "a", "tau"):
         values = np.array([getattr(s, kind) for s in states])
@@ -93,17 +140,17 @@ def truth_of(world: World, loads: Sequence[Load]) -> dict[str, Any]:
     carried = []
     for load in loads:
         mass, com, tensor = inertia.unpack(load.parameters)
-        six = tensor[[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]
-        carried.append({"link": load.link, "mass": mass, "com": com.tolist(), "inertia": six.tolist(),
-                        "parameters": load.parameters.tolist()})  # fmt: skip
-    friction = world.friction
+        carried.append(
+            {
+                "link": load.link,
+                "mass": mass,
+                "com": com.tolist(),
+                "inertia": inertia.six(tensor).tolist(),
+                "parameters": load.parameters.tolist(),
+            }
+        )
     return {
         "parameters": {name: p.tolist() for name, p in world.truth.items()},
-        "joints": {}
-        if friction is None
-        else {
-            joint: {term: float(values[k]) for term, values in vars(friction).items()}
-            for k, joint in enumerate(world.robot.joints)
-        },
+        "joints": {} if world.friction is None else world.friction.by_joint(world.robot),
         "loads": carried,
     }

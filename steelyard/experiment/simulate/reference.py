@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -81,8 +82,12 @@ def multisine(length: float, rng: np.random.Generator, scale: float = 0.8, tones
     return lambda t: Sway(*_windowed(wave, t))
 
 
+def quintic(u: Array | float) -> tuple[Any, Any, Any]:
+    """10u³ − 15u⁴ + 6u⁵, at rest at 0 and 1, and its two derivatives; u between them."""
+    return u**3 * (10 - 15 * u + 6 * u**2), 30 * u**2 * (1 - u) ** 2, 60 * u * (1 - u) * (1 - 2 * u)
+
+
 def _tone(amplitude: float, frequency: float) -> Callable[[float], Array]:
-    """A sine with its derivatives, (3,)."""
     w = 2 * np.pi * frequency
     return lambda t: amplitude * np.array([np.sin(w * t), w * np.cos(w * t), -w * w * np.sin(w * t)])
 
@@ -101,8 +106,6 @@ def _windowed(wave: Callable[[float], Array], t: float, until: float = np.inf) -
     left, sign = min((t, 1.0), (until - t, -1.0))
     if left >= RAMP:
         return x
-    u = left / RAMP
-    b = u**3 * (10 - 15 * u + 6 * u**2)
-    db = sign * 30 * u**2 * (1 - u) ** 2 / RAMP
-    ddb = 60 * u * (1 - u) * (1 - 2 * u) / RAMP**2
+    b, db, ddb = quintic(left / RAMP)
+    db, ddb = sign * db / RAMP, ddb / RAMP**2
     return np.stack([b * x[0], db * x[0] + b * x[1], ddb * x[0] + 2 * db * x[1] + b * x[2]])

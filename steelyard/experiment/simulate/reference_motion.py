@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 from scipy.interpolate import CubicHermiteSpline
 
 from steelyard.errors import Finding, UsageError
@@ -28,7 +29,7 @@ VECTORS = ("base.position", "base.velocity", "base.angular_velocity", "base.acce
 
 
 @dataclass(frozen=True)
-class Score:
+class ReferenceMotion:
     """What to play, a row an instant of control; velocities and accelerations as Pinocchio has them."""
 
     period: float  # s
@@ -46,7 +47,7 @@ class Score:
     def __len__(self) -> int:
         return len(self.q)
 
-    def moved(self, x: float, y: float, yaw: float) -> Score:
+    def moved(self, x: float, y: float, yaw: float) -> ReferenceMotion:
         """The same somewhere else on the level ground: turned about the origin, then moved."""
         R = np.array([[np.cos(yaw), -np.sin(yaw), 0], [np.sin(yaw), np.cos(yaw), 0], [0, 0, 1]])
         q, s, c = self.q.copy(), np.sin(yaw / 2), np.cos(yaw / 2)
@@ -55,11 +56,16 @@ class Score:
         q[:, 3:7] = np.column_stack([c * a - s * b, c * b + s * a, c * d + s * w, c * w - s * d])
         six = np.kron(np.eye(2), R)
         return replace(
-            self, q=q, turned=R @ self.turned, place=self.place @ R.T + [x, y, 0], turn=R @ self.turn,
-            speed=self.speed @ six.T, push=self.push @ six.T,
-        )  # fmt: skip
+            self,
+            q=q,
+            turned=R @ self.turned,
+            place=self.place @ R.T + [x, y, 0],
+            turn=R @ self.turn,
+            speed=self.speed @ six.T,
+            push=self.push @ six.T,
+        )
 
-    def then(self, other: Score, name: str) -> Score:
+    def then(self, other: ReferenceMotion, name: str) -> ReferenceMotion:
         """This, then the other from where this ended; refused where it starts in another posture."""
         here, there = (np.arctan2(R[1, 0], R[0, 0]) for R in (self.turned[-1], other.turned[0]))
         after = other.moved(0.0, 0.0, here - there)
@@ -70,10 +76,10 @@ class Score:
             what = f"starts {off:.2g} rad or m from where the motion before it ends"
             raise UsageError(Finding(f"motion {name}", what, "Play motions in a row that start and end in one posture"))
         parts = [np.concatenate([getattr(self, f.name), getattr(after, f.name)[1:]]) for f in fields(self)[1:]]
-        return Score(self.period, *parts)
+        return ReferenceMotion(self.period, *parts)
 
 
-def read_score(robot: Robot, soles: Sequence[Sole], motion: Log, period: float) -> Score:
+def read_score(robot: Robot, soles: Sequence[Sole], motion: Log, period: float) -> ReferenceMotion:
     """A motion's log as the controller wants it, each ``period`` s; or every reason why it cannot be played."""
     if findings := list(_findings(robot, soles, motion)):
         raise UsageError(findings)
@@ -93,9 +99,10 @@ def read_score(robot: Robot, soles: Sequence[Sole], motion: Log, period: float) 
     R = _rotations(quaternion)
     turning = np.cross(spin, velocity)
     base = [
-        between(place, np.einsum("tij,tj->ti", R, velocity)), pose / np.linalg.norm(pose, axis=1, keepdims=True),
+        between(place, np.einsum("tij,tj->ti", R, velocity)),
+        pose / np.linalg.norm(pose, axis=1, keepdims=True),
         between(joint["q"], joint["v"]),
-    ]  # fmt: skip
+    ]
     v = between(
         np.hstack([velocity, spin, joint["v"]]), np.hstack([linear - turning, angular, joint["a"]])
     )  # ṗ in base axes changes by p̈ − ω × ṗ
@@ -106,13 +113,10 @@ def read_score(robot: Robot, soles: Sequence[Sole], motion: Log, period: float) 
     q = np.hstack(base)
     place, turn, speed, push = _soles(robot, soles, q, v, a)
     share = _shares(standing, period)
-    return Score(period, q, v, a, _rotations(q[:, 3:7]), place, turn, speed, push, standing, share)
+    return ReferenceMotion(period, q, v, a, _rotations(q[:, 3:7]), place, turn, speed, push, standing, share)
 
 
 def _soles(robot: Robot, soles: Sequence[Sole], q: Array, v: Array, a: Array) -> tuple[Array, ...]:
-    """Where soles are, how they are turned, move and accelerate."""
-    import pinocchio as pin
-
     model, ids = with_soles(robot, soles)
     data, K = model.createData(), len(q)
     place, turn = np.zeros((K, 2, 3)), np.zeros((K, 2, 3, 3))
@@ -129,8 +133,6 @@ def _soles(robot: Robot, soles: Sequence[Sole], q: Array, v: Array, a: Array) ->
 
 def with_soles(robot: Robot, soles: Sequence[Sole]) -> tuple[Any, list[int]]:
     """A copy of the model with a frame for each sole, and their indices."""
-    import pinocchio as pin
-
     model = robot.model.copy()
     ids = [model.addFrame(pin.Frame(f"sole {s.name}", s.joint, 0, pin.SE3(s.placement), pin.OP_FRAME)) for s in soles]
     return model, ids
@@ -156,10 +158,12 @@ def _shares(standing: Array, period: float) -> Array:
 def _rotations(quaternion: Array) -> Array:
     x, y, z, w = quaternion.T
     R = np.array(
-        [[1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-         [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-         [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]]
-    )  # fmt: skip
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
     return np.asarray(R.transpose(2, 0, 1))
 
 

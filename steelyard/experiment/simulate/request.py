@@ -1,10 +1,8 @@
-"""Simulations as the command line asks for them: text to objects, with every misunderstanding refused."""
+"""Simulations as they are asked for: text to objects, with every misunderstanding refused."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from dataclasses import fields
 
 import numpy as np
 
@@ -13,95 +11,87 @@ from steelyard.experiment.simulate.arm import NOISE, Friction, played, simulate_
 from steelyard.experiment.simulate.ground import Ground
 from steelyard.experiment.simulate.humanoid import simulate_humanoid
 from steelyard.experiment.simulate.loads import Load
+from steelyard.experiment.simulate.options import SimulationOptions
 from steelyard.experiment.simulate.quadruped import FRICTION, Gait, leg_friction, simulate_quadruped, true_robot
+from steelyard.experiment.simulate.record import Recording
 from steelyard.experiment.simulate.sensors import level
-from steelyard.experiment.simulate.trot import Command
-from steelyard.experiment.simulate.truth import SHARE, reweighed
+from steelyard.experiment.simulate.trot import TrotCommand
+from steelyard.experiment.simulate.truth import SHARE, Specimen, reweighed
 from steelyard.log.log import Log
 from steelyard.log.table import read_log
 from steelyard.robot.model import Robot
 
 ROUGH = 0.03  # m, where nobody says how rough
+LEGGED = ("load", "sensor", "feet", "imu", "wrenches")  # options that no arm has
 
 
-def simulate_legged_as_asked(
-    robot: Robot,
-    motion: str,
-    pace: tuple[float, float, float],  # m/s, rad/s, sway
-    loads: Sequence[str],
-    sensors: Sequence[str],
-    noise: str,
-    ground: tuple[str, float],  # flat or rough:HEIGHT, grip
-    **rest: Any,
-) -> Log:
-    """A log of a legged robot."""
-    forward, turn, sway = pace
+def simulate(robot: Robot, options: SimulationOptions) -> Log:
+    """The log of a humanoid that plays a motion, of an arm, or of a robot on ball feet."""
+    if options.play is not None and robot.floating:
+        return _humanoid(robot, options)
+    if options.motion == "fourier" or options.play is not None:
+        return _arm(robot, options)
+    return _legged(robot, options)
+
+
+def _legged(robot: Robot, o: SimulationOptions) -> Log:
     return simulate_quadruped(
         robot,
-        Gait(motion, Command(forward, turn=turn), sway),
-        loads=[Load.parse(text) for text in loads],
-        noise=level(noise).but(dict(map(_setting, sensors))) if sensors else noise,
-        ground=_ground(*ground, seed=rest["seed"]),
-        **rest,
+        Gait(o.motion, TrotCommand(o.speed, turn=o.turn), o.sway),
+        Specimen(None, o.perturb or "base", o.truth_seed, _loads(o), o.friction, _ground(o)),
+        _recording(o),
+        seconds=o.seconds,
+        seed=o.seed,
+        feet=o.feet,
     )
 
 
-def simulate_humanoid_as_asked(
-    robot: Robot,
-    play: Path,
-    loads: Sequence[str],
-    sensors: Sequence[str],
-    noise: str,
-    ground: tuple[str, float],  # flat or rough:HEIGHT, grip
-    *,
-    seed: int,
-    truth_seed: int | None,
-    perturb: str,
-    friction: str,
-    **rest: Any,
-) -> Log:
-    """A log of a humanoid that plays a motion."""
-    draw = np.random.default_rng([seed if truth_seed is None else truth_seed, 0])
-    truth = {} if perturb == "none" else reweighed(robot, draw, share=0.0 if perturb == "base" else SHARE)
-    return simulate_humanoid(
-        robot,
-        read_log(play),
-        truth=truth,
-        loads=[Load.parse(text) for text in loads],
-        noise=level(noise).but(dict(map(_setting, sensors))) if sensors else noise,
-        ground=_ground(*ground, seed=seed),
-        friction=leg_friction(robot, friction, draw),
-        seed=seed,
-        **rest,
-    )
+def _humanoid(robot: Robot, o: SimulationOptions) -> Log:
+    assert o.play is not None
+    draw = _draw(o)
+    share = 0.0 if o.perturb == "base" else SHARE
+    truth = {} if o.perturb == "none" else reweighed(robot, draw, share=share)
+    friction = leg_friction(robot, o.friction, draw) or "none"
+    specimen = Specimen(truth, loads=_loads(o), friction=friction, ground=_ground(o))
+    return simulate_humanoid(robot, read_log(o.play), specimen, _recording(o), seed=o.seed, feet=o.feet)
 
 
-def simulate_arm_as_asked(
-    robot: Robot,
-    legged: Sequence[str],
-    *,
-    seed: int,
-    truth_seed: int | None,
-    perturb: str,
-    friction: str,
-    play: Path | None = None,
-    **rest: Any,
-) -> Log:
-    """A log of an arm on a Fourier motion, or on one to ``play``; ``legged``: options given that no arm has."""
+def _arm(robot: Robot, o: SimulationOptions) -> Log:
+    legged = [f"--{name}" for name in LEGGED if getattr(o, name)]
     findings = [Finding(option, "is for legged robots", "Leave it out with --motion fourier") for option in legged]
-    if rest["noise"] not in NOISE:
-        findings.append(Finding(f"--noise {rest['noise']}", "is none of an arm's", f"Choose: {', '.join(NOISE)}"))
+    if o.noise not in NOISE:
+        findings.append(Finding(f"--noise {o.noise}", "is none of an arm's", f"Choose: {', '.join(NOISE)}"))
     if robot.floating:
         what = "is a motion of arms, and this robot has a floating base"
         findings.append(Finding("--motion fourier", what, "Choose stand, sines, multisine or trot"))
     if findings:
         raise UsageError(findings)
-    draw = np.random.default_rng([seed if truth_seed is None else truth_seed, 0])
-    truth = true_robot(robot, perturb, draw)
-    drawn, scale = Friction.random(robot, draw), FRICTION[friction]
-    joints = Friction(*(scale * np.asarray(x) for x in vars(drawn).values())) if scale else None
-    motion = None if play is None else played(robot, read_log(play))
-    return simulate_arm(robot, truth, seed=seed, friction=joints, motion=motion, **rest)
+    draw = _draw(o)
+    truth = true_robot(robot, o.perturb or "all", draw)
+    drawn, scale = Friction.random(robot, draw), FRICTION[o.friction]
+    return simulate_arm(
+        robot,
+        truth,
+        seed=o.seed,
+        seconds=o.seconds,
+        rate=o.rate or 200.0,
+        noise=o.noise,
+        friction=Friction(*(scale * getattr(drawn, f.name) for f in fields(drawn))) if scale else None,
+        motion=None if o.play is None else played(robot, read_log(o.play)),
+    )
+
+
+def _draw(o: SimulationOptions) -> np.random.Generator:
+    return np.random.default_rng([o.seed if o.truth_seed is None else o.truth_seed, 0])
+
+
+def _recording(o: SimulationOptions) -> Recording:
+    noise = level(o.noise).but(dict(map(_setting, o.sensor))) if o.sensor else o.noise
+    return Recording(o.rate, noise, o.imu, o.wrenches)
+
+
+def _loads(o: SimulationOptions) -> list[Load]:
+    return [Load.parse(text) for text in o.load]
 
 
 def _setting(text: str) -> tuple[str, float]:
@@ -114,13 +104,15 @@ def _setting(text: str) -> tuple[str, float]:
         ) from None
 
 
-def _ground(terrain: str, grip: float, *, seed: int) -> Ground:
-    kind, _, height = terrain.partition(":")
+def _ground(o: SimulationOptions) -> Ground:
+    kind, _, height = o.terrain.partition(":")
     try:
         if kind == "flat" and not height:
-            return Ground(grip=grip)
+            return Ground(grip=o.grip)
         if kind == "rough":
-            return Ground(float(height) if height else ROUGH, grip, seed)
+            return Ground(float(height) if height else ROUGH, o.grip, o.seed)
     except ValueError:
         pass
-    raise UsageError(Finding(f"--terrain {terrain}", "is not flat, rough or rough:HEIGHT", "Write e.g. rough:0.03 (m)"))
+    raise UsageError(
+        Finding(f"--terrain {o.terrain}", "is not flat, rough or rough:HEIGHT", "Write e.g. rough:0.03 (m)")
+    )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pinocchio as pin
 
 from steelyard.experiment.simulate.force_distribution import Wish, distribute, required, torques
 from steelyard.experiment.simulate.legs import Legs
 from steelyard.experiment.simulate.reference import Motion, still
-from steelyard.experiment.simulate.state import State
+from steelyard.experiment.simulate.state import RobotState
 
 Array = np.ndarray
 
@@ -24,10 +25,8 @@ class Stand:
         self.most = np.array([6.0, 6.0, 6.0, *[20.0 / legs.length] * 3])  # of that
         self.origin: Array | None = None
 
-    def torque(self, state: State) -> Array:
+    def torque(self, state: RobotState) -> Array:
         """(J,) for the next control period."""
-        import pinocchio as pin
-
         feet = self.legs.feet_at(state)
         if self.origin is None:
             self.origin = np.array([*feet.centre[:, :2].mean(axis=0) - self.legs.hips[:, :2].mean(axis=0), 0.0])

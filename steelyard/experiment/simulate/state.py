@@ -12,7 +12,7 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True)
-class State:
+class RobotState:
     """One instant: motion, and the acceleration under the torques and forces of that instant."""
 
     time: float  # s
@@ -73,7 +73,9 @@ def rotation(quaternion: Sequence[float] | Array) -> Array:
     """(3, 3) of one unit quaternion x y z w; called at every instant."""
     x, y, z, w = map(float, quaternion)
     return np.array(
-        [[1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-         [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-         [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]]
-    )  # fmt: skip
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pinocchio as pin
 
-from steelyard.experiment.simulate.force_distribution import Wish, required, torques
+from steelyard.experiment.simulate.force_distribution import STEPS, Plan, Predictive, Wish, required, torques
 from steelyard.experiment.simulate.legs import UP, Feet, Legs
-from steelyard.experiment.simulate.mpc import STEPS, Plan, Predictive
-from steelyard.experiment.simulate.reference import Motion, still
-from steelyard.experiment.simulate.state import State, cross
+from steelyard.experiment.simulate.reference import Motion, quintic, still
+from steelyard.experiment.simulate.state import RobotState, cross
 
 Array = np.ndarray
 
@@ -30,7 +30,7 @@ VELOCITY = np.array([3.0, 3.0, 3.0, 0.5, 0.5, 0.5])  # (m/s)⁻² and (rad/s)⁻
 
 
 @dataclass(frozen=True)
-class Command:
+class TrotCommand:
     """Speeds that a trot is asked for."""
 
     forward: float = 0.3  # m/s
@@ -52,7 +52,7 @@ class Trot:
     """Torques of a trot at a command while the trunk sways by ``motion`` about its path; until ``start`` it stands."""
 
     def __init__(
-        self, legs: Legs, command: Command, motion: Motion = still, *, period: float, start: float = 0.0
+        self, legs: Legs, command: TrotCommand, motion: Motion = still, *, period: float, start: float = 0.0
     ) -> None:
         self.legs, self.command, self.motion, self.period, self.start = legs, command, motion, period, start
         self.cycle = PERIOD * float(np.sqrt(legs.length / 0.4))
@@ -70,7 +70,7 @@ class Trot:
         self.missing = np.zeros(6)  # m/s² and rad/s² that the forces do not explain
         self.most = np.array([5.0, 5.0, 5.0, *[20.0 / legs.length] * 3])  # of that
 
-    def torque(self, state: State) -> Array:
+    def torque(self, state: RobotState) -> Array:
         """(J,) for the next control period."""
         feet, R = self.legs.feet_at(state), state.rotation
         now = state.time - self.start
@@ -101,7 +101,7 @@ class Trot:
         c = self.command
         return np.array([c.forward, c.left, c.turn]) * min(max(now / (2 * self.cycle), 0.0), 1.0)
 
-    def _walk(self, state: State, now: float) -> None:
+    def _walk(self, state: RobotState, now: float) -> None:
         """Move the path on; it never runs away from a robot that is held up."""
         assert self.path is not None
         speed = self._speed(now)
@@ -112,8 +112,6 @@ class Trot:
 
     def _aim(self, now: float, ahead: float) -> Aim:
         """The trunk ``ahead`` seconds from now, if the path goes on as it does."""
-        import pinocchio as pin
-
         assert self.path is not None
         sway, speed = self.motion(now + ahead), self._speed(now)
         yaw = self.path[2] + ahead * speed[2]
@@ -133,9 +131,7 @@ class Trot:
         standing = (phase < DUTY) | (times[:, None] < 0)
         return standing, np.where(standing, 0.0, (phase - DUTY) / (1 - DUTY))
 
-    def _plan(self, state: State, feet: Feet, now: float) -> None:
-        import pinocchio as pin
-
+    def _plan(self, state: RobotState, feet: Feet, now: float) -> None:
         step = self.mpc.step
         here, ahead = self._aim(now, 0.0), [self._aim(now, step * (i + 1)) for i in range(STEPS)]
         middles = now + step * (np.arange(STEPS) + 0.5)
@@ -158,7 +154,7 @@ class Trot:
         x, v = np.concatenate([feet.com, error]), np.concatenate([feet.com_velocity, spin])
         self.ground = self.mpc.forces(x, v, drift, state.rotation, plan)
 
-    def _footholds(self, state: State, now: float) -> Array:
+    def _footholds(self, state: RobotState, now: float) -> Array:
         """(F, 3) where balls should come down (Raibert): half a stance ahead, and further if too fast."""
         assert self.path is not None
         R, speed = state.rotation, self._speed(now)
@@ -175,11 +171,11 @@ class Trot:
         out[:, 2] = self.floor
         return out
 
-    def _swing(self, state: State, feet: Feet, standing: Array, through: Array, now: float) -> Array:
+    def _swing(self, state: RobotState, feet: Feet, standing: Array, through: Array, now: float) -> Array:
         """(F, 3) accelerations of the balls: along a smooth step in the air, none on the ground."""
         s, T = through[:, None], (1 - DUTY) * self.cycle
         target = self._footholds(state, now)
-        b, db, ddb = s**3 * (10 - 15 * s + 6 * s**2), 30 * s**2 * (1 - s) ** 2, 60 * s * (1 - s) * (1 - 2 * s)
+        b, db, ddb = quintic(s)
         across = target - self.lifted
         high = LIFT * self.legs.length * UP
         h = s * (1 - s)
@@ -218,7 +214,7 @@ def effective_inertia(legs: Legs) -> tuple[Array, Array]:
     """
     q = legs.home
     o = np.zeros(3)
-    rest_state = State(0.0, o, np.array([0, 0, 0, 1.0]), o, o, o, o, q, 0 * q, 0 * q, 0 * q)
+    rest_state = RobotState(0.0, o, np.array([0, 0, 0, 1.0]), o, o, o, o, q, 0 * q, 0 * q, 0 * q)
     feet = legs.feet_at(rest_state)
     c = feet.com
     pinned = np.zeros((len(legs.feet), 3))
@@ -231,5 +227,4 @@ def effective_inertia(legs: Legs) -> tuple[Array, Array]:
 
 
 def _turned(yaw: float) -> Array:
-    """(2, 2) from a heading to the world."""
     return np.array([[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]])

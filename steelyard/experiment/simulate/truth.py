@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import expm
 
 from steelyard import inertia
+from steelyard.experiment.simulate.arm import Friction
+from steelyard.experiment.simulate.ground import Ground
 from steelyard.experiment.simulate.loads import Load
+from steelyard.experiment.simulate.options import Perturb
 from steelyard.robot import geometry
 from steelyard.robot.build import build
 from steelyard.robot.model import Body, Robot
@@ -64,6 +67,18 @@ def reweighed(
         half = np.full(3, CUBE / 2)
         truth[carrier.name] = truth[carrier.name] + geometry.box_inertia(extra, (at - half, at + half))
     return truth
+
+
+@dataclass(frozen=True)
+class Specimen:
+    """How a simulated robot differs from its description, what it carries, and what it stands on."""
+
+    truth: Mapping[str, Array] | None = None  # (10,) of bodies that are not as described; None: drawn if it has a trunk
+    perturb: Perturb = "base"  # which bodies are drawn
+    truth_seed: int | None = None  # of what is drawn; None: that of the simulation
+    loads: Sequence[Load] = ()
+    friction: Friction | str = "none"  # of the joints, or how much of it is drawn
+    ground: Ground | None = None  # None: level
 
 
 @dataclass(frozen=True)

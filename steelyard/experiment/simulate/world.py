@@ -12,14 +12,15 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
-from steelyard import inertia
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.simulate.arm import Friction
-from steelyard.experiment.simulate.feet import point_feet
 from steelyard.experiment.simulate.ground import Ground
+from steelyard.experiment.simulate.legs import point_feet
 from steelyard.experiment.simulate.loads import Load, carried
-from steelyard.experiment.simulate.state import State, Touch, cross, crosses, rotation
+from steelyard.experiment.simulate.mujoco_model import add_bodies, engine, wxyz
+from steelyard.experiment.simulate.state import RobotState, Touch, cross, crosses, rotation
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import Sole
 
@@ -36,7 +37,8 @@ class World:
     """A robot that differs from its description, on its feet, under gravity.
 
     ``truth``: parameters (10,) of bodies that are not as described. ``friction``: what the joints add, dry friction
-    with real sticking. ``trunk``: whether the base's box collides with the ground, too (``fallen`` tells).
+    with real sticking. The base's box collides with the ground, too
+    (``fallen`` tells).
     ``soles``: what it stands on instead of balls; then boxes of all bodies but shins and feet collide with the ground.
     """
 
@@ -51,7 +53,6 @@ class World:
         ground: Ground | None = None,
         friction: Friction | None = None,
         timestep: float = TIMESTEP,
-        trunk: bool = True,
     ) -> None:
         self.robot, self.ground, self.friction = _simulable(robot), ground or Ground(), friction
         self.soles = tuple(soles)
@@ -59,7 +60,7 @@ class World:
         self.stands = tuple(robot.frame(s.name) for s in soles) or tuple(f.frame for f in self.feet)
         self.truth = carried(robot, truth or {}, loads)
         mujoco = engine()
-        self.model = self._compile(mujoco, timestep, trunk)
+        self.model = self._compile(mujoco, timestep)
         self.data = mujoco.MjData(self.model)
         names = robot.joints
         self._q = np.array([self.model.joint(j).qposadr[0] for j in names])
@@ -77,7 +78,7 @@ class World:
         self._tau = np.zeros(len(names))
         self._stale = True
 
-    def _compile(self, mujoco: Any, timestep: float, trunk: bool) -> Any:
+    def _compile(self, mujoco: Any, timestep: float) -> Any:
         robot, spec = self.robot, mujoco.MjSpec()
         spec.option.timestep, spec.option.gravity = timestep, robot.gravity
         spec.option.cone, spec.option.impratio = mujoco.mjtCone.mjCONE_ELLIPTIC, 10.0
@@ -85,44 +86,51 @@ class World:
         spec.compiler.degree, spec.compiler.autolimits = False, False
         self.ground.add(spec)
         places = {body.joint: body for body in robot.bodies}
-        made: dict[int, Any] = {0: spec.worldbody}
-        for i in range(1, robot.model.njoints):
-            at, name = robot.model.jointPlacements[i].homogeneous, str(robot.model.names[i])
-            mass, com, tensor = inertia.unpack(self.truth[places[i].name])
-            I = tensor[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
-            body = made[int(robot.model.parents[i])].add_body(name=places[i].name, pos=at[:3, 3])
-            body.quat = _wxyz(mujoco, at[:3, :3])
-            body.mass, body.ipos, body.fullinertia, body.explicitinertial = mass, com, I, True
-            made[i] = body
-            if i == 1:
-                body.add_freejoint(name=name)
-            else:
-                self._add_joint(mujoco, body, name)
+        made = add_bodies(spec, robot, self.truth, limited=True)
         for k, foot in enumerate(self.feet):
             made[foot.frame.joint].add_geom(
-                name=f"foot {k}", type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[foot.radius, 0, 0], pos=foot.centre,
-                mass=0, contype=2, conaffinity=1, condim=3, priority=1, friction=[self.ground.grip, 0.005, 0.0001],
+                name=f"foot {k}",
+                type=mujoco.mjtGeom.mjGEOM_SPHERE,
+                size=[foot.radius, 0, 0],
+                pos=foot.centre,
+                mass=0,
+                contype=2,
+                conaffinity=1,
+                condim=3,
+                priority=1,
+                friction=[self.ground.grip, 0.005, 0.0001],
                 **CONTACT,
-            )  # fmt: skip
+            )
         for k, sole in enumerate(self.soles):
             made[sole.joint].add_geom(
-                name=f"foot {k}", type=mujoco.mjtGeom.mjGEOM_BOX, size=[*sole.half, PLATE],
-                pos=(sole.placement @ [0, 0, PLATE, 1])[:3], quat=_wxyz(mujoco, sole.placement[:3, :3]),
-                mass=0, contype=2, conaffinity=1, condim=3, priority=1, friction=[self.ground.grip, 0.005, 0.0001],
+                name=f"foot {k}",
+                type=mujoco.mjtGeom.mjGEOM_BOX,
+                size=[*sole.half, PLATE],
+                pos=(sole.placement @ [0, 0, PLATE, 1])[:3],
+                quat=wxyz(sole.placement[:3, :3]),
+                mass=0,
+                contype=2,
+                conaffinity=1,
+                condim=3,
+                priority=1,
+                friction=[self.ground.grip, 0.005, 0.0001],
                 **CONTACT,
-            )  # fmt: skip
-        for i in (self._solid() if self.soles else [1]) if trunk else ():
+            )
+        for i in self._solid() if self.soles else [1]:
             low, high = places[i].box
             made[i].add_geom(
-                name=f"box {places[i].name}", type=mujoco.mjtGeom.mjGEOM_BOX, size=(high - low) / 2,
-                pos=(high + low) / 2, mass=0, contype=2, conaffinity=1,
-            )  # fmt: skip
+                name=f"box {places[i].name}",
+                type=mujoco.mjtGeom.mjGEOM_BOX,
+                size=(high - low) / 2,
+                pos=(high + low) / 2,
+                mass=0,
+                contype=2,
+                conaffinity=1,
+            )
         return spec.compile()
 
     def _solid(self) -> list[int]:
         """Joints of bodies that are on the ground only when a robot on soles has fallen."""
-        import pinocchio as pin
-
         model, data = self.robot.model, self.robot.model.createData()
         pin.forwardKinematics(model, data, pin.neutral(model))
         ground = min(data.oMi[s.joint].act(s.placement[:3, 3])[2] for s in self.soles)
@@ -132,14 +140,6 @@ class World:
             for i, c in corners.items()
             if (c @ data.oMi[i].rotation[2]).min() + data.oMi[i].translation[2] > ground + SHIN
         ]
-
-    def _add_joint(self, mujoco: Any, body: Any, name: str) -> None:
-        described = self.robot.description.joints[name]
-        prismatic = described.kind == "prismatic"
-        joint = body.add_joint(name=name, axis=described.axis, pos=[0, 0, 0])
-        joint.type = mujoco.mjtJoint.mjJNT_SLIDE if prismatic else mujoco.mjtJoint.mjJNT_HINGE
-        joint.limited = bool(np.isfinite([described.lower, described.upper]).all() and described.kind != "continuous")
-        joint.range = [described.lower, described.upper] if joint.limited else [0, 0]
 
     @property
     def timestep(self) -> float:
@@ -163,8 +163,6 @@ class World:
 
     def reset(self, q: Array, *, rotation: Array | None = None, clearance: float = 0.0) -> None:
         """At rest in a posture (J,), the base turned, the lowest foot ``clearance`` m above the level ground."""
-        import pinocchio as pin
-
         R = np.eye(3) if rotation is None else np.asarray(rotation, float)
         model, data = self.robot.model, self.robot.model.createData()
         pin.forwardKinematics(model, data, self.robot.positions(np.asarray(q, float)[None])[0])
@@ -234,16 +232,25 @@ class World:
         self._stale = False
 
     @property
-    def state(self) -> State:
+    def state(self) -> RobotState:
         """Motion and acceleration of this instant, in the log's conventions."""
         self._forward()
         d = self.data
         quaternion = d.qpos[[4, 5, 6, 3]].copy()
         R = rotation(quaternion)
-        return State(
-            float(d.time), d.qpos[:3].copy(), quaternion, R.T @ d.qvel[:3], d.qvel[3:6].copy(), R.T @ d.qacc[:3],
-            d.qacc[3:6].copy(), d.qpos[self._q], d.qvel[self._v], d.qacc[self._v], self._tau.copy(),
-        )  # fmt: skip
+        return RobotState(
+            float(d.time),
+            d.qpos[:3].copy(),
+            quaternion,
+            R.T @ d.qvel[:3],
+            d.qvel[3:6].copy(),
+            R.T @ d.qacc[:3],
+            d.qacc[3:6].copy(),
+            d.qpos[self._q],
+            d.qvel[self._v],
+            d.qacc[self._v],
+            self._tau.copy(),
+        )
 
     def _contacts(self) -> tuple[Array, Array, Array, Array]:
         """Of all points where feet touch: (F, K) whose it is, (K, 3) where, (K, 3) N on the robot, (K,) N pressure."""
@@ -294,32 +301,24 @@ class World:
         return bool(np.any((self._foot_of[touching] < 0) & (self.model.geom_bodyid[touching] > 0)))
 
 
-def engine() -> Any:
-    """MuJoCo, or how to get it."""
-    try:
-        import mujoco
-    except ImportError:
-        raise UsageError(
-            Finding("MuJoCo", "is not installed, and legged robots are simulated with it",
-                    'pip install "steelyard[sim]"')
-        ) from None  # fmt: skip
-    return mujoco
-
-
 def _simulable(robot: Robot) -> Robot:
     findings = []
     if not robot.floating:
-        findings.append(Finding(robot.name, "has a fixed base, so it has no legs to stand on",
-                                "Simulate an arm with --motion fourier, or load it with a floating base"))  # fmt: skip
+        findings.append(
+            Finding(
+                robot.name,
+                "has a fixed base, so it has no legs to stand on",
+                "Simulate an arm with --motion fourier, or load it with a floating base",
+            )
+        )
     if robot.coupling is not None:
-        findings.append(Finding(robot.name, "has coupled joints or force–torque sensors, which are not simulated",
-                                "Lock those joints, and leave the sensors out"))  # fmt: skip
+        findings.append(
+            Finding(
+                robot.name,
+                "has coupled joints or force–torque sensors, which are not simulated",
+                "Lock those joints, and leave the sensors out",
+            )
+        )
     if findings:
         raise UsageError(findings)
     return robot
-
-
-def _wxyz(mujoco: Any, R: Array) -> Array:
-    quaternion = np.zeros(4)
-    mujoco.mju_mat2Quat(quaternion, R.flatten())
-    return quaternion

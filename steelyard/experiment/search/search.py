@@ -1,8 +1,7 @@
-"""``steelyard search``: logs to a robot that predicts them, and what prediction cannot see."""
+"""From logs to a robot that predicts them, and what prediction cannot see."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,21 +13,27 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError
+from steelyard.experiment.search.engine import engine_of
 from steelyard.experiment.search.observability import Sight, base_distance, sight
-from steelyard.experiment.search.problem import NAMES, Model, Problem, Space, parameter_error, values_of
-from steelyard.experiment.search.run import Algorithm, Found, run
-from steelyard.experiment.search.spread import EngineKind, engine_of, problem_of, spread
+from steelyard.experiment.search.options import SearchOptions
+from steelyard.experiment.search.problem import (
+    NAMES,
+    SearchProblem,
+    Space,
+    parameter_error,
+    problem_of,
+    spread,
+    values_of,
+)
+from steelyard.experiment.search.run import Found, run
 from steelyard.experiment.search.windows import Windows
-from steelyard.files import Staging
 from steelyard.fleet.workers import Workers
 from steelyard.log.log import Log
 from steelyard.log.table import read_log
-from steelyard.output.urdf import to_urdf
 from steelyard.robot.model import Robot
 
 Array = np.ndarray
 
-CHECKPOINT, RESULT, ROBOT = "checkpoint.json", "search.json", "robot.urdf"
 SAYS = {"identified": "data", "partly": "data, partly", "prior": "start"}
 
 
@@ -37,7 +42,7 @@ class Searched:
     """A search and what it is worth."""
 
     robot: Robot
-    problem: Problem
+    problem: SearchProblem
     found: Found
     sight: Sight
     logs: tuple[Log, ...]
@@ -70,8 +75,7 @@ class Searched:
     def sentence(self) -> str:
         """Trusted or not, why, and what would help."""
         space, f = self.sight.space, self.found
-        n = len(self.sight.names)
-        told = f"{space.rank} of {n} directions of the parameters are seen by prediction"
+        told = f"{space.rank} of {len(self.sight.names)} directions of the parameters are seen by prediction"
         data = [b for b, v in self.sight.verdicts.items() if v.mass == "identified"]
         alone = f"; masses that the data tell: {', '.join(data)}" if data else "; no single mass is"
         if not f.error < f.start:
@@ -90,76 +94,91 @@ class Searched:
             mass, com, I = inertia.unpack(p)
             said = see.verdicts.get(name)
             links[name] = {
-                "mass": mass, "com": com.tolist(), "inertia": inertia.six(I).tolist(), "parameters": p.tolist(),
-                "start": space.values[i].tolist(), "consistent": inertia.is_consistent(p, float(space.sizes[i])),
+                "mass": mass,
+                "com": com.tolist(),
+                "inertia": inertia.six(I).tolist(),
+                "parameters": p.tolist(),
+                "start": space.values[i].tolist(),
+                "consistent": inertia.is_consistent(p, float(space.sizes[i])),
                 "verdicts": None if said is None else {k: getattr(said, k) for k in ("mass", "com", "inertia")},
-            }  # fmt: skip
+            }
         result: dict[str, Any] = {
-            "schema": 1, "robot": self.robot.name, "algorithm": f.algorithm, "links": links,
-            "gc_error": {"start": f.start, "found": f.error, "reduction": f.reduction}, "evaluations": f.evaluations,
-            "history": f.history, "searched": list(space.names), "held_at_zero": list(space.held),
+            "schema": 1,
+            "robot": self.robot.name,
+            "algorithm": f.algorithm,
+            "links": links,
+            "gc_error": {"start": f.start, "found": f.error, "reduction": f.reduction},
+            "evaluations": f.evaluations,
+            "history": f.history,
+            "searched": list(space.names),
+            "held_at_zero": list(space.held),
             "windows": [{"horizon": w.horizon, "count": len(w), "steps": w.steps} for w in windows],
-            "sight": {"rank": see.space.rank, "parameters": len(see.names), "condition": see.space.condition,
-                      "seen": see.seen, "noise": see.noise},
+            "sight": {
+                "rank": see.space.rank,
+                "parameters": len(see.names),
+                "condition": see.space.condition,
+                "seen": see.seen,
+                "noise": see.noise,
+            },
             "held_out": {k: {"start": a, "found": b} for k, (a, b) in self.held_out.items()},
-            "logs": [log.source for log in self.logs], "verdict": self.sentence(),
-        }  # fmt: skip
+            "logs": [log.source for log in self.logs],
+            "verdict": self.sentence(),
+        }
         if (truth := self.truth) is not None:
             true = np.array([values_of(p) for p in truth])
             first = space.parameters(np.zeros((1, space.n)))[0]
             result["truth"] = {
-                "parameter_error": {"start": parameter_error(space, space.values, true),
-                                    "found": parameter_error(space, self.values, true)},
-                "base_error": {"start": base_distance(self.robot, first, truth),
-                               "found": base_distance(self.robot, f.parameters, truth)},
-            }  # fmt: skip
+                "parameter_error": {
+                    "start": parameter_error(space, space.values, true),
+                    "found": parameter_error(space, self.values, true),
+                },
+                "base_error": {
+                    "start": base_distance(self.robot, first, truth),
+                    "found": base_distance(self.robot, f.parameters, truth),
+                },
+            }
         return result
-
-    def write(self, folder: Path) -> list[Path]:
-        """``search.json`` and ``robot.urdf``, together."""
-        inertials = self.robot.inertials(dict(zip(self.problem.space.bodies, self.found.parameters, strict=True)))
-        with Staging(folder) as out:
-            out.write_text(RESULT, json.dumps(self.as_json(), indent=1, allow_nan=False) + "\n")
-            comment = f"Found by steelyard search ({self.found.algorithm}). {self.sentence()} See {RESULT}."
-            out.write_text(ROBOT, to_urdf(self.robot.description, inertials, comment))
-        return [folder / RESULT, folder / ROBOT]
 
 
 def search(
     source: str,
     logs: Sequence[Path | Log],
+    options: SearchOptions | None = None,
     *,
-    algorithm: Algorithm = "gauss-newton",
-    horizons: Sequence[float] = (0.03,),
-    windows: int = 64,
-    model: Model = "seven",
-    links: Sequence[str] = (),
-    total: float | None = None,
-    engine: EngineKind = "auto",
-    feet: Sequence[str] = (),
-    lock: dict[str, float] | None = None,
-    repair: bool = False,
     validate: Sequence[Path | Log] = (),
-    evaluations: int = 10_000,
-    seed: int = 0,
-    out: Path | None = None,
+    checkpoint: Path | None = None,
     resume: bool = False,
     progress: Callable[[str], None] = lambda _: None,
     workers: Workers | None = None,
 ) -> Searched:
-    """Search one robot in one or several logs, all at once; by ``workers``, or by the threads of this process."""
+    """Search one robot in one or several logs, all at once; by ``workers``, or by the threads of this process.
+
+    Args:
+        source: URDF or MJCF file, or a short name of ``steelyard robots``.
+        logs: Files or ``Log`` objects with positions and torques.
+        options: What is searched, and how; the defaults suit an arm.
+        validate: Logs of other motions that are predicted.
+        checkpoint: File that the state of the search is kept in.
+        resume: Whether to resume from that file.
+        progress: Called with a line of text now and then.
+        workers: Who simulates candidates.
+
+    Returns:
+        The parameters found, and what prediction can see of them.
+    """
+    o = options or SearchOptions()
     findings = []
-    if evaluations < 1:
-        findings.append(Finding("--evaluations", f"is {evaluations}", "Give a number of at least 1"))
-    if resume and out is None:
+    if o.evaluations < 1:
+        findings.append(Finding("--evaluations", f"is {o.evaluations}", "Give a number of at least 1"))
+    if resume and checkpoint is None:
         findings.append(Finding("--resume", "needs the folder that the checkpoint is in", "Give -o DIR as before"))
     if findings:
         raise UsageError(findings)
-    robot = Robot.load(source, lock=lock, repair=repair)
+    robot = Robot.load(source, lock=o.lock, repair=o.repair_prior)
     read = [log if isinstance(log, Log) else read_log(log) for log in logs]
-    seen_in = tuple(Windows.of(robot, read, horizon=h, count=windows) for h in horizons)
-    space = Space.of(robot, model, links=links, total=total)
-    given = robot, space, seen_in, engine, tuple(feet)
+    seen_in = tuple(Windows.of(robot, read, horizon=h, count=o.windows) for h in o.horizons)
+    space = Space.of(robot, o.model, links=o.links, total=o.total_mass)
+    given = robot, space, seen_in, o.engine, o.feet
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         problem = problem_of(*given)
         if workers is None or workers.here:
@@ -167,16 +186,20 @@ def search(
         else:
             problem = spread(workers, problem, *given)
         progress(f"{space.n} parameters, {sum(map(len, seen_in))} windows")
-        checkpoint = None if out is None else out / CHECKPOINT
         found = run(
-            problem, algorithm, seed=seed, evaluations=evaluations, checkpoint=checkpoint, resume=resume,
+            problem,
+            o.algorithm,
+            seed=o.seed,
+            evaluations=o.evaluations,
+            checkpoint=checkpoint,
+            resume=resume,
             progress=progress,
-        )  # fmt: skip
+        )
         progress("looking at what prediction shows")
         seen = sight(problem, robot, found.parameters)
     first, others = space.parameters(np.zeros((1, space.n)))[0], {}
     for log in [log if isinstance(log, Log) else read_log(log) for log in validate]:
-        other = engine_of(robot, Windows.of(robot, [log], horizon=horizons[0], count=windows), engine, feet)
+        other = engine_of(robot, Windows.of(robot, [log], horizon=o.horizons[0], count=o.windows), o.engine, o.feet)
         errors = np.sum(other.residuals(np.array([first, found.parameters])) ** 2, axis=(1, 2)) / len(other.windows)
         others[log.source] = (float(errors[0]), float(errors[1]))
     return Searched(robot, problem, found, seen, tuple(read), others)

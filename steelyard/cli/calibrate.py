@@ -1,0 +1,102 @@
+"""``steelyard calibrate``: a simulated robot, trial by trial, the truth beside what was found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from steelyard.cli.arguments import JsonOption, RobotArgument
+from steelyard.cli.options import takes
+from steelyard.cli.terminal import print_table, shown_progress
+from steelyard.experiment.calibrate.options import RigOptions
+
+calibrate = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Let a simulated quadruped weigh itself.")
+
+CalibrateOut = Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Folder for calibration.json.")]
+
+
+@calibrate.command("com")
+@takes(RigOptions)
+def calibrate_com(
+    robot: RobotArgument,
+    options: RigOptions,
+    out: CalibrateOut = None,
+    method: Annotated[
+        Literal["momentum", "halving"],
+        typer.Option(help="Where to try next: by the speed of tipping, or in the middle of the bracket."),
+    ] = "momentum",
+    tilt: Annotated[bool, typer.Option(help="Turn the trunk by ±15°, too, for z.")] = True,
+    trials: Annotated[int, typer.Option(help="On each line at most.")] = 6,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the centre of mass by bisection on two diagonal feet, from joints and IMU alone."""
+    from steelyard.experiment.calibrate.bisection import Bisection
+    from steelyard.experiment.calibrate.com import find_com
+    from steelyard.experiment.calibrate.simulated import com_beside_truth, rig_of
+    from steelyard.output.calibration import com_picture, write_calibration
+    from steelyard.robot.model import Robot
+
+    rig = rig_of(Robot.load(robot), options)
+    said = (lambda text: None) if as_json else print
+    found = find_com(rig, Bisection(method, trials), zero_error=options.zero_error, tilt=tilt, said=said)
+    result = com_beside_truth(rig, found)
+    files = [] if out is None else write_calibration(out, result, {"com.svg": com_picture(rig, found, result)})
+    if as_json:
+        print(json.dumps(result, indent=1))
+        return
+    rows = [
+        [axis, f"{1e3 * d:.1f}", f"{1e3 * c:.1f} ± {1960 * s:.1f}", f"{1e3 * t:.1f}"]
+        for axis, d, c, s, t in zip("xyz", found.described, found.com, found.std, result["truth"]["com"], strict=True)
+    ]
+    print_table(["centre of mass, mm", "described", "found (95 %)", "true"], rows)
+    print("Of the whole robot in its nominal posture, base axes; the legs' moments are as described.")
+    if files:
+        print("written: " + ", ".join(map(str, files)))
+    depth = "" if tilt else "; z is the description's, nothing measured it"
+    print(f"\nIn {found.trials} trials on two feet x and y are known to ± {1960 * max(found.std[:2]):.1f} mm{depth}.")
+
+
+@calibrate.command("inertia")
+@takes(RigOptions)
+def calibrate_inertia(
+    robot: RobotArgument,
+    options: RigOptions,
+    out: CalibrateOut = None,
+    periods: Annotated[int, typer.Option(help="Of two seconds, about each axis.")] = 10,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the moments of inertia by shaking the trunk: effective ones of that motion, and the composite."""
+    from steelyard.experiment.calibrate.composite import find_inertia
+    from steelyard.experiment.calibrate.simulated import inertia_beside_truth, rig_of
+    from steelyard.experiment.calibrate.sinusoid import Shake
+    from steelyard.output.calibration import write_calibration
+    from steelyard.robot.model import Robot
+
+    rig = rig_of(Robot.load(robot), options)
+    with shown_progress() as progress:
+        found = find_inertia(rig, Shake(periods=periods), said=progress)
+        result = inertia_beside_truth(rig, found)
+        files = [] if out is None else write_calibration(out, result, {})
+    if as_json:
+        print(json.dumps(result, indent=1))
+        return
+    whole, true = found.composite, result["truth"]
+    rows = [
+        [
+            one.axis,
+            f"{one.inertia:.4f} ± {1.96 * one.std:.4f}",
+            f"{true['effective'][k]:.4f}",
+            f"{one.damping:.3f}",
+            f"{whole.inertia[k, k]:.4f} ± {1.96 * whole.std[k]:.4f}",
+            f"{true['composite'][(0, 2, 5)[k]]:.4f}",
+        ]
+        for k, one in enumerate(found.effective)
+    ]
+    print_table(["kg·m² about", "effective (95 %)", "true", "damping, N·m·s", "composite (95 %)", "true"], rows)
+    if files:
+        print("written: " + ", ".join(map(str, files)))
+    print("\nEffective: what the trunk shows while its feet stay and its legs bend, as its controller needs it.")
+    print("Composite: the whole robot as one body in its nominal posture, the legs as described.")

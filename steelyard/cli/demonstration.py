@@ -1,0 +1,106 @@
+"""The demonstrations: a trotting quadruped with a load nobody told it about, and an arm; both compared with the truth.
+
+Both robots differ from their descriptions, so that returning the description would be far off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.compose.prior import make
+from steelyard.equations.columns import Columns
+from steelyard.equations.setup import Setup
+from steelyard.equations.subspace import Subspace
+from steelyard.experiment.simulate.arm import Friction, simulate_arm
+from steelyard.experiment.simulate.legs import find_feet
+from steelyard.experiment.simulate.loads import Load
+from steelyard.experiment.simulate.quadruped import simulate_quadruped
+from steelyard.experiment.simulate.record import Recording
+from steelyard.experiment.simulate.truth import Specimen, perturbed
+from steelyard.identify.identify import Identification, identify
+from steelyard.identify.job import Job
+from steelyard.identify.options import Options
+from steelyard.identify.payload import weigh_load
+from steelyard.identify.prediction import base_error
+from steelyard.identify.unknown_load import UnknownLoad
+from steelyard.log.table import write_log
+from steelyard.output.results import write_results
+from steelyard.robot.model import Robot
+
+Array = np.ndarray
+
+ROBOTS = {"a1": "demo_a1", "ur10": "demo_arm"}  # name on the command line → model of the index
+LOAD = Load.cuboid("trunk", 1.2, (0.07, -0.04, 0.082), (0.08, 0.06, 0.05))  # what the quadruped carries
+HEIGHT = 0.1  # m above the trunk within which it is looked for
+
+
+def run_quadruped(
+    name: str, folder: Path, seed: int = 7, progress: Callable[[str], None] = lambda _: None
+) -> Identification:
+    """Trot without the load and with it; weigh the trunk from the first, then the load; predict a third trot."""
+    model = ROBOTS[name]
+    robot = Robot.load(model)
+    paths = {}
+    for k, (kind, loads, seconds) in enumerate((("empty", (), 5.0), ("loaded", (LOAD,), 5.0), ("test", (LOAD,), 3.0))):
+        progress(f"simulating a trot of {seconds:g} s, {kind}")
+        paths[kind] = folder / f"{kind}.parquet"
+        specimen, recording = Specimen(truth_seed=seed, loads=loads), Recording(noise="mid", source=str(paths[kind]))
+        log = simulate_quadruped(robot, "trot", specimen, recording, seconds=seconds, seed=100 * seed + k)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_log(paths[kind], log)
+    command = f"steelyard demo --robot {name} -o {folder}"
+    trunk, feet = robot.bodies[0].name, find_feet(robot)
+    options = Options(feet=feet, links=(trunk,))
+    job = Job(command=command, progress=progress)
+    write_results(identify(model, [paths["empty"]], options, job=job), folder / "empty")
+    on_top = UnknownLoad(LOAD.link, top=HEIGHT)
+    return weigh_load(
+        model,
+        [paths["loaded"]],
+        on_top,
+        Options(feet=feet),
+        earlier=folder / "empty",
+        validate=[paths["test"]],
+        job=job,
+    )
+
+
+@dataclass(frozen=True)
+class ArmDemo:
+    """What the demonstration found, and how far the description and the estimate are from the truth."""
+
+    result: Identification
+    description_error: float  # base-parameter error of the description
+    estimate_error: float  # of the estimate
+
+
+def run_arm(name: str, folder: Path, seed: int = 7, progress: Callable[[str], None] = lambda _: None) -> ArmDemo:
+    """Simulate two runs of the arm, identify from the first, validate on the second."""
+    model = ROBOTS[name]
+    robot = Robot.load(model)
+    rng = np.random.default_rng(seed)
+    truth, friction = perturbed(robot, rng), Friction.random(robot, rng)
+    progress("simulating an arm that is not quite as its description says")
+    paths = [folder / "train.parquet", folder / "test.parquet"]
+    for k, path in enumerate(paths):
+        write_log(path, simulate_arm(robot, truth, seed=100 * seed + k, friction=friction, source=str(path)))
+    job = Job(command=f"steelyard demo --robot {name} -o {folder}", progress=progress)
+    result = identify(model, [paths[0]], Options(friction="all"), validate=[paths[1]], job=job)
+    reference = reference_motion(robot, result.columns)
+    exact = np.concatenate([truth[b] for b in result.columns.bodies])
+    bodies = len(exact)
+    return ArmDemo(
+        result,
+        base_error(reference, robot.prior, exact),
+        base_error(reference, result.theta[:bodies], exact),
+    )
+
+
+def reference_motion(robot: Robot, columns: Columns) -> Subspace:
+    """Information of one fixed, rich motion about the bodies alone: the yardstick of base-parameter error."""
+    bodies = Columns(columns.bodies)
+    return Setup(robot, "joint", bodies).structure(make(robot, bodies).scale, seed=1)

@@ -1,0 +1,25 @@
+"""``steelyard report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What `identify` wrote.")],
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="HTML file; default DIR/report.html.")] = None,
+) -> None:
+    """Write the report of a finished identification again."""
+    from steelyard.files import write_text
+    from steelyard.identify.estimate_json import read_estimate
+    from steelyard.output.report import load_series, render
+    from steelyard.output.scene import read_scene
+
+    estimate = read_estimate(folder)
+    series = load_series(folder / "series.npz") if (folder / "series.npz").exists() else []
+    path = out or folder / "report.html"
+    write_text(path, render(estimate, series, scene=read_scene(folder)))
+    print(path)

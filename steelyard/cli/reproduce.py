@@ -1,0 +1,27 @@
+"""``steelyard reproduce``."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def reproduce(
+    context: typer.Context,
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="A folder of papers/ with a run.py, e.g. lee.")],
+) -> None:
+    """Compute a paper's tables and figures anew: `steelyard reproduce lee --quick`; from a checkout."""
+    from steelyard.errors import Finding, UsageError
+
+    root = Path(__file__).resolve().parents[2]
+    known = sorted(path.parent.name for path in (root / "papers").glob("*/run.py"))
+    if paper not in known:
+        what = "cannot be reproduced" if known else "needs the papers folder of a checkout, which is not here"
+        fix = f"Choose from: {', '.join(known)}" if known else "Clone the repository and install it with pip install -e"
+        raise UsageError(Finding(f"paper {paper!r}", what, fix))
+    sys.path.insert(0, str(root))
+    importlib.import_module(f"papers.{paper}.run").main(context.args)

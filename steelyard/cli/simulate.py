@@ -1,0 +1,42 @@
+"""``steelyard simulate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.cli.arguments import RobotArgument
+from steelyard.cli.options import numbered, takes
+from steelyard.cli.terminal import shown_progress
+from steelyard.experiment.simulate.options import SimulationOptions
+
+
+@takes(SimulationOptions)
+def simulate(
+    robot: RobotArgument,
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="LOG", help="Log to write: .parquet, .csv or .npz.")],
+    options: SimulationOptions,
+    lock: Annotated[list[str] | None, typer.Option(metavar="J=q", help="Joints held at a value; repeats.")] = None,
+) -> None:
+    """Simulate a robot that differs from its description, and write its log with the truth in the metadata."""
+    from steelyard.experiment.simulate.request import simulate as run
+    from steelyard.log.table import write_log
+    from steelyard.robot.model import Robot
+
+    model = Robot.load(robot, lock=numbered("--lock", lock))
+    with shown_progress() as progress:
+        progress("simulating")
+        log = run(model, options)
+        out.resolve().parent.mkdir(parents=True, exist_ok=True)
+        write_log(out, log)
+    print(f"{len(log)} samples in {len(log.columns) + 1} columns, with the truth: {out}")
+    if touched := log.metadata["simulation"].get("at_joint_limits"):
+        print(f"Joints were at a limit in {touched} instants: forces there that no equation knows.")
+    if options.play is not None and model.floating:
+        if any(name.startswith("wrench.") for name in log.columns):
+            print(f"Identify all its links: steelyard identify {robot} {out} --equations base -o DIR")
+    elif found := log.metadata["simulation"].get("feet"):
+        links, feet = model.bodies[0].name, ",".join(found)
+        print(f"Identify its trunk: steelyard identify {robot} {out} --links {links} --feet {feet} -o DIR")

@@ -1,0 +1,22 @@
+"""What a search found, as files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from steelyard.experiment.search.search import Searched
+from steelyard.files import Staging
+from steelyard.output.urdf import to_urdf
+
+CHECKPOINT, RESULT, ROBOT = "checkpoint.json", "search.json", "robot.urdf"
+
+
+def write_search(result: Searched, folder: Path) -> list[Path]:
+    """``search.json`` and ``robot.urdf``, together."""
+    found = dict(zip(result.problem.space.bodies, result.found.parameters, strict=True))
+    comment = f"Found by steelyard search ({result.found.algorithm}). {result.sentence()} See {RESULT}."
+    with Staging(folder) as out:
+        out.write_text(RESULT, json.dumps(result.as_json(), indent=1, allow_nan=False) + "\n")
+        out.write_text(ROBOT, to_urdf(result.robot.description, result.robot.inertials(found), comment))
+    return [folder / RESULT, folder / ROBOT]
