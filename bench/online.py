@@ -38,7 +38,7 @@ from steelyard.information import Information
 from steelyard.kernels import nnls as kernel
 from steelyard.kernels import nonlinear as log_cholesky
 from steelyard.log.log import Log
-from steelyard.online import OnlineIdentifier
+from steelyard.online import OnlineIdentifier, OnlineOptions
 from steelyard.robot.geometry import Box
 from steelyard.robot.model import Robot
 from steelyard.solve import nonlinear
@@ -124,10 +124,10 @@ class _Ours:
 def _ours(like: Log, robot: Robot, log: Log, *, warm: bool) -> _Ours:
     parts = ShapeFile("eleven cuboids", {"base": _cuboids(robot.bodies[0].box)})
     options = Options(method=Shapes(start=parts), feet=A1_FEET, links=("trunk",))
-    identifier = OnlineIdentifier("a1", like, options, alarm_every=np.inf)
+    identifier = OnlineIdentifier("a1", like, options, OnlineOptions(alarm_every=np.inf))
     assert identifier.fast is not None
-    identifier.fast.constants["rules"][5] = float(warm)
-    identifier.fast.constants["ridge"][0] = RIDGE  # eleven masses, ten parameters: others need a matrix of full rank
+    identifier.fast.fields["warm"][0] = warm
+    identifier.fast.fields["ridge"][0] = RIDGE  # eleven masses, ten parameters: others need a matrix of full rank
     return _Ours(identifier, log)
 
 
@@ -155,10 +155,10 @@ def _problems(ours: _Ours, count: int) -> list[tuple[Array, Array]]:
     found = []
     fast = ours.identifier.fast
     assert fast is not None
-    U, floor = fast.constants["U"][:, :SHAPES], fast.constants["floor"]
+    U, floor = fast.fields["map"][:, :SHAPES], fast.fields["floor"]
     for _ in range(count):
         ours.step(1)
-        H = fast.constants["prior"] + fast.memory["old"] + fast.memory["recent"]
+        H = fast.fields["prior"] + fast.fields["old"] + fast.fields["recent"]
         G = np.ascontiguousarray(U.T @ H[:10, :10] @ U + RIDGE * np.eye(SHAPES))
         found.append((G, U.T @ (H[:10, 10] - H[:10, :10] @ floor)))
     return found
@@ -172,13 +172,14 @@ class _Naive:
         self.robot, self.low = robot, identifier.stream.low
         self.inputs = identifier.stream.inputs
         self.table = self.inputs.table(log)
-        self.feet = [f for f in identifier.plan.feet if isinstance(f, Foot)]
+        self.feet = [f for f in identifier.setup.unknown if isinstance(f, Foot)]
         self.model = robot.model.copy()
         self.model.gravity.linear = np.zeros(3)
         self.data = self.model.createData()
         self.known = robot.prior[10:]
-        self.U, self.prior = identifier.fast.constants["U"][:, :SHAPES], identifier.fast.constants["prior"]
-        self.factor = np.sqrt(identifier.factor)
+        fields = identifier.fast.fields
+        self.U, self.prior = fields["map"][:, :SHAPES], fields["prior"]
+        self.factor = np.sqrt(identifier.rule.forgetting)
         self.x = self.low.at_rest(self.table[0])
         self.R, self.fed = np.zeros((11, 11)), 0
         at = self.inputs.places
