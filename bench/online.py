@@ -8,7 +8,8 @@ quadprog for the masses. ``daqp`` is its time for the quadratic programme alone,
 ``paper``: Table I of Xu gives the time of solving one window by three methods; ``methods`` are ours, on our windows.
 ``ceres`` is what Xu's Nonlinear is made of, on the same windows as our ``nonlinear`` (``bench/ceres.py``), at its own
 tolerances and at tight ones: its time without what Python costs it (``net``), that as a multiple of ours (``ratio``),
-and in how many windows it ends at the optimum, to 10⁻⁶ (``right``) or to one per cent (``near``).
+and in how many windows it ends at the optimum, to 10⁻⁶ (``right``) or to one per cent (``near``). ``missing`` are peers
+that are not installed: without quadprog there is no ``naive``.
 """
 
 from __future__ import annotations
@@ -78,6 +79,7 @@ def online(repeats: int = 15, steps: int = 100_000, windows: int = 200) -> dict[
     case["proof"] = {"holds": ours.identifier.certificate.holds, "gap": ours.identifier.certificate.gap}
     case["e_p"] = float(error)
     case["methods"], case["paper"] = _methods(repeats), PAPER
+    case["missing"] = peers.missing("quadprog", "daqp", "pyceres")
     return {"a1": case}
 
 

@@ -26,6 +26,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from steelyard import Filter, LoadEstimator, Log, OnlineIdentifier, OnlineOptions, Options
+from steelyard.identify.estimate_json import body_json
 
 Array = np.ndarray
 
@@ -124,7 +125,7 @@ def _fed(online: OnlineIdentifier | LoadEstimator, log: Log) -> dict[str, Any]:
 
 def _body(body: Any) -> dict[str, Any]:
     """Parameters, deviations and verdicts of a body."""
-    entry = body.as_json()
+    entry = body_json(body)
     return {key: entry[key] for key in ("parameters", "std", "std_data", "verdicts", "consistent", "interval")}
 
 

@@ -19,15 +19,16 @@ def run(step: Array, state: Array, values: Array, out: Array) -> None:
     a0, a1, a2, a3, a4 = step[0, 0], step[0, 1], step[0, 2], step[0, 3], step[0, 4]
     b0, b1, b2, b3, b4 = step[1, 0], step[1, 1], step[1, 2], step[1, 3], step[1, 4]
     c0, c1, c2, c3, c4 = step[2, 0], step[2, 1], step[2, 2], step[2, 3], step[2, 4]
-    signal, rate, bend, last = state[0], state[1], state[2], state[3]
+    s, flat = state.ravel(), out.ravel()  # few arrays: more would not be packed
     for t in range(T):
-        u, x, y, z = values[t], out[t, 0], out[t, 1], out[t, 2]
+        u, o = values[t], flat[3 * C * t : 3 * C * (t + 1)]
         for c in range(C):
-            p, q, r, before, now = signal[c], rate[c], bend[c], last[c], u[c]
-            x[c] = a0 * p + a1 * q + a2 * r + a3 * before + a4 * now
-            y[c] = b0 * p + b1 * q + b2 * r + b3 * before + b4 * now
-            z[c] = c0 * p + c1 * q + c2 * r + c3 * before + c4 * now
-            signal[c], rate[c], bend[c], last[c] = x[c], y[c], z[c], now
+            x, v, a, before, now = s[c], s[C + c], s[2 * C + c], s[3 * C + c], u[c]
+            p = a0 * x + a1 * v + a2 * a + a3 * before + a4 * now
+            q = b0 * x + b1 * v + b2 * a + b3 * before + b4 * now
+            r = c0 * x + c1 * v + c2 * a + c3 * before + c4 * now
+            s[c], s[C + c], s[2 * C + c], s[3 * C + c] = p, q, r, now
+            o[c], o[C + c], o[2 * C + c] = p, q, r
 
 
 @compiled

@@ -42,10 +42,14 @@ def _carry(S: Array, f: Array, onto: Array, tau: Array) -> None:
 @compiled
 def _hold(X: Array, t1: Array, t2: Array, t3: Array, f: Array) -> None:
     """f += X τ of one leg."""
-    for i in range(6):
-        a, b, c, out = X[i * L :], X[(6 + i) * L :], X[(12 + i) * L :], f[i * L :]
-        for l in range(L):
-            out[l] += a[l] * t1[l] + b[l] * t2[l] + c[l] * t3[l]
+    for l in range(L):
+        a, b, c = t1[l], t2[l], t3[l]
+        f[l] += X[l] * a + X[6 * L + l] * b + X[12 * L + l] * c
+        f[L + l] += X[L + l] * a + X[7 * L + l] * b + X[13 * L + l] * c
+        f[2 * L + l] += X[2 * L + l] * a + X[8 * L + l] * b + X[14 * L + l] * c
+        f[3 * L + l] += X[3 * L + l] * a + X[9 * L + l] * b + X[15 * L + l] * c
+        f[4 * L + l] += X[4 * L + l] * a + X[10 * L + l] * b + X[16 * L + l] * c
+        f[5 * L + l] += X[5 * L + l] * a + X[11 * L + l] * b + X[17 * L + l] * c
 
 
 @compiled

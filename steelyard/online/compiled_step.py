@@ -19,6 +19,9 @@ from steelyard.equations.causal_filter import TILT_SECONDS
 from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import point_feet
 from steelyard.information import Information
+from steelyard.kernels import online
+from steelyard.kernels.change import NOT_HERE
+from steelyard.kernels.state_layout import REMEMBERED, StateLayout
 from steelyard.kernels.tree import LANES
 from steelyard.online.change import ChangeTest
 from steelyard.online.row_stream import RowStream
@@ -37,9 +40,6 @@ class CompiledStep:
         self, setup: Setup, stream: RowStream, rule: ChangeTest, prior: Prior, made: Composition, average: float | None
     ):
         """``prior`` and ``made`` are of the base alone; ``average`` is α of Xu (17)."""
-        from steelyard.kernels import online
-        from steelyard.kernels.state_layout import REMEMBERED, StateLayout
-
         tree, inputs, k = setup.robot.tree, stream.inputs, made.size
         assert tree is not None
         feet = point_feet(tree, setup.unknown)
@@ -53,9 +53,7 @@ class CompiledStep:
             tree_integers=len(tree.integers),
             tree_reals=len(tree.reals),
         )
-        self._kernel = online
         self._integers, self._reals, self.fields = layout.allocate()
-        self._remembered = REMEMBERED
         at, joints = inputs.places, [setup.robot.joints[i] for i in tree.independent]
         lower = made.lower if made.lower.size else np.zeros(k)
         known = np.zeros((tree.bodies, 10))
@@ -102,7 +100,7 @@ class CompiledStep:
             reference = made.reference if made.reference.size else np.zeros(k)
             self.fields["ridge"][:] = made.ridge**2, made.ridge**2 * (reference - lower)
         self.fields["test"][0], self.fields["stamp"][0] = 1.0, -np.inf
-        self._kernel.solve(self._integers, self._reals, self.fields["total"].ravel())  # believed before any data
+        online.solve(self._integers, self._reals, self.fields["total"].ravel())  # believed before any data
         self.theta, self.proof = self.fields["theta"], self.fields["proof"]
         self.theta[:], self.proof[:] = self.fields["answer"], self.fields["answer_proof"]
         self.test, self.clock = self.fields["test"], self.fields["clock"]
@@ -125,14 +123,14 @@ class CompiledStep:
 
     def step(self, values: Array) -> int:
         """Learn from one window of samples (k, C), which may be turned to one sign; see ``kernels/online.py``."""
-        return self._kernel.step(self._integers, self._reals, values)
+        return online.step(self._integers, self._reals, values)
 
     def whole(self, buffer: Array) -> Callable[[Array, Array], int]:
         """A call that learns from times (k,) and samples (k, C) as measured, if nothing is amiss; buffer (k, C).
 
         TypeError for anything but contiguous arrays of floats: nothing is compiled while a robot waits.
         """
-        kernel = self._kernel.window
+        kernel = online.window
         call = partial(kernel, self._integers, self._reals, buffer)
         call(np.zeros(0), np.zeros((0, buffer.shape[1])))
         if hasattr(kernel, "disable_compile"):  # not where compiling is switched off altogether
@@ -142,15 +140,15 @@ class CompiledStep:
     def learn(self, Y: Array, z: Array) -> int:
         """The same from whitened rows (m, 10)."""
         if not len(z):
-            return self._kernel.NOT_HERE
+            return NOT_HERE
         rows = np.column_stack([Y, z])
         self.fields["gram"][:] = rows.T @ rows
-        return self._kernel.learn(self._integers, self._reals, len(z))
+        return online.learn(self._integers, self._reals, len(z))
 
     @property
     def state(self) -> dict[str, Array]:
         """All that is remembered."""
-        return {name: self.fields[name] for name in self._remembered}
+        return {name: self.fields[name] for name in REMEMBERED}
 
     @state.setter
     def state(self, saved: dict[str, Array]) -> None:

@@ -26,6 +26,7 @@ from steelyard.identify.solving import held, pull
 from steelyard.inference import noise
 from steelyard.inference.uncertainty import Uncertainty, uncertainty
 from steelyard.information import Information
+from steelyard.kernels.change import CHANGED, LEARNED, NOT_HERE
 from steelyard.log.log import Log
 from steelyard.log.timing import GAP, NEAR_STAMPS
 from steelyard.online.change import Change, ChangeTest
@@ -37,8 +38,6 @@ from steelyard.robot.description import Description, read_description
 from steelyard.solve.certify import Certificate
 
 Array = np.ndarray
-
-LEARNED, CHANGED = 1, 2  # what a window came to (``kernels/change.py``)
 
 
 @dataclass(frozen=True)
@@ -166,8 +165,8 @@ class OnlineEngine:
             try:
                 done = self._whole(times, samples)
             except TypeError:  # no arrays of floats, one row after another
-                done = -1
-            if done > 0:
+                done = NOT_HERE
+            if done != NOT_HERE:
                 self._after(done)
                 return self.window
         return sum(self.push(float(t), row) for t, row in zip(times, samples, strict=True))
@@ -191,7 +190,7 @@ class OnlineEngine:
         samples, self._filled = self._buffer[: self._filled], 0
         if not len(samples):
             return
-        if self.fast is not None and self.stream.ready and (done := self.fast.step(samples)) > 0:
+        if self.fast is not None and self.stream.ready and (done := self.fast.step(samples)) != NOT_HERE:
             self._after(done)
         else:
             self.absorb(*self.stream.push(samples))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -44,8 +45,9 @@ class OnlineEstimate:
 def write_state(path: str | Path, fingerprint: str, arrays: Mapping[str, Array], changes: Sequence[Change]) -> None:
     """Write arrays and changes as ``.npz``; no pickle."""
     events = [vars(c) | {"before": {name: p.tolist() for name, p in c.before.items()}} for c in changes]
+    content: dict[str, Any] = {**arrays, "fingerprint": fingerprint, "changes": json.dumps(events)}
     with open(path, "wb") as file:
-        np.savez(file, fingerprint=np.array(fingerprint), changes=np.array(json.dumps(events)), **arrays)
+        np.savez(file, **content)
 
 
 def read_state(path: str | Path, fingerprint: str) -> tuple[dict[str, Array], list[Change]]:

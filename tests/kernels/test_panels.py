@@ -169,7 +169,7 @@ def test_warm_up_leaves_nothing_to_compile():
     from steelyard.kernels import legs, panels
 
     warm_up()
-    kernels = (panels.fill, forces.forces, forces.places, legs.eliminate, legs.fill_free, spreading.spread)
+    kernels = (panels.fill, forces.forces, forces.places, legs.eliminate, spreading.spread)
     before = [len(k.signatures) for k in kernels]
     robot = load("demo_arm")
     tree, part = flat_tree(robot), segment(robot, np.random.default_rng(8), samples=5)
