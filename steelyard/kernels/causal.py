@@ -10,6 +10,20 @@ Array = np.ndarray
 
 
 @compiled
+def orient(values: Array, at: int, last: Array) -> None:
+    """Make quaternions, four columns of values (T, C), unit length and continuous with the last before them (C,)."""
+    for t in range(len(values)):
+        u, before = values[t], values[t - 1] if t else last
+        square, along = 0.0, 0.0
+        for i in range(at, at + 4):
+            square += u[i] * u[i]
+            along += u[i] * before[i]
+        scale = (1.0 if along >= 0.0 else -1.0) / np.sqrt(square)
+        for i in range(at, at + 4):
+            u[i] *= scale
+
+
+@compiled
 def run(step: Array, state: Array, values: Array, out: Array) -> None:
     """Filter ``values`` (T, C) into ``out`` (T, 3, C): the signal, its derivative, its second derivative.
 

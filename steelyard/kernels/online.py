@@ -31,27 +31,13 @@ OF_START = 1e-6  # of the objective at zero, added to that of the answer: what a
 
 
 @compiled
-def _orient(values: Array, at: int, last: Array) -> None:
-    """Quaternions, four columns of values (k, C), of unit length and of one sign, beginning with the last (C,)."""
-    for t in range(len(values)):
-        u, before = values[t], values[t - 1] if t else last
-        square, along = 0.0, 0.0
-        for i in range(at, at + 4):
-            square += u[i] * u[i]
-            along += u[i] * before[i]
-        scale = (1.0 if along >= 0.0 else -1.0) / np.sqrt(square)
-        for i in range(at, at + 4):
-            u[i] *= scale
-
-
-@compiled
 def _filter(integers: Array, reals: Array, values: Array) -> None:
     """Filter samples (k, C) from one state to the next."""
     k, C = values.shape
     before, after = part(reals, integers, AT.filter), part(reals, integers, AT.next_filter)
     quaternion = number(integers, integers, AT.quaternion)
     if quaternion >= 0:
-        _orient(values, quaternion, before[3 * C :])
+        causal.orient(values, quaternion, before[3 * C :])
     for i in range(4 * C):
         after[i] = before[i]
     step, out = part(reals, integers, AT.low_pass), part(reals, integers, AT.filtered)

@@ -21,7 +21,7 @@ from steelyard.kernels.sym6 import SIX
 from steelyard.kernels.tree import BASE, LANES, POSE_REALS, ROW_REALS, aligned
 
 Array = np.ndarray
-Shapes = dict[str, tuple[int, ...]]
+Fields = dict[str, tuple[int, ...]]  # name → shape
 
 L = LANES
 N1 = 11  # ten parameters and the right side
@@ -45,7 +45,7 @@ class StateLayout:
     tree_reals: int = 0
     order: tuple[int, ...] = ()  # permutation of all fields in memory; as tabled where empty
 
-    def integers(self) -> Shapes:
+    def integers(self) -> Fields:
         """Fields of the integers: what never changes, then what is counted."""
         return {
             "quaternion": (1,),  # first column of the orientation, −1 where there is none
@@ -65,7 +65,7 @@ class StateLayout:
             "marks": (3, self.shapes),  # room of ``nnls.py``; which shapes carry mass
         }
 
-    def reals(self) -> Shapes:
+    def reals(self) -> Fields:
         """Fields of the reals: what never changes, what is remembered, what is worked in."""
         C, k = self.columns, self.shapes
         columns = _whole_lines(k)
