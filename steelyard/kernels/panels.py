@@ -203,7 +203,7 @@ class Panels:
         self.base = self.buffer[: 60 * N * batch].reshape(10 * N, 6 * batch)
         ends = np.cumsum([60 * N * batch, *(10 * batch * carried)])
         self.joint = tuple(self.buffer[a:b].reshape(-1, batch) for a, b in pairwise(ends))
-        self.work = aligned(SCRATCH + BLOCK + room(tree))
+        self.work = aligned(SCRATCH + room(tree))
 
     def at(self, row: int) -> slice:
         """Which parameters, of all 10·N, a row's panel has."""
