@@ -8,7 +8,8 @@ quadprog for the masses. ``daqp`` is its time for the quadratic programme alone,
 ``paper``: Table I of Xu gives the time of solving one window by three methods; ``methods`` are ours, on our windows.
 ``ceres`` is what Xu's Nonlinear is made of, on the same windows as our ``nonlinear`` (``bench/ceres.py``), at its own
 tolerances and at tight ones: its time without what Python costs it (``net``), that as a multiple of ours (``ratio``),
-and in how many windows it ends at the optimum, to 10⁻⁶ (``right``) or to one per cent (``near``).
+and in how many windows it ends at the optimum, to 10⁻⁶ (``right``) or to one per cent (``near``). ``missing`` are peers
+that are not installed: without quadprog there is no ``naive``.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from steelyard.information import Information
 from steelyard.kernels import nnls as kernel
 from steelyard.kernels import nonlinear as log_cholesky
 from steelyard.log.log import Log
-from steelyard.online import OnlineIdentifier
+from steelyard.online import OnlineIdentifier, OnlineOptions
 from steelyard.robot.geometry import Box
 from steelyard.robot.model import Robot
 from steelyard.solve import nonlinear
@@ -78,6 +79,7 @@ def online(repeats: int = 15, steps: int = 100_000, windows: int = 200) -> dict[
     case["proof"] = {"holds": ours.identifier.certificate.holds, "gap": ours.identifier.certificate.gap}
     case["e_p"] = float(error)
     case["methods"], case["paper"] = _methods(repeats), PAPER
+    case["missing"] = peers.missing("quadprog", "daqp", "pyceres")
     return {"a1": case}
 
 
@@ -124,10 +126,10 @@ class _Ours:
 def _ours(like: Log, robot: Robot, log: Log, *, warm: bool) -> _Ours:
     parts = ShapeFile("eleven cuboids", {"base": _cuboids(robot.bodies[0].box)})
     options = Options(method=Shapes(start=parts), feet=A1_FEET, links=("trunk",))
-    identifier = OnlineIdentifier("a1", like, options, alarm_every=np.inf)
+    identifier = OnlineIdentifier("a1", like, options, OnlineOptions(alarm_every=np.inf))
     assert identifier.fast is not None
-    identifier.fast.constants["rules"][5] = float(warm)
-    identifier.fast.constants["ridge"][0] = RIDGE  # eleven masses, ten parameters: others need a matrix of full rank
+    identifier.fast.fields["warm"][0] = warm
+    identifier.fast.fields["ridge"][0] = RIDGE  # eleven masses, ten parameters: others need a matrix of full rank
     return _Ours(identifier, log)
 
 
@@ -155,10 +157,10 @@ def _problems(ours: _Ours, count: int) -> list[tuple[Array, Array]]:
     found = []
     fast = ours.identifier.fast
     assert fast is not None
-    U, floor = fast.constants["U"][:, :SHAPES], fast.constants["floor"]
+    U, floor = fast.fields["map"][:, :SHAPES], fast.fields["floor"]
     for _ in range(count):
         ours.step(1)
-        H = fast.constants["prior"] + fast.memory["old"] + fast.memory["recent"]
+        H = fast.fields["prior"] + fast.fields["old"] + fast.fields["recent"]
         G = np.ascontiguousarray(U.T @ H[:10, :10] @ U + RIDGE * np.eye(SHAPES))
         found.append((G, U.T @ (H[:10, 10] - H[:10, :10] @ floor)))
     return found
@@ -172,13 +174,14 @@ class _Naive:
         self.robot, self.low = robot, identifier.stream.low
         self.inputs = identifier.stream.inputs
         self.table = self.inputs.table(log)
-        self.feet = [f for f in identifier.plan.feet if isinstance(f, Foot)]
+        self.feet = [f for f in identifier.setup.unknown if isinstance(f, Foot)]
         self.model = robot.model.copy()
         self.model.gravity.linear = np.zeros(3)
         self.data = self.model.createData()
         self.known = robot.prior[10:]
-        self.U, self.prior = identifier.fast.constants["U"][:, :SHAPES], identifier.fast.constants["prior"]
-        self.factor = np.sqrt(identifier.factor)
+        fields = identifier.fast.fields
+        self.U, self.prior = fields["map"][:, :SHAPES], fields["prior"]
+        self.factor = np.sqrt(identifier.rule.forgetting)
         self.x = self.low.at_rest(self.table[0])
         self.R, self.fed = np.zeros((11, 11)), 0
         at = self.inputs.places

@@ -5,7 +5,9 @@ Every function makes a call that solves one problem and gives x; whatever can be
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -128,9 +130,16 @@ def cvxpy(problem: Problem) -> Call:
     return call
 
 
+def missing(*names: str) -> list[str]:
+    """Which of these peers are not installed."""
+    return [name for name in names if installed(name) is None]
+
+
+@cache
 def installed(name: str) -> str | None:
-    """Version of a peer, None where it is missing."""
+    """Version of a peer; None where it is missing, which is said once."""
     try:
         return version(name)
     except PackageNotFoundError:
+        print(f"peer {name} is not installed, and is not compared (make bench installs it)", file=sys.stderr)
         return None

@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from steelyard import Filter, LoadEstimator, Log, OnlineIdentifier, Options
+from steelyard import Filter, LoadEstimator, Log, OnlineIdentifier, OnlineOptions, Options
+from steelyard.identify.estimate_json import body_json
 
 Array = np.ndarray
 
@@ -124,29 +125,31 @@ def _fed(online: OnlineIdentifier | LoadEstimator, log: Log) -> dict[str, Any]:
 
 def _body(body: Any) -> dict[str, Any]:
     """Parameters, deviations and verdicts of a body."""
-    entry = body.as_json()
+    entry = body_json(body)
     return {key: entry[key] for key in ("parameters", "std", "std_data", "verdicts", "consistent", "interval")}
 
 
-def _online_a1(method: Any, **more: Any) -> Callable[[], dict[str, Any]]:
+def _online_a1(method: Any, online: OnlineOptions | None = None, **more: Any) -> Callable[[], dict[str, Any]]:
     """The robot as it is, then with a load on its back, then without."""
 
     def found() -> dict[str, Any]:
         options = Options(method=method, feet=tuple(FEET.split(",")), links=("trunk",))
         log = _log("a1-empty", "a1-loaded", "a1-empty")
-        return _fed(OnlineIdentifier("demo_a1", _log("a1-empty"), options, **more), log)
+        return _fed(OnlineIdentifier("demo_a1", _log("a1-empty"), options, online, **more), log)
 
     return found
 
 
 def _online_arm() -> dict[str, Any]:
     options = Options(method="lmi", friction="all", filter=Filter(cutoff=10.0))
-    return _fed(OnlineIdentifier("demo_arm", _log("arm-1"), options, window=25, memory=np.inf), _log("arm-2"))
+    online = OnlineOptions(window=25, memory=np.inf)
+    return _fed(OnlineIdentifier("demo_arm", _log("arm-1"), options, online), _log("arm-2"))
 
 
 def _online_load() -> dict[str, Any]:
     options = Options(method="shapes", feet=tuple(FEET.split(",")))
-    return _fed(LoadEstimator("demo_a1", _log("a1-empty"), "trunk", AREA, options, window=20), _log("a1-loaded"))
+    online = OnlineOptions(window=20)
+    return _fed(LoadEstimator("demo_a1", _log("a1-empty"), "trunk", AREA, options, online), _log("a1-loaded"))
 
 
 MANY = "identify demo_arm {pieces}/1.parquet {pieces}/2.parquet {pieces}/3.parquet --friction all --cutoff 10"
@@ -207,7 +210,7 @@ CASES: dict[str, Case] = {
     "arm bootstrap": Case((DRAWN,)),
     "arm check": Case(("check demo_arm {logs}/arm-1.parquet --json",), quick=True),
     "online a1": Case(_online_a1("shapes"), quick=True),
-    "online a1 plain": Case(_online_a1("shapes", compiled=False, memory=np.inf)),
+    "online a1 plain": Case(_online_a1("shapes", OnlineOptions(memory=np.inf), compiled=False)),
     "online a1 points": Case(_online_a1("points")),
     "online a1 lmi": Case(_online_a1("lmi")),
     "online a1 averaged": Case(_online_a1("shapes", average=0.5)),

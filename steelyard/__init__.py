@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from steelyard.identify.unknown_load import UnknownLoad
     from steelyard.information import Information
     from steelyard.log.log import Log
-    from steelyard.online import LoadEstimator, OnlineIdentifier
+    from steelyard.online import LoadEstimator, OnlineIdentifier, OnlineOptions
     from steelyard.robot.model import Robot
 
 _MODULES = {
@@ -57,7 +57,7 @@ _MODULES = {
     "identify.payload": ("weigh_load",),
     "information": ("Information",),
     "log.log": ("Log",),
-    "online": ("LoadEstimator", "OnlineIdentifier"),
+    "online": ("LoadEstimator", "OnlineIdentifier", "OnlineOptions"),
     "robot.model": ("Robot",),
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}
@@ -79,6 +79,7 @@ __all__ = [
     "Mata",
     "Nonlinear",
     "OnlineIdentifier",
+    "OnlineOptions",
     "Options",
     "Points",
     "RangeOptions",

@@ -22,7 +22,7 @@ import numpy as np
 from papers.xu.trots import Off, Trot, summary, trot
 from steelyard import Options, identify, inertia
 from steelyard.log.log import Log
-from steelyard.online import OnlineIdentifier
+from steelyard.online import OnlineIdentifier, OnlineOptions
 
 ROBOTS = ("a1", "go2", "anymal", "solo12")
 NOISE = "mid"
@@ -37,9 +37,8 @@ def batch(of: Trot, log: Log, method: str = "shapes", friction: str = "none") ->
 
 def recursive(of: Trot, log: Log, like: Log) -> dict[str, float]:
     """A window every 20 ms: errors from 1 s on, and the share of windows whose answer can exist."""
-    online = OnlineIdentifier(
-        of.robot.description, like, Options(method="shapes", feet=of.feet, links=(of.base,)), alarm_every=np.inf
-    )
+    options = Options(method="shapes", feet=of.feet, links=(of.base,))
+    online = OnlineIdentifier(of.robot.description, like, options, OnlineOptions(alarm_every=np.inf))
     samples = np.column_stack([log.columns[name] for name in online.inputs])
     body, off, physical = of.robot.bodies[0], [], 0
     starts = range(0, len(log) - online.window + 1, online.window)

@@ -132,15 +132,10 @@ class Inputs:
 
     def oriented(self, values: Array, before: Array | None) -> None:
         """Make the quaternions of values (T, C) unit length and continuous with those ``before`` (C,), in place."""
-        at = self.quaternion
-        if at is None:
-            return
-        last = values[0, at] if before is None else before[at]
-        for row in values[:, at]:
-            row /= np.sqrt(row @ row)
-            if row @ last < 0:
-                row *= -1.0
-            last = row
+        from steelyard.kernels import causal as kernel
+
+        if self.quaternion is not None:
+            kernel.orient(values, self.quaternion.start, values[0] if before is None else before)
 
     def motion(self, filtered: Array, up: Array, rate: float) -> dict[str, Any]:
         """Fields of a ``Segment`` from filtered columns (T, 3, C); ``up`` (3,), the tilt, goes on where needed."""

@@ -170,11 +170,11 @@ class FreeRows:
         return N, turned
 
 
-def point_feet(tree: Tree, feet: Sequence[Foot | Missing], symmetric: bool = True) -> PointFeet | None:
+def point_feet(tree: Tree, feet: Sequence[Foot | Missing]) -> PointFeet | None:
     """Feet that kernels can eliminate leg by leg; None where some foot is no point on a leg of its own."""
     from steelyard.kernels.feet import PointFeet
 
     if any(isinstance(f, Missing) or f.surface or f.frame.joint == 0 for f in feet):
         return None
     points = [(f.frame.joint, f.centre, f.radius) for f in feet if isinstance(f, Foot)]
-    return PointFeet.of(tree, points, symmetric)
+    return PointFeet.of(tree, points)

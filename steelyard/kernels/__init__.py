@@ -20,7 +20,7 @@ def warm_up() -> None:
     forces.generalised(leg, states, np.zeros((4, 10)))
     forces.Places(leg, states, 1)
     foot = feet.PointFeet(leg, np.concatenate([leg.integers, [4, 0, 1, 2]]), np.concatenate([reals, np.zeros(4)]))
-    foot.fill(batch, states, foot.eliminate(states))
+    foot.eliminate(states)
     dense.spread(leg.integers, batch.buffer, np.array([4, 0, 1, 2]), leg.factors, np.zeros((1, 9, 10)))
     nnls.warm_up()
     nonlinear.warm_up()

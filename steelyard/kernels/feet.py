@@ -5,9 +5,8 @@ X = [g_k; x × g_k]. So base rows − X·(leg rows) are free of contact forces, 
 
     W (1  −X),    Wᵀ W = (1 + X Xᵀ)⁻¹
 
-are orthonormal: with the symmetric W = (1 + XXᵀ)^-½ they are ``FreeRows.basis`` (``equations/unknown_forces.py``) itself,
-and may be filtered in time with the same result. Any other W has the same Gram, so the inverse of the Cholesky factor (``symmetric=False``)
-does where nothing is filtered afterwards, and saves the root.
+are orthonormal: with the symmetric W = (1 + XXᵀ)^-½ they are ``FreeRows.basis`` (``equations/unknown_forces.py``)
+itself, and may be filtered in time with the same result.
 
 A straight knee makes J_leg singular. Samples with ‖1 + XXᵀ‖ > 1 / ``REGULAR``² (Frobenius) get W = 0, and
 ``singular`` names them; ``basis`` takes the general way there, aligned in time, exactly as ``FreeRows`` has it.
@@ -21,8 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.kernels.forces import unpacked
-from steelyard.kernels.legs import MOST, PER_FOOT, SCRATCH, L, eliminate, fill_free
-from steelyard.kernels.panels import Panels
+from steelyard.kernels.legs import MOST, PER_FOOT, SCRATCH, L, eliminate
 from steelyard.kernels.tree import Tree, aligned, room
 
 Array = np.ndarray
@@ -35,10 +33,9 @@ class PointFeet:
     tree: Tree
     integers: Array  # the tree's, then of each foot: its node and the rows of its leg
     reals: Array  # the tree's, then of each foot: centre (3,) in the node's frame and radius, m
-    symmetric: bool = True  # W, or else lower triangular
 
     @classmethod
-    def of(cls, tree: Tree, points: Sequence[tuple[int, Array, float]], symmetric: bool = True) -> PointFeet | None:
+    def of(cls, tree: Tree, points: Sequence[tuple[int, Array, float]]) -> PointFeet | None:
         """Of points (joint, centre (3,) m in its frame, radius m); None where a leg has not three joints of its own."""
         if not tree.floating or tree.coupled or len(tree.rows) > tree.moving or not points:
             return None
@@ -51,7 +48,7 @@ class PointFeet:
             used += legs
             whole += [node, *legs]
             numbers += [*centre, radius]
-        return cls(tree, np.concatenate([tree.integers, whole]), np.concatenate([tree.reals, numbers]), symmetric)
+        return cls(tree, np.concatenate([tree.integers, whole]), np.concatenate([tree.reals, numbers]))
 
     @property
     def legs(self) -> Array:
@@ -59,25 +56,14 @@ class PointFeet:
         return self.integers[len(self.tree.integers) :].reshape(-1, PER_FOOT)[:, 1:].ravel()
 
     def eliminate(self, states: Array) -> Array:
-        """(tiles, (18·feet + 37)·16) what ``fill``, ``target`` and ``singular`` need."""
+        """(tiles, (18·feet + 37)·16) what ``parts`` and ``singular`` need."""
         out = aligned(len(states) * (6 * len(self.legs) + 37) * L).reshape(len(states), -1)
-        eliminate(self.integers, self.reals, states, self.symmetric, aligned(SCRATCH + room(self.tree)), out)
+        eliminate(self.integers, self.reals, states, aligned(SCRATCH + room(self.tree)), out)
         return out
 
     def singular(self, eliminated: Array) -> Array:
         """(samples,) whether a leg was too nearly straight, and the sample left out."""
         return np.asarray(~(unpacked(eliminated)[:, -1] <= MOST))
-
-    def fill(self, panels: Panels, states: Array, eliminated: Array, first: int = 0) -> None:
-        """Fill panels with contact-free rows in place of the base's; rows of the legs are not free, all others are."""
-        tiles = slice(first, first + panels.batch // L)
-        fill_free(self.integers, self.reals, states[tiles], eliminated[tiles], panels.work, panels.buffer)
-        panels.projected = True
-
-    def target(self, eliminated: Array, base: Array, torque: Array) -> Array:
-        """(T, 6) contact-free targets from wrenches on the base (T, 6) and torques of the tree's rows (T, rows)."""
-        X, W = self.parts(eliminated, len(base))
-        return np.asarray(np.einsum("tij,tj->ti", W, base - np.einsum("tck,tk->tc", X, torque[:, self.legs])))
 
     def parts(self, eliminated: Array, samples: int) -> tuple[Array, Array]:
         """(T, 6, 3·feet) X and (T, 6, 6) W, sample by sample."""
@@ -94,7 +80,6 @@ class PointFeet:
         """(T, n − rank, n) rows N as ``FreeRows.basis`` gives them, up to the first singular sample, and its index."""
         n, legs = 6 + len(self.tree.rows), 6 + self.legs
         left = [k for k in range(n) if k not in legs]
-        assert self.symmetric
         X, W = self.parts(eliminated, samples)
         T = samples
         for t in np.flatnonzero(self.singular(eliminated)[:samples]):  # W is zero there, on the safe side

@@ -1,9 +1,7 @@
 """One online step in one call: raw samples → filter → rows → Gram matrix → test for a change → shapes → proof.
 
-Everything lives in four flat arrays whose places ``Layout`` gives (each argument costs 50 ns a call); nothing is
-allocated: integers and reals that never change, what is remembered with room to work in behind it, and counts with the
-passive set of ``nnls.py`` behind them. A step that does not succeed has changed nothing. The Gram matrices are those of
-[Y z], 11 × 11.
+Everything lies in the two arrays of ``state_layout.py``; nothing is allocated. A step that does not succeed has changed
+nothing. The Gram matrices are those of [Y z], 11 × 11.
 
 The proof needs no factorisation. Let g be the slope by the masses x ≥ 0, H the data's and prior's matrix, δ the most by
 which any g is negative. Every shape has unit mass, so e = δ on the mass alone makes all μ = g + δ ≥ 0, and weak duality
@@ -14,166 +12,108 @@ bounds what x can be off by with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from steelyard.kernels import legged
+from steelyard.kernels import causal
+from steelyard.kernels.change import CHANGED, LEARNED, NOT_HERE, judge, settle, statistic
 from steelyard.kernels.compiled import compiled
+from steelyard.kernels.legged import base_rows
+from steelyard.kernels.legs import UP
 from steelyard.kernels.nnls import active_set_in
+from steelyard.kernels.state_layout import AT, N1, number, part
 from steelyard.kernels.tree import BASE, LANES
 
 Array = np.ndarray
 
 L = LANES
-N1 = 11  # ten parameters and the right side
 SQUARE = N1 * N1
-DEPENDENT = 1e-12  # of a diagonal entry: a pivot below this is rounding
-HEAD = 10  # C, J, N, F, k, quaternion, gyro, acc; lengths of constants and memory
-RULES = 7  # forgetting, average, windows in the recent part, caution, variance of the mass, warm start, settling
-# counts
-SAMPLES, ROWS, SINCE, AGE, OLD_ROWS, RECENT_ROWS, PASSIVE = range(7)
-# what a step says
-LEARNED, CHANGED, NOT_HERE = 1, 2, -1  # the last: nothing was done, and another way has to be taken
+OF_START = 1e-6  # of the objective at zero, added to that of the answer: what a gap is relative to, as in ``certify``
 
 
 @compiled
-def padded(k: int) -> int:
-    """Columns that k shapes take: whole cache lines."""
-    return (k + 7) // 8 * 8
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where things are; C columns, J joints, F feet, N nodes, k shapes."""
-
-    C: int
-    J: int
-    F: int
-    N: int
-    k: int
-
-    def memory(self) -> dict[str, tuple[int, tuple[int, ...]]]:
-        """Name → start and shape of what is remembered."""
-        return _places({
-            "filter": (4, self.C), "up": (3,), "old": (N1, N1), "recent": (N1, N1), "theta": (10,), "proof": (3,),
-            "test": (3,), "x": (self.k,), "last": (self.C,), "stamp": (1,), "before": (N1, N1), "at": (10,),
-        })  # fmt: skip
-
-    def constants(self) -> dict[str, tuple[int, tuple[int, ...]]]:
-        """Name → start and shape of what never changes."""
-        return _places({
-            "step": (15,), "rates": (2,), "mount": (12,), "turned": (9,), "prior": (N1, N1), "thresholds": (N1,),
-            "rules": (RULES,), "U": (10, padded(self.k)), "floor": (10,), "ridge": (2, self.k),
-            "known": (10 * self.N + 4 * self.F + 36,), "factors": (self.C,),
-        })  # fmt: skip
-
-
-def _places(shapes: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, tuple[int, ...]]]:
-    at, found = 0, {}
-    for name, shape in shapes.items():
-        found[name] = at, shape
-        at += int(np.prod(shape))
-    found["end"] = at, ()
-    return found
-
-
-@compiled
-def _filter(step: Array, before: Array, values: Array, quaternion: int, after: Array, out: Array) -> None:
-    """The causal filter of ``kernels/causal.py`` from one state (4·C) to another; ``out`` (k·3·C)."""
+def _filter(integers: Array, reals: Array, values: Array) -> None:
+    """Filter samples (k, C) from one state to the next."""
     k, C = values.shape
-    a0, a1, a2, a3, a4 = step[0], step[1], step[2], step[3], step[4]
-    b0, b1, b2, b3, b4 = step[5], step[6], step[7], step[8], step[9]
-    c0, c1, c2, c3, c4 = step[10], step[11], step[12], step[13], step[14]
+    before, after = part(reals, integers, AT.filter), part(reals, integers, AT.next_filter)
+    quaternion = number(integers, integers, AT.quaternion)
+    if quaternion >= 0:
+        causal.orient(values, quaternion, before[3 * C :])
     for i in range(4 * C):
         after[i] = before[i]
-    for t in range(k):
-        u, o = values[t], out[3 * C * t : 3 * C * (t + 1)]
-        if quaternion >= 0:  # of unit length, and of one sign
-            square, along = 0.0, 0.0
-            for i in range(quaternion, quaternion + 4):
-                square += u[i] * u[i]
-                along += u[i] * after[3 * C + i]
-            scale = (1.0 if along >= 0.0 else -1.0) / np.sqrt(square)
-            for i in range(quaternion, quaternion + 4):
-                u[i] *= scale
-        for c in range(C):
-            x, v, a, w, n = after[c], after[C + c], after[2 * C + c], after[3 * C + c], u[c]
-            p = a0 * x + a1 * v + a2 * a + a3 * w + a4 * n
-            q = b0 * x + b1 * v + b2 * a + b3 * w + b4 * n
-            r = c0 * x + c1 * v + c2 * a + c3 * w + c4 * n
-            after[c], after[C + c], after[2 * C + c], after[3 * C + c] = p, q, r, n
-            o[c], o[C + c], o[2 * C + c] = p, q, r
+    step, out = part(reals, integers, AT.low_pass), part(reals, integers, AT.filtered)
+    causal.run(step.reshape(3, 5), after.reshape(4, C), values, out[: 3 * C * k].reshape(k, 3, C))
 
 
 @compiled
-def _spread(ints: Array, constants: Array, filtered: Array, k: int, lanes: Array) -> None:
+def _spread(integers: Array, reals: Array, k: int) -> None:
     """Filtered samples as lanes: base, joints, torques; those that are not there repeat the first."""
-    C, J = ints[0], ints[1]
-    gyro, acc = ints[6], ints[7]
+    q, tau = part(integers, integers, AT.q), part(integers, integers, AT.tau)
+    gyro, acc = number(integers, integers, AT.gyro), number(integers, integers, AT.acc)
+    filtered, C = part(reals, integers, AT.filtered), len(part(reals, integers, AT.last))
+    state, torques = part(reals, integers, AT.state), part(reals, integers, AT.torques)
     for t in range(L):
         o = filtered[3 * C * (t if t < k else 0) :]
         for i in range(3):
-            lanes[i * L + t] = o[acc + i]
-            lanes[(3 + i) * L + t] = o[gyro + i]
-            lanes[(6 + i) * L + t] = o[C + gyro + i]
-        for j in range(J):
-            q = ints[HEAD + j]
-            lanes[(BASE + 3 * j) * L + t] = o[q]
-            lanes[(BASE + 1 + 3 * j) * L + t] = o[C + q]
-            lanes[(BASE + 2 + 3 * j) * L + t] = o[2 * C + q]
-            lanes[(BASE + 3 * J + j) * L + t] = o[ints[HEAD + J + j]]
-    m = constants[17:29]
-    a, b, c, d, e, f, g, h, i, x, y, z = m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8], m[9], m[10], m[11]
+            state[i * L + t] = o[acc + i]
+            state[(3 + i) * L + t] = o[gyro + i]
+            state[(6 + i) * L + t] = o[C + gyro + i]
+        for j in range(len(q)):
+            at = q[j]
+            state[(BASE + 3 * j) * L + t] = o[at]
+            state[(BASE + 1 + 3 * j) * L + t] = o[C + at]
+            state[(BASE + 2 + 3 * j) * L + t] = o[2 * C + at]
+            torques[j * L + t] = o[tau[j]]
+    m, r = part(reals, integers, AT.rotation), part(reals, integers, AT.lever)
+    a, b, c, d, e, f, g, h, i = m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8]
+    x, y, z = r[0], r[1], r[2]
     for l in range(L):
-        ax, ay, az = lanes[l], lanes[L + l], lanes[2 * L + l]
-        wx, wy, wz = lanes[3 * L + l], lanes[4 * L + l], lanes[5 * L + l]
-        ex, ey, ez = lanes[6 * L + l], lanes[7 * L + l], lanes[8 * L + l]
+        ax, ay, az = state[l], state[L + l], state[2 * L + l]
+        wx, wy, wz = state[3 * L + l], state[4 * L + l], state[5 * L + l]
+        ex, ey, ez = state[6 * L + l], state[7 * L + l], state[8 * L + l]
         ox, oy, oz = a * wx + b * wy + c * wz, d * wx + e * wy + f * wz, g * wx + h * wy + i * wz
         px, py, pz = a * ex + b * ey + c * ez, d * ex + e * ey + f * ez, g * ex + h * ey + i * ez
         tx, ty, tz = oy * z - oz * y, oz * x - ox * z, ox * y - oy * x
-        lanes[l] = a * ax + b * ay + c * az - (py * z - pz * y) - (oy * tz - oz * ty)
-        lanes[L + l] = d * ax + e * ay + f * az - (pz * x - px * z) - (oz * tx - ox * tz)
-        lanes[2 * L + l] = g * ax + h * ay + i * az - (px * y - py * x) - (ox * ty - oy * tx)
-        lanes[3 * L + l], lanes[4 * L + l], lanes[5 * L + l] = ox, oy, oz
-        lanes[6 * L + l], lanes[7 * L + l], lanes[8 * L + l] = px, py, pz
+        state[l] = a * ax + b * ay + c * az - (py * z - pz * y) - (oy * tz - oz * ty)
+        state[L + l] = d * ax + e * ay + f * az - (pz * x - px * z) - (oz * tx - ox * tz)
+        state[2 * L + l] = g * ax + h * ay + i * az - (px * y - py * x) - (ox * ty - oy * tx)
+        state[3 * L + l], state[4 * L + l], state[5 * L + l] = ox, oy, oz
+        state[6 * L + l], state[7 * L + l], state[8 * L + l] = px, py, pz
 
 
 @compiled
-def _upward(ints: Array, constants: Array, filtered: Array, k: int, up: Array, lanes: Array) -> None:
-    """What is up, by the quaternion or by following gravity (``up`` (3,) goes on)."""
-    C, q, at = ints[0], ints[5], 9 * L
+def _find_up(integers: Array, reals: Array, k: int) -> None:
+    """What is up, by the quaternion or by following gravity."""
+    state, up = part(reals, integers, AT.state), part(reals, integers, AT.next_up)
+    before, C = part(reals, integers, AT.up), len(part(reals, integers, AT.last))
+    q = number(integers, integers, AT.quaternion)
     if q >= 0:
-        n = constants[29:38]
+        n, filtered = part(reals, integers, AT.turned), part(reals, integers, AT.filtered)
         for t in range(L):
             o = filtered[3 * C * (t if t < k else 0) :]
             x, y, z, w = o[q], o[q + 1], o[q + 2], o[q + 3]
             s = 2.0 / (x * x + y * y + z * z + w * w)
             a, b, c = s * (x * z - y * w), s * (y * z + x * w), 1.0 - s * (x * x + y * y)
             for i in range(3):
-                lanes[at + i * L + t] = a * n[3 * i] + b * n[3 * i + 1] + c * n[3 * i + 2]
+                state[UP + i * L + t] = a * n[3 * i] + b * n[3 * i + 1] + c * n[3 * i + 2]
         for i in range(3):
-            up[i] = lanes[at + i * L + k - 1]
+            up[i] = state[UP + i * L + k - 1]
         return
-    gain, rate = constants[16], constants[15]
+    gain, rate = number(reals, integers, AT.tilt_gain), number(reals, integers, AT.rate)
+    g = number(reals, integers, AT.gravity)
+    for i in range(3):
+        up[i] = before[i]
     for t in range(L):
         if t < k:
-            x, y, z = up[0], up[1], up[2]
-            wx, wy, wz = lanes[3 * L + t] / rate, lanes[4 * L + t] / rate, lanes[5 * L + t] / rate
-            up[0] = (1 - gain) * (x - (wy * z - wz * y)) + gain * lanes[t] / 9.81
-            up[1] = (1 - gain) * (y - (wz * x - wx * z)) + gain * lanes[L + t] / 9.81
-            up[2] = (1 - gain) * (z - (wx * y - wy * x)) + gain * lanes[2 * L + t] / 9.81
-            length = np.sqrt(up[0] * up[0] + up[1] * up[1] + up[2] * up[2])
-            for i in range(3):
-                up[i] /= length
+            turn = state[3 * L + t] / rate, state[4 * L + t] / rate, state[5 * L + t] / rate
+            causal.follow(gain, up, turn, (state[t] / g, state[L + t] / g, state[2 * L + t] / g))
         for i in range(3):
-            lanes[at + i * L + t] = up[i]
+            state[UP + i * L + t] = up[i]
 
 
 @compiled
 def _gram(rows: Array, k: int, G: Array) -> None:
     """G (121) of rows (6·11·16), of which the first k lanes count."""
-    for r in range(66):
+    for r in range(6 * N1):
         for l in range(k, L):
             rows[r * L + l] = 0.0
     for i in range(N1):
@@ -182,92 +122,28 @@ def _gram(rows: Array, k: int, G: Array) -> None:
             s = 0.0
             for l in range(L):
                 s += (
-                    a[l] * b[l] + a[11 * L + l] * b[11 * L + l] + a[22 * L + l] * b[22 * L + l]
-                    + a[33 * L + l] * b[33 * L + l] + a[44 * L + l] * b[44 * L + l] + a[55 * L + l] * b[55 * L + l]
-                )  # fmt: skip
+                    a[l] * b[l]
+                    + a[11 * L + l] * b[11 * L + l]
+                    + a[22 * L + l] * b[22 * L + l]
+                    + a[33 * L + l] * b[33 * L + l]
+                    + a[44 * L + l] * b[44 * L + l]
+                    + a[55 * L + l] * b[55 * L + l]
+                )
             G[N1 * i + j] = s
             G[N1 * j + i] = s
 
 
 @compiled
-def _eliminate(A: Array) -> tuple[float, int]:
-    """Gauss on ten equations [G g] in rows of 16, G symmetric: gᵀG⁺g, and how many pivots were not rounding."""
-    total, rank = 0.0, 0
-    for j in range(10):
-        top = A[16 * j : 16 * j + 16]
-        pivot = top[j]
-        inverse = 0.0
-        if pivot > DEPENDENT * A[160 + j]:
-            inverse = 1.0 / pivot
-            rank += 1
-        total += top[10] * top[10] * inverse
-        for i in range(j + 1, 10):
-            row = A[16 * i : 16 * i + 16]
-            f = top[i] * inverse
-            for c in range(len(row)):  # of no length known beforehand: else it is unrolled, and not packed
-                row[c] -= f * top[c]
-        top[11] = inverse
-    return total, rank
-
-
-@compiled
-def _rows_of_16(G: Array, A: Array) -> None:
-    """[G g] of a Gram matrix (121) in rows of 16; its diagonal behind them."""
-    for i in range(10):
-        for c in range(N1):
-            A[16 * i + c] = G[N1 * i + c]
-        for c in range(N1, 16):
-            A[16 * i + c] = 0.0
-        A[160 + i] = G[N1 * i + i]
-
-
-@compiled
-def settle(prior: Array, old: Array, before: Array, at: Array, A: Array) -> None:
-    """What was known before the next windows, prior included, and its optimum (10,)."""
-    for i in range(SQUARE):
-        before[i] = prior[i] + old[i]
-    _rows_of_16(before, A)
-    _eliminate(A)
-    for i in range(9, -1, -1):
-        t = A[16 * i + 10]
-        for m in range(i + 1, 10):
-            t -= A[16 * i + m] * at[m]
-        at[i] = t * A[16 * i + 11]
-
-
-@compiled
-def statistic(before: Array, at: Array, recent: Array, work: Array) -> tuple[float, int]:
-    """χ² of the recent Gram matrix against all before, g = c − G θ: gᵀG⁺g − gᵀ(G_before + G)⁻¹g; and its freedom."""
-    A, B = work[:176], work[176:352]
-    _rows_of_16(recent, B)
-    _rows_of_16(before, A)
-    for i in range(10):
-        t = B[16 * i + 10]
-        for m in range(10):
-            t -= B[16 * i + m] * at[m]
-        B[16 * i + 10] = t
-        A[16 * i + 10] = 0.0
-        A[160 + i] += B[160 + i]
-    for i in range(160):
-        A[i] += B[i]
-    less, _ = _eliminate(A)
-    more, freedom = _eliminate(B)
-    return more - less, freedom
-
-
-@compiled
-def solve(ints: Array, constants: Array, data: Array, work: Array, counts: Array, x: Array) -> None:
-    """Masses of shapes x (k,) that explain data (121) and prior best; θ (10,) and kkt, gap, least at work's front."""
-    k = ints[4]
-    marks = counts[8 : 8 + 3 * k].reshape(3, k)
-    P = padded(k)
-    prior, rules = constants[38 : 38 + SQUARE], constants[38 + SQUARE + N1 :]
-    U, floor = rules[RULES : RULES + 10 * P], rules[RULES + 10 * P : RULES + 10 + 10 * P]
-    ridge = rules[RULES + 10 + 10 * P :]
-    theta, H, HU, line = work[:13], work[16 : 16 + SQUARE], work[144 : 144 + 10 * P], work[144 + 10 * P : 144 + 11 * P]
-    rest = work[144 + 11 * P :]
-    G, c, out = rest[: k * k].reshape(k, k), rest[k * k : k * k + k], rest[k * k + k : k * k + 3 * k].reshape(2, k)
-    spare = rest[k * k + 3 * k : 2 * k * k + 7 * k].reshape(k + 4, k)
+def solve(integers: Array, reals: Array, data: Array) -> None:
+    """Masses of shapes that explain data (121) and prior best, and the ``answer``, parameters with their proof."""
+    U, floor, ridge = part(reals, integers, AT.map), part(reals, integers, AT.floor), part(reals, integers, AT.ridge)
+    prior, H, HU = part(reals, integers, AT.prior), part(reals, integers, AT.hessian), part(reals, integers, AT.mapped)
+    line, c, x = part(reals, integers, AT.line), part(reals, integers, AT.linear), part(reals, integers, AT.masses)
+    theta, proof = part(reals, integers, AT.answer), part(reals, integers, AT.answer_proof)
+    passive, P, k = part(integers, integers, AT.passive), len(line), len(x)
+    marks = part(integers, integers, AT.marks).reshape(3, k)
+    G, out = part(reals, integers, AT.quadratic).reshape(k, k), part(reals, integers, AT.solution).reshape(2, k)
+    spare = part(reals, integers, AT.active_set).reshape(k + 4, k)
     for i in range(SQUARE):
         H[i] = prior[i] + data[i]
     for s in range(P):
@@ -296,25 +172,25 @@ def solve(ints: Array, constants: Array, data: Array, work: Array, counts: Array
         for r in range(k):
             G[s, r] = line[r]
         G[s, s] += ridge[s]
-    held = counts[PASSIVE] if rules[5] > 0.0 else 0
+    held = passive[0] if number(integers, integers, AT.warm) else 0
     active_set_in(G, c, marks[2, :held], 0, out, spare, marks[:2])
     square, largest = 0.0, 0.0
     for s in range(k):
         x[s] = out[0, s]
         square += x[s] * (c[s] - out[1, s])
         largest = max(largest, abs(c[s]) / np.sqrt(G[s, s]))
-    delta, kkt, gap, passive = 0.0, 0.0, 0.0, 0
+    delta, kkt, gap = 0.0, 0.0, 0.0
+    passive[0] = 0
     for s in range(k):
         delta = max(delta, out[1, s])
         off = abs(out[1, s]) if x[s] > 0.0 else max(out[1, s], 0.0)
         kkt = max(kkt, off / np.sqrt(G[s, s]))
         if x[s] > 0.0:
-            marks[2, passive] = s
-            passive += 1
-    counts[PASSIVE] = passive
+            marks[2, passive[0]] = s
+            passive[0] += 1
     for s in range(k):
         gap += (delta - out[1, s]) * x[s]
-    gap = max(gap, 0.0) + 0.5 * delta * delta * rules[4]
+    gap = max(gap, 0.0) + 0.5 * delta * delta * number(reals, integers, AT.mass_variance)
     cost = H[SQUARE - 1]
     for i in range(10):
         t = floor[i]
@@ -326,109 +202,90 @@ def solve(ints: Array, constants: Array, data: Array, work: Array, counts: Array
         for j in range(10):
             t += H[N1 * i + j] * theta[j]
         cost += t * theta[i]
-    scale = 0.5 * max(cost, 0.0) + 0.5e-6 * H[SQUARE - 1] + 1e-300
-    theta[10], theta[11], theta[12] = kkt / (largest + np.sqrt(max(square, 0.0)) + 1e-300), gap / scale, 0.0
+    scale = 0.5 * max(cost, 0.0) + 0.5 * OF_START * H[SQUARE - 1] + 1e-300
+    proof[0], proof[1], proof[2] = kkt / (largest + np.sqrt(max(square, 0.0)) + 1e-300), gap / scale, 0.0
 
 
 @compiled
-def step(ints: Array, reals: Array, memory: Array, counts: Array, values: Array) -> int:
+def step(integers: Array, reals: Array, values: Array) -> int:
     """Learn from evenly spaced samples (k, C)."""
-    C, J, F, k = ints[0], ints[1], ints[3], len(values)
-    constants, work = reals[: ints[8]], memory[ints[9] :]
-    lanes, rest = work[: (BASE + 4 * J) * L], work[(BASE + 4 * J) * L :]
-    filtered, after = rest[: 3 * C * L], rest[3 * C * L : 3 * C * L + 4 * C]
-    up = rest[3 * C * L + 4 * padded(C) :]
-    room = up[8:]
-    known = constants[38 + SQUARE + N1 + RULES + 10 + 10 * padded(ints[4]) + 2 * ints[4] :]
-    _filter(constants, memory, values, ints[5], after, filtered)
-    _spread(ints, constants, filtered, k, lanes)
-    for i in range(3):
-        up[i] = memory[4 * C + i]
-    _upward(ints, constants, filtered, k, up, lanes)
-    legs, tree = ints[HEAD + 2 * J : HEAD + 2 * J + 4 * F], ints[HEAD + 2 * J + 4 * F :]
-    if not legged.base_rows(tree, reals[ints[8] :], legs, known, lanes, room):
+    k = len(values)
+    _filter(integers, reals, values)
+    _spread(integers, reals, k)
+    _find_up(integers, reals, k)
+    if not base_rows(integers, reals):
         return NOT_HERE
-    for i in range(4 * C):
-        memory[i] = after[i]
-    for i in range(3):
-        memory[4 * C + i] = up[i]
-    counts[SAMPLES] += k
-    counts[ROWS] += k
-    gram = room[66 * L : 66 * L + SQUARE]
-    _gram(room, k, gram)
-    return learn(ints, reals, memory, counts, gram, room[66 * L + 128 :], 6 * k)
+    after, up = part(reals, integers, AT.next_filter), part(reals, integers, AT.next_up)
+    part(reals, integers, AT.filter)[:] = after
+    part(reals, integers, AT.up)[:] = up
+    received = part(integers, integers, AT.received)
+    received[0] += k
+    received[1] += k
+    _gram(part(reals, integers, AT.rows), k, part(reals, integers, AT.gram))
+    return learn(integers, reals, 6 * k)
 
 
 @compiled
-def learn(ints: Array, reals: Array, memory: Array, counts: Array, gram: Array, work: Array, rows: int) -> int:
-    """Take in the Gram matrix of one window: forget, add, test, solve."""
-    C, k, constants = ints[0], ints[4], reals[: ints[8]]
-    old, recent = memory[4 * C + 3 : 4 * C + 3 + SQUARE], memory[4 * C + 3 + SQUARE : 4 * C + 3 + 2 * SQUARE]
-    theta, test, x = (
-        memory[4 * C + 3 + 2 * SQUARE :],
-        memory[4 * C + 16 + 2 * SQUARE :],
-        memory[4 * C + 19 + 2 * SQUARE :],
-    )
-    before = memory[5 * C + 20 + 2 * SQUARE + k : 5 * C + 20 + 3 * SQUARE + k]
-    at = memory[5 * C + 20 + 3 * SQUARE + k : 5 * C + 30 + 3 * SQUARE + k]
-    prior, thresholds = constants[38 : 38 + SQUARE], constants[38 + SQUARE :]
-    rules = thresholds[N1:]
-    factor, average, span = rules[0], rules[1], int(rules[2])
+def learn(integers: Array, reals: Array, rows: int) -> int:
+    """Take in the Gram matrix of one window of so many rows: forget, add, test, solve."""
+    gram, old, recent = part(reals, integers, AT.gram), part(reals, integers, AT.old), part(reals, integers, AT.recent)
+    before, optimum = part(reals, integers, AT.before), part(reals, integers, AT.optimum)
+    clock, counts = part(integers, integers, AT.clock), part(integers, integers, AT.row_counts)
+    A, B = part(reals, integers, AT.equations), part(reals, integers, AT.more_equations)
+    factor, span = number(reals, integers, AT.forgetting), number(integers, integers, AT.span)
     for i in range(SQUARE):
         old[i] *= factor
         recent[i] = factor * recent[i] + gram[i]
-    counts[RECENT_ROWS] += rows
-    counts[SINCE] += 1
-    counts[AGE] += 1
-    if counts[AGE] > span:
-        value, freedom = statistic(before, at, recent, work)
-        limit = thresholds[freedom] * max(test[0], 1.0)
-        test[1], test[2] = value, limit
-        if value > limit and freedom > 0:
+    counts[1] += rows
+    clock[0] += 1
+    clock[1] += 1
+    if clock[1] > span:
+        value, freedom = statistic(before, optimum, recent, A, B)
+        caution, outlying = number(reals, integers, AT.caution), number(reals, integers, AT.outlying)
+        thresholds, test = part(reals, integers, AT.thresholds), part(reals, integers, AT.test)
+        if judge(value, freedom, thresholds, caution, outlying, test):
             return CHANGED
-        test[0] += rules[3] * (min(value / max(freedom, 1), 4.0) - test[0])
+    theta, answer = part(reals, integers, AT.theta), part(reals, integers, AT.answer)
+    average, share = number(reals, integers, AT.average), 1.0
     if average > 0.0:
-        total = gram
+        solve(integers, reals, gram)
+        share = average if clock[1] > 1 else 1.0
     else:
-        total = work[:SQUARE]
+        total = part(reals, integers, AT.total)
         for i in range(SQUARE):
             total[i] = old[i] + recent[i]
-    room = work[128:]
-    solve(ints, constants, total, room, counts, x)
-    if average > 0.0 and counts[AGE] > 1:
-        for i in range(10):
-            theta[i] += average * (room[i] - theta[i])
-    else:
-        for i in range(10):
-            theta[i] = room[i]
-    for i in range(10, 13):
-        theta[i] = room[i]
-    if counts[SINCE] == span:
+        solve(integers, reals, total)
+    for i in range(10):
+        theta[i] = answer[i] if share == 1.0 else theta[i] + share * (answer[i] - theta[i])
+    part(reals, integers, AT.proof)[:] = part(reals, integers, AT.answer_proof)
+    if clock[0] == span:
         for i in range(SQUARE):
             old[i] += recent[i]
             recent[i] = 0.0
-        counts[OLD_ROWS] += counts[RECENT_ROWS]
-        counts[RECENT_ROWS] = 0
-        counts[SINCE] = 0
-        settle(prior, old, before, at, work)
+        counts[0] += counts[1]
+        counts[1] = 0
+        clock[0] = 0
+        settle(part(reals, integers, AT.prior), old, before, optimum, A)
     return LEARNED
 
 
 @compiled
-def window(ints: Array, reals: Array, memory: Array, counts: Array, values: Array, times: Array, samples: Array) -> int:
+def window(integers: Array, reals: Array, values: Array, times: Array, samples: Array) -> int:
     """A step from raw samples (k, C) as they were measured, if nothing is amiss: stamps even, all finite, k as many."""
-    C, k, constants = ints[0], len(times), reals[: ints[8]]
-    rate, rules = constants[15], constants[38 + SQUARE + N1 :]
-    if samples.shape[0] != k or samples.shape[1] != C or k != len(values) or counts[SAMPLES] < rules[6]:
+    factors, last = part(reals, integers, AT.factors), part(reals, integers, AT.last)
+    stamp, limits = part(reals, integers, AT.stamp), part(reals, integers, AT.step_limits)
+    k, C, rate = len(times), len(factors), number(reals, integers, AT.rate)
+    received = number(integers, integers, AT.received)
+    if samples.shape[0] != k or samples.shape[1] != C or k != len(values):
         return NOT_HERE
-    end = 4 * C + 19 + 2 * SQUARE + ints[4]
-    before = memory[end + C]
+    if received < number(integers, integers, AT.settling):
+        return NOT_HERE
+    before = stamp[0]
     for t in range(k):
         passed = (times[t] - before) * rate
-        if not (passed > 0.5 and passed < 1.5):
+        if not (passed > limits[0] and passed < limits[1]):
             return NOT_HERE
         before = times[t]
-    factors = constants[len(constants) - C :]
     wrong = 0.0
     for t in range(k):
         for c in range(C):
@@ -437,9 +294,8 @@ def window(ints: Array, reals: Array, memory: Array, counts: Array, values: Arra
             values[t, c] = factors[c] * x
     if wrong != 0.0:
         return NOT_HERE
-    for c in range(C):
-        memory[end + c] = values[k - 1, c]
-    done = step(ints, reals, memory, counts, values)
+    last[:] = values[k - 1]
+    done = step(integers, reals, values)
     if done != NOT_HERE:
-        memory[end + C] = before
+        stamp[0] = before
     return done

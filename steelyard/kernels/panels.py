@@ -203,8 +203,7 @@ class Panels:
         self.base = self.buffer[: 60 * N * batch].reshape(10 * N, 6 * batch)
         ends = np.cumsum([60 * N * batch, *(10 * batch * carried)])
         self.joint = tuple(self.buffer[a:b].reshape(-1, batch) for a, b in pairwise(ends))
-        self.projected = False  # what is filled in next finds forces where second moments have none
-        self.work = aligned(SCRATCH + BLOCK + room(tree))
+        self.work = aligned(SCRATCH + room(tree))
 
     def at(self, row: int) -> slice:
         """Which parameters, of all 10·N, a row's panel has."""
@@ -213,9 +212,6 @@ class Panels:
 
     def fill(self, states: Array, first: int = 0) -> None:
         """Work out the batch that begins with tile ``first`` of ``Tree.states``."""
-        if self.projected:
-            self.base.reshape(-1, 10, self.batch // LANES, 6, LANES)[:, 4:, :, :3] = 0.0
-            self.projected = False
         fill(self.tree.integers, self.tree.reals, states, first, self.work, self.buffer)
 
     def columns(self, values: Array) -> Array:

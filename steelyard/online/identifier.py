@@ -18,17 +18,14 @@ from steelyard.identify.methods.shapes import Shapes
 from steelyard.identify.options import Options
 from steelyard.information import Information
 from steelyard.log.log import Log
-from steelyard.online.engine import CAUTION, RECENT, Engine
-from steelyard.online.legged import fast
+from steelyard.online.compiled_step import CompiledStep, is_covered
+from steelyard.online.engine import OnlineEngine, OnlineOptions
 from steelyard.robot.description import Description
 
 Array = np.ndarray
 
-WARM = True  # a window starts from the shapes that carried mass in the last: saves some 3 % (bench online)
-MEMORY = 1.0  # s after which a sample weighs 1/e
 
-
-class OnlineIdentifier(Engine):
+class OnlineIdentifier(OnlineEngine):
     """Parameters of some bodies, or all, from samples as they come; the answer is physical at every step.
 
     ``like`` is a log of the same sensors, a few seconds of motion: it tells which columns a sample has, how the filters
@@ -41,48 +38,40 @@ class OnlineIdentifier(Engine):
         source: str | Path | Description,
         like: Log,
         options: Options | None = None,
+        online: OnlineOptions | None = None,
         *,
-        window: int = 10,
-        memory: float = MEMORY,
         average: float | None = None,
-        alarm_every: float = 3600.0,
         known: Mapping[str, Array] | None = None,
         compiled: bool = True,
     ):
-        """``window``: samples. ``memory``: s. ``alarm_every``: s from one false alarm to the next, at least.
+        """``known``: body → (10,) parameters of bodies that are not free, where not as described.
 
-        ``known``: body → (10,) parameters of bodies that are not free, where not as described. ``compiled``: whether
-        the base of a legged robot takes the fast path.
+        ``compiled``: whether the base of a legged robot takes the fast path.
         """
-        options = options or Options(method="shapes")
         if average is not None and not 0 < average <= 1:
             raise UsageError(Finding(f"average {average}", "is no share", "Give more than 0, at most 1 (Xu: 0.5)"))
-        super().__init__(source, like, options, window=window, memory=memory, alarm_every=alarm_every, known=known)
+        super().__init__(source, like, options or Options(method="shapes"), online, known)
         self.average = average
         self._mean = np.zeros(0)
         self.shapes: dict[str, tuple[Primitive, ...]] = {}
-        if isinstance(options.method, Shapes):
-            given = options.method.shapes(self.setup)
+        if isinstance(method := self.options.method, Shapes):
+            given = method.shapes(self.setup)
             self.shapes = {b.name: tuple(given.get(b.name) or shapes.complete(b).parts) for b in self.bodies}
-        if compiled and options.prior_space == "all" and len(self.bodies) == 1:
-            self._use_fast()
+        if compiled and self.options.prior_space == "all" and is_covered(self.setup, self.stream, self.window):
+            self._compile()
 
-    def _use_fast(self) -> None:
-        """Steps are compiled from now on, where that covers what is asked."""
+    def _compile(self) -> None:
+        """Steps are compiled from now on, where the method is one of masses."""
         (body,), belief, method = self.bodies, self.prior.about(self.free), self.options.method
-        if len(self.free) != 10 or not isinstance(method, Shapes | Points):
-            return
         if isinstance(method, Shapes):
             made = shapes.initial(body, self.shapes[body.name]).composition
-        else:
+        elif isinstance(method, Points):
             made = method.composition(body, belief)
-        self.fast = fast(self.setup, self.stream, self.window, belief, made)
-        if self.fast is not None:
-            self.fast.set(self._whitener, self._thresholds, (self.factor, self.average or 0.0, RECENT, CAUTION), WARM)
-            self._test, self._clock = self.fast.memory["test"], self.fast.counts[2:4]
-            self._stamp, self._last = self.fast.memory["stamp"], self.fast.memory["last"]
-            self._stamp[0] = -np.inf
-            self._whole = self.fast.whole(self._buffer)
+        else:
+            return
+        step = CompiledStep(self.setup, self.stream, self.rule, belief, made, self.average)
+        self.running, self._stamp, self._last = step, step.fields["stamp"], step.fields["last"]
+        self._whole = step.whole(self._buffer)
 
     @property
     def shape_file(self) -> ShapeFile:
@@ -107,7 +96,7 @@ class OnlineIdentifier(Engine):
     def _before(self) -> Array:
         if self.average is None:
             return super()._before()
-        return np.array(self.theta[self.free] if self.fast is None else self.fast.memory["theta"])
+        return np.array(self.theta[self.free] if self.fast is None else self.fast.theta)
 
     def _answer(self, data: Information) -> Answer:
         method = self.options.solver
@@ -115,8 +104,9 @@ class OnlineIdentifier(Engine):
             method = replace(method, start=self.shape_file, divisions=0)
         return self._posed(data, method)
 
-    def _extra(self) -> dict[str, Array]:
-        return {"mean": self._mean}
+    def _state(self) -> dict[str, Array]:
+        return super()._state() | {"mean": self._mean}
 
-    def _take_extra(self, saved: Mapping[str, Array]) -> None:
+    def _set_state(self, saved: Mapping[str, Array]) -> None:
+        super()._set_state(saved)
         self._mean = np.array(saved["mean"])

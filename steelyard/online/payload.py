@@ -18,7 +18,8 @@ from steelyard.identify.methods.shapes import Shapes
 from steelyard.identify.options import Options
 from steelyard.information import Information
 from steelyard.log.log import Log
-from steelyard.online.engine import Change, Engine
+from steelyard.online.change import Change
+from steelyard.online.engine import OnlineEngine, OnlineOptions
 from steelyard.robot.description import Description
 from steelyard.robot.model import LOAD
 
@@ -38,12 +39,14 @@ class LoadEstimate:
     changes: tuple[Change, ...]
 
 
-class LoadEstimator(Engine):
+class LoadEstimator(OnlineEngine):
     """Mass, place and inertia of an unknown load on a link, from samples as they come.
 
     The robot is as described, or as ``known`` says (best: as identified with the same sensors). ``like`` is a log of
     the same sensors without the load. ``area``: x0 x1 y0 y1 z0 z1 in the link's axes, where the load may be.
     """
+
+    memory = np.inf
 
     def __init__(
         self,
@@ -52,20 +55,15 @@ class LoadEstimator(Engine):
         on: str,
         area: Sequence[float],
         options: Options | None = None,
-        *,
-        window: int = 10,
-        memory: float = np.inf,
-        alarm_every: float = 3600.0,
+        online: OnlineOptions | None = None,
         known: Mapping[str, Array] | None = None,
     ):
-        box, options = as_cuboid(area), options or Options(method=Shapes())
-        given = options.method.file if isinstance(options.method, Shapes) else None
-        start = ShapeFile("area", {LOAD: (box,)}, RULE if given is None else given.rule)
-        divisions = options.method.divisions if isinstance(options.method, Shapes) else None
-        options = replace(options, method=Shapes(start=start, divisions=divisions), links=(LOAD,))
-        super().__init__(
-            source, like, options, window=window, memory=memory, alarm_every=alarm_every, known=known, load=on
-        )
+        box, options = as_cuboid(area), options or Options()
+        method = options.method if isinstance(options.method, Shapes) else Shapes()
+        rule = RULE if method.file is None else method.file.rule
+        start = ShapeFile("area", {LOAD: (box,)}, rule)
+        options = replace(options, method=Shapes(start=start, divisions=method.divisions), links=(LOAD,))
+        super().__init__(source, like, options, online, known, load=on)
         self._steps: tuple[Step, ...] = ()
 
     def _answer(self, data: Information) -> Answer:

@@ -1,38 +1,38 @@
-"""From samples, as they come, to rows: the same causal filter, rows and low-pass as a log gets (``samples.py``).
+"""From samples, as they come, to rows: the same causal filter, rows and low-pass as a log gets (``equations/``).
 
-Rows pass the symmetric low-pass of ``regressor.py`` when its last sample is there, so they are late by half its length
-more. All that is carried from one sample to the next is in a few arrays, which can be saved.
+Rows pass the symmetric low-pass of ``equations/rows.py`` when its last sample is there, so they are late by half its
+length more. All that is carried from one sample to the next is in a few arrays, which can be saved.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from steelyard.equations.causal_filter import Inputs, Lowpass
-from steelyard.equations.filters import Filter
 from steelyard.equations.rows import Rows
 from steelyard.equations.segment import Segment
 
 Array = np.ndarray
 
 
-class Stream:
-    """Samples in, rows about the free parameters out."""
+class RowStream:
+    """Samples in, whitened rows about the free parameters out."""
 
-    def __init__(self, rows: Rows, inputs: Inputs, filter: Filter, free: Array, theta: Array, *, loaded: bool = False):
+    def __init__(self, rows: Rows, inputs: Inputs, free: Array, theta: Array, whitener: Array, *, loaded: bool = False):
         """``rows``: how rows are made; ``theta`` (n,): values of all parameters that are not ``free``."""
-        assert filter.rate is not None and filter.kinematics is not None
-        self.inputs, self.rate = inputs, filter.rate
-        self.low = Lowpass(filter.rate, filter.kinematics)
+        assert rows.filter is not None and rows.filter.rate is not None and rows.filter.kinematics is not None
+        self.inputs, self.rate, self.whitener = inputs, rows.filter.rate, whitener
+        self.low = Lowpass(rows.filter.rate, rows.filter.kinematics)
         self.step = rows.stride(self.rate)
         self.taps = rows.taps(rows.segments[0])
         self._rows, self._loaded, self.free = rows, loaded, free
         self._known = np.setdiff1d(np.arange(rows.columns.n), free)
         self._theta = theta[self._known]
-        C, width = len(rows.names), len(free) + 1
         self.filter = np.zeros((4, len(inputs.columns)))
         self.up = np.zeros(3)
-        self.ring = np.zeros((len(self.taps), C, width))  # the last raw rows [Y target]
+        self.ring = np.zeros((len(self.taps), len(rows.names), len(free) + 1))  # the last raw rows [Y target]
         self.turned = False  # whether rows go on from a basis
         self.basis = np.zeros((0, 0))  # of the last contact-free rows, where the next have to go on from it
         self.counts = np.zeros(2, np.int64)  # samples, raw rows since the start
@@ -64,7 +64,7 @@ class Stream:
     @property
     def state(self) -> dict[str, Array]:
         """All that is remembered."""
-        return {"filter": self.filter, "up": self.up, "ring": self.ring, "basis": self.basis, "counts": self.counts}
+        return {name: getattr(self, name) for name in ("filter", "up", "ring", "counts", "basis")}
 
     @state.setter
     def state(self, saved: dict[str, Array]) -> None:
@@ -86,38 +86,31 @@ class Stream:
         self.counts[:] = 1, 0
 
     def push(self, values: Array) -> tuple[Array, Array]:
-        """Rows (m, C, n) and targets (m, C) that evenly spaced samples (k, columns) complete."""
+        """Rows (m, n) and right sides (m,) that evenly spaced samples (k, columns) complete."""
         first = self.counts[0] == 0
         self.inputs.oriented(values, None if first else self.filter[3])
         if first:
             self.filter[:] = self.low.at_rest(values[0])
         fields = self.inputs.motion(self.low.run(self.filter, values), self.up, self.rate)
-        before = int(self.counts[0])
+        skip = max(self.low.settling - int(self.counts[0]), 0)
         self.counts[0] += len(values)
-        skip = max(self.low.settling - before, 0)
-        if skip >= len(values):
-            return self._none()
-        time = np.arange(len(values)) / self.rate
-        segment = Segment(time=time, rate=self.rate, loaded=self._loaded, **fields).part(slice(skip, None))
-        Y, target, turned = self._rows.raw(segment, self.basis if self.turned else None)
-        self._go_on(turned.get(len(target) - 1, np.zeros((0, 0))))
-        target = target - Y[:, :, self._known] @ self._theta
-        return self._smooth(np.concatenate([Y[:, :, self.free], target[:, :, None]], axis=2))
+        found = list[Array]()
+        if skip < len(values):
+            time = np.arange(len(values)) / self.rate
+            segment = Segment(time=time, rate=self.rate, loaded=self._loaded, **fields).part(slice(skip, None))
+            Y, target, turned = self._rows.raw(segment, self.basis if self.turned else None)
+            self._go_on(turned.get(len(target) - 1, np.zeros((0, 0))))
+            target = target - Y[:, :, self._known] @ self._theta
+            found = [self.whitener @ row for row in self._smooth(np.dstack([Y[:, :, self.free], target]))]
+        rows = np.concatenate(found) if found else np.zeros((0, self.ring.shape[2]))
+        return rows[:, :-1], rows[:, -1]
 
-    def _smooth(self, raw: Array) -> tuple[Array, Array]:
-        L, found = len(self.taps), []
+    def _smooth(self, raw: Array) -> Iterator[Array]:
+        """Rows [Y target] (equations, n + 1) behind the low-pass."""
+        L = len(self.taps)
         for row in raw:
             k = int(self.counts[1])
             self.ring[k % L] = row
             self.counts[1] = k + 1
             if k >= L - 1 and (k - (L - 1)) % self.step == 0:
-                ordered = np.roll(self.taps, (k + 1) % L)
-                found.append((ordered @ self.ring.reshape(L, -1)).reshape(row.shape))
-        if not found:
-            return self._none()
-        rows = np.stack(found)
-        return rows[:, :, :-1], rows[:, :, -1]
-
-    def _none(self) -> tuple[Array, Array]:
-        C, width = self.ring.shape[1:]
-        return np.zeros((0, C, width - 1)), np.zeros((0, C))
+                yield np.tensordot(np.roll(self.taps, (k + 1) % L), self.ring, 1)

@@ -169,13 +169,13 @@ def test_warm_up_leaves_nothing_to_compile():
     from steelyard.kernels import legs, panels
 
     warm_up()
-    kernels = (panels.fill, forces.forces, forces.places, legs.eliminate, legs.fill_free, spreading.spread)
+    kernels = (panels.fill, forces.forces, forces.places, legs.eliminate, spreading.spread)
     before = [len(k.signatures) for k in kernels]
     robot = load("demo_arm")
     tree, part = flat_tree(robot), segment(robot, np.random.default_rng(8), samples=5)
     dense(tree, tree.states(part, 64), [b.name for b in robot.bodies], np.zeros((5, 6, 60)))
     forces.generalised(tree, tree.states(part), np.zeros((tree.bodies, 10)))
-    assert [len(k.signatures) for k in kernels] == before == [1] * 6
+    assert [len(k.signatures) for k in kernels] == before == [1] * 5
 
 
 @installed

@@ -10,7 +10,7 @@ import pytest
 
 from steelyard import Options
 from steelyard.experiment.simulate.truth import perturbed
-from steelyard.online import OnlineIdentifier
+from steelyard.online import OnlineIdentifier, OnlineOptions
 from steelyard.robot.model import Robot
 from tests.floating import floating_log
 from tests.online.conftest import FEET, NOISE, table
@@ -19,8 +19,8 @@ BASE = Options(method="shapes", feet=FEET, links=("trunk",))
 
 
 def both(dog, **how):
-    return [OnlineIdentifier("a1", dog.empty, how.get("options", BASE), compiled=c, average=how.get("average"))
-            for c in (True, False)]  # fmt: skip
+    options, average = how.get("options", BASE), how.get("average")
+    return [OnlineIdentifier("a1", dog.empty, options, compiled=c, average=average) for c in (True, False)]
 
 
 @pytest.mark.parametrize("average", [None, 0.5])
@@ -35,7 +35,7 @@ def test_the_compiled_step_and_the_plain_one_agree_at_every_window(dog, method, 
             one.push(float(dog.picked.time[k]), values[k])
         if k % 10 == 9:
             assert fast.parameters == pytest.approx(plain.parameters, abs=1e-7)
-    assert fast._test == pytest.approx(plain._test, rel=1e-6)
+    assert fast.running.test == pytest.approx(plain.running.test, rel=1e-6)
     assert fast.running.data.rows == plain.running.data.rows
     assert fast.certificate.holds
     (noticed,), (seen,) = fast.changes, plain.changes
@@ -126,4 +126,4 @@ def test_a_step_allocates_nothing_that_stays_and_next_to_nothing_on_its_way(dog)
 def test_what_the_compiled_step_does_not_cover_takes_the_plain_way(dog):
     for options in (replace(BASE, method="lmi"), replace(BASE, links=()), replace(BASE, links=("trunk", "FR_hip"))):
         assert OnlineIdentifier("a1", dog.empty, options).fast is None
-    assert OnlineIdentifier("a1", dog.empty, BASE, window=20).fast is None
+    assert OnlineIdentifier("a1", dog.empty, BASE, OnlineOptions(window=20)).fast is None

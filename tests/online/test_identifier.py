@@ -10,10 +10,11 @@ import pytest
 from steelyard import Filter, Options, Shapes, UsageError, identify, inertia
 from steelyard.information import Information
 from steelyard.log.table import read_log
-from steelyard.online import OnlineIdentifier
+from steelyard.online import OnlineIdentifier, OnlineOptions
 from tests.online.conftest import CUBE, FEET, table
 
 BASE = Options(method="shapes", feet=FEET, links=("trunk",))
+WHOLE = OnlineOptions(memory=np.inf, alarm_every=np.inf)  # nothing is forgotten, and nothing changes
 
 
 def fed(online, log, start=0, stop=None, late=0.0):
@@ -30,7 +31,7 @@ def test_with_the_same_causal_filter_and_no_forgetting_a_log_gives_the_same_answ
     dog, method, cutoff
 ):
     options = replace(BASE, method=method, filter=Filter(cutoff=cutoff))
-    online = fed(OnlineIdentifier("a1", dog.empty, options, memory=np.inf, alarm_every=np.inf), dog.empty)
+    online = fed(OnlineIdentifier("a1", dog.empty, options, WHOLE), dog.empty)
     same = replace(options, filter=online.filter)
     if method == "shapes":
         same = replace(same, method=Shapes(start=online.shape_file, divisions=0))
@@ -41,7 +42,7 @@ def test_with_the_same_causal_filter_and_no_forgetting_a_log_gives_the_same_answ
 
 def test_all_bodies_can_be_identified_online_and_the_answer_is_that_of_the_whole_log(dog):
     options = Options(method="lmi", feet=FEET, filter=Filter(cutoff=20.0))
-    online = fed(OnlineIdentifier("a1", dog.empty, options, memory=np.inf, alarm_every=np.inf), dog.empty)
+    online = fed(OnlineIdentifier("a1", dog.empty, options, WHOLE), dog.empty)
     offline = identify("a1", [dog.empty], replace(options, filter=online.filter))
     distance = offline.information.R @ (online.parameters - offline.theta)
     assert np.abs(distance).max() < 1e-3  # standard deviations
@@ -51,7 +52,7 @@ def test_all_bodies_can_be_identified_online_and_the_answer_is_that_of_the_whole
 def test_an_arm_is_identified_online_from_its_joints_alone(arm):
     log = read_log(arm.train)
     options = Options(method="lmi", friction="all")
-    online = fed(OnlineIdentifier("demo_arm", log, options, memory=np.inf, alarm_every=np.inf), log)
+    online = fed(OnlineIdentifier("demo_arm", log, options, WHOLE), log)
     online.close()
     offline = identify("demo_arm", [log], replace(options, filter=online.filter))
     distance = offline.information.R @ (online.parameters - offline.theta)
@@ -87,7 +88,7 @@ def test_windows_alone_averaged_by_17_stay_physical_and_come_near(dog):
 
 
 def test_an_average_of_one_is_the_last_window_alone(dog):
-    online = OnlineIdentifier("a1", dog.empty, BASE, average=1.0, alarm_every=np.inf, compiled=False)
+    online = OnlineIdentifier("a1", dog.empty, BASE, OnlineOptions(alarm_every=np.inf), average=1.0, compiled=False)
     seen = []
     absorb = online.absorb
     online.absorb = lambda Y, z: (seen.append((Y, z)), absorb(Y, z))
@@ -97,12 +98,12 @@ def test_an_average_of_one_is_the_last_window_alone(dog):
 
 
 def test_the_order_of_windows_does_not_matter_without_forgetting(dog):
-    online = OnlineIdentifier("a1", dog.empty, BASE, memory=np.inf, alarm_every=np.inf, compiled=False)
+    online = OnlineIdentifier("a1", dog.empty, BASE, WHOLE, compiled=False)
     seen = []
     absorb = online.absorb
     online.absorb = lambda Y, z: (seen.append((Y, z)), absorb(Y, z))
     fed(online, dog.empty, 0, 1000)
-    other = OnlineIdentifier("a1", dog.empty, BASE, memory=np.inf, alarm_every=np.inf)
+    other = OnlineIdentifier("a1", dog.empty, BASE, WHOLE)
     for k in np.random.default_rng(0).permutation(len(seen)):
         other.absorb(*seen[k])
     assert other.parameters == pytest.approx(online.parameters, abs=1e-8)
@@ -128,7 +129,7 @@ def test_a_saved_identifier_goes_on_to_the_last_bit(dog, tmp_path, method, avera
 def test_a_state_of_another_identifier_is_refused(dog, tmp_path):
     fed(OnlineIdentifier("a1", dog.empty, BASE), dog.empty, 0, 20).save(tmp_path / "state.npz")
     with pytest.raises(UsageError, match="another robot, other sensors or other options"):
-        OnlineIdentifier("a1", dog.empty, BASE, window=20).restore(tmp_path / "state.npz")
+        OnlineIdentifier("a1", dog.empty, BASE, OnlineOptions(window=20)).restore(tmp_path / "state.npz")
 
 
 def test_bad_samples_are_rejected_counted_and_change_nothing(dog):
@@ -152,14 +153,14 @@ def test_bad_samples_are_rejected_counted_and_change_nothing(dog):
 
 
 def test_a_lost_sample_is_bridged_and_a_hole_restarts_the_filters(dog):
-    online = OnlineIdentifier("a1", dog.quiet, BASE, memory=np.inf)
+    online = OnlineIdentifier("a1", dog.quiet, BASE, OnlineOptions(memory=np.inf))
     values = table(dog.quiet, online.inputs)
     for k in range(1500):
         if k % 97 != 50 and not 700 < k < 800:
             online.push(float(dog.quiet.time[k]), values[k])
     assert online.filled == sum(k % 97 == 50 for k in range(1500) if not 700 < k < 800)
     assert online.gaps == 1
-    whole = fed(OnlineIdentifier("a1", dog.quiet, BASE, memory=np.inf), dog.quiet, 0, 1500)
+    whole = fed(OnlineIdentifier("a1", dog.quiet, BASE, OnlineOptions(memory=np.inf)), dog.quiet, 0, 1500)
     assert online.parameters[:10] == pytest.approx(whole.parameters[:10], abs=5e-3)
 
 
@@ -194,7 +195,7 @@ def test_a_load_is_noticed_within_a_tenth_of_a_second_when_picked_up_and_put_dow
 def test_what_needs_a_whole_log_or_cannot_promise_a_physical_answer_is_refused(dog):
     wrong = Options(method="least-squares", feet=FEET, robust=True, hold_out=0.5)
     with pytest.raises(UsageError) as refused:
-        OnlineIdentifier("a1", dog.empty, wrong, window=0, memory=-1.0)
+        OnlineIdentifier("a1", dog.empty, wrong, OnlineOptions(window=0, memory=-1.0))
     text = str(refused.value)
     for part in ("method 'least-squares'", "robust", "hold_out", "window 0", "memory -1.0"):
         assert part in text

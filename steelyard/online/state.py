@@ -1,0 +1,61 @@
+"""What an online identifier has at one moment: for the reader, and as a file from which another goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import Finding, UsageError
+from steelyard.identify.estimate import BodyEstimate
+from steelyard.identify.sentence import weight
+from steelyard.online.change import Change
+from steelyard.solve.certify import Certificate
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class OnlineEstimate:
+    """What is known at one moment."""
+
+    time: float  # s, of the newest sample
+    delay: float  # s by which the newest row is older than that
+    bodies: tuple[BodyEstimate, ...]  # the free ones, with intervals and verdicts
+    certificate: Certificate
+    rows: int  # scalar equations seen since the last change
+    changes: tuple[Change, ...]
+
+    def body(self, name: str) -> BodyEstimate:
+        """One body by name."""
+        return next(b for b in self.bodies if b.name == name or name in b.links)
+
+    def sentence(self) -> str:
+        """What may be trusted, in one line."""
+        shown = ", ".join(f"{b.name} {weight(b, '.3f')} kg ({b.verdict.worst})" for b in self.bodies)
+        kept = self.certificate.holds and all(b.consistent for b in self.bodies)
+        changed = f"; {len(self.changes)} changes noticed" if self.changes else ""
+        return f"{'Proved and physical' if kept else 'Not proved'}: {shown}; {1e3 * self.delay:.0f} ms late{changed}."
+
+
+def write_state(path: str | Path, fingerprint: str, arrays: Mapping[str, Array], changes: Sequence[Change]) -> None:
+    """Write arrays and changes as ``.npz``; no pickle."""
+    events = [vars(c) | {"before": {name: p.tolist() for name, p in c.before.items()}} for c in changes]
+    content: dict[str, Any] = {**arrays, "fingerprint": fingerprint, "changes": json.dumps(events)}
+    with open(path, "wb") as file:
+        np.savez(file, **content)
+
+
+def read_state(path: str | Path, fingerprint: str) -> tuple[dict[str, Array], list[Change]]:
+    """What ``write_state`` wrote; that of an identifier with another fingerprint is refused."""
+    with np.load(path, allow_pickle=False) as file:
+        saved = dict(file)
+    if str(saved.pop("fingerprint")) != fingerprint:
+        what = "was saved by an identifier of another robot, other sensors or other options, or by another version"
+        raise UsageError(Finding(str(path), what, "Make this one as that one was made"))
+    events = json.loads(str(saved.pop("changes")))
+    return saved, [Change(**e | {"before": {name: np.array(p) for name, p in e["before"].items()}}) for e in events]
