@@ -21,11 +21,12 @@ from steelyard.equations.coupled_motors import Motor
 from steelyard.equations.holdout import HoldOut, Training
 from steelyard.equations.prepare import prepare
 from steelyard.equations.setup import Setup
-from steelyard.equations.stream import stream, stream_log
+from steelyard.equations.stream import stream
 from steelyard.equations.stream.structure import Structure
 from steelyard.equations.stream.worker import Worker
 from steelyard.equations.unknown_forces import foot
 from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.fleet.log_stream import stream_log
 from steelyard.inference.noise import Noise, information
 from steelyard.information import Information
 from steelyard.kernels import blas, gram
