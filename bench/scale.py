@@ -154,16 +154,25 @@ def _case(
         plain = least(lambda: stream_pieces(task.setup, task.free, read_pieces(path), lagged=False))
         merged = least(lambda: merge([part] * 8)) / 8
         return {
-            "robot": robot, "rate": rate, "equations": task.setup.equations, "parameters": task.setup.columns.n,
-            "columns": 1 + len(log.columns), "seconds": seconds,
+            "robot": robot,
+            "rate": rate,
+            "equations": task.setup.equations,
+            "parameters": task.setup.columns.n,
+            "columns": 1 + len(log.columns),
+            "seconds": seconds,
             "log_MB": Path(path).stat().st_size / 1e6 / hours,
             "sums_MB": len(part.sums.to_bytes()) / 1e6,
             "sent_MB": len(pickle.dumps(part)) / 1e6,
             "triangles_MB": sum(R.size + len(R) for R in part.sums.found[False]) / 2 * 8 / 1e6,
-            "cpu_s": {"whole": whole / hours, "hash": hashed / hours, "read": read / hours,
-                      "sums": (whole - hashed - read) / hours, "memory": (whole - hashed - plain) / hours},
+            "cpu_s": {
+                "whole": whole / hours,
+                "hash": hashed / hours,
+                "read": read / hours,
+                "sums": (whole - hashed - read) / hours,
+                "memory": (whole - hashed - plain) / hours,
+            },
             "merge_s": merged,
-        }  # fmt: skip
+        }
 
 
 def _processor(call: Callable[[], object]) -> float:
