@@ -52,6 +52,7 @@ class Workers:
             env=LIMIT,
             silence_logs="ERROR",
         )
+        cluster.adapt(minimum=count, maximum=count)  # a process that dies while it starts is started again
         return cls(dask.Client(cluster), cluster)
 
     @classmethod
