@@ -22,14 +22,13 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from steelyard.equations.rows import Rows
-from steelyard.equations.stream.channels import Gathering
 from steelyard.experiment.simulate.arm import Friction, simulate_arm
 from steelyard.experiment.simulate.quadruped import simulate_quadruped
 from steelyard.experiment.simulate.record import Recording
-from steelyard.fleet.gather import Task, merge, summarise, task_of
+from steelyard.fleet.gather import summariser_of
 from steelyard.fleet.locations import fetched
-from steelyard.fleet.log_stream import _Run
+from steelyard.fleet.log_stream import stream_pieces
+from steelyard.fleet.summarise import merge, summarise
 from steelyard.fleet.workers import Workers
 from steelyard.identify.options import Options
 from steelyard.log.log import Log
@@ -142,7 +141,7 @@ def _case(
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "log.parquet")
         write_log(path, log)
-        task, _ = task_of(read_description(robot), [path], options)
+        task, _ = summariser_of(read_description(robot), [path], options)
         part = summarise(path, task)  # and kernels are loaded
         if part.failures:
             raise SystemExit(str([str(f) for f in part.failures[path]]))
@@ -155,19 +154,28 @@ def _case(
         hashed = least(lambda: _hash(path))
         read = least(lambda: [p.share for p in read_pieces(path)])
         whole = least(lambda: summarise(path, task))
-        plain = least(lambda: _without_memory(path, task))
+        plain = least(lambda: stream_pieces(task.setup, task.free, read_pieces(path), lagged=False))
         merged = least(lambda: merge([part] * 8)) / 8
         return {
-            "robot": robot, "rate": rate, "equations": task.setup.equations, "parameters": task.setup.columns.n,
-            "columns": 1 + len(log.columns), "seconds": seconds,
+            "robot": robot,
+            "rate": rate,
+            "equations": task.setup.equations,
+            "parameters": task.setup.columns.n,
+            "columns": 1 + len(log.columns),
+            "seconds": seconds,
             "log_MB": Path(path).stat().st_size / 1e6 / hours,
             "sums_MB": len(part.sums.to_bytes()) / 1e6,
             "sent_MB": len(pickle.dumps(part)) / 1e6,
             "triangles_MB": sum(R.size + len(R) for R in part.sums.found[False]) / 2 * 8 / 1e6,
-            "cpu_s": {"whole": whole / hours, "hash": hashed / hours, "read": read / hours,
-                      "sums": (whole - hashed - read) / hours, "memory": (whole - hashed - plain) / hours},
+            "cpu_s": {
+                "whole": whole / hours,
+                "hash": hashed / hours,
+                "read": read / hours,
+                "sums": (whole - hashed - read) / hours,
+                "memory": (whole - hashed - plain) / hours,
+            },
             "merge_s": merged,
-        }  # fmt: skip
+        }
 
 
 def _processor(call: Callable[[], object]) -> float:
@@ -179,22 +187,6 @@ def _processor(call: Callable[[], object]) -> float:
 def _hash(path: str) -> None:
     with fetched(path):
         pass
-
-
-def _without_memory(path: str, task: Task) -> None:
-    """Triangles alone."""
-    setup = task.setup
-    rows = Rows(setup.robot, [], setup.columns, setup.equations, setup.unknown, task.filter, task.free, samples=10**9)
-    with Gathering.of(rows) or Gathering.whole(rows) as gathering:
-        run = None
-        for piece in read_pieces(path):
-            run = run or _Run(
-                setup, task.filter, gathering, bool(setup.unknown) and not piece.log.has("base.quaternion.w")
-            )
-            run.take(piece.log)
-        assert run is not None
-        run.end()
-        gathering.channels()
 
 
 def overhead(tasks: int) -> dict[str, float]:

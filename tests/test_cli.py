@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from steelyard.log.table import read_log, write_log
-from steelyard.robot.description import read_description
 from steelyard.robot.build import build
+from steelyard.robot.description import read_description
 from steelyard.robot.model import Robot
 
 

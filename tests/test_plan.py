@@ -18,8 +18,8 @@ from steelyard.identify.prediction import base_error
 from steelyard.log.log import Log
 from steelyard.log.table import read_log, write_log
 from steelyard.log.timing import motion_band
-from steelyard.robot.description import read_description
 from steelyard.robot.build import build
+from steelyard.robot.description import read_description
 from steelyard.spatial import WRENCH
 from tests.floating import floating_log
 from tests.motions import installed, load

@@ -21,11 +21,12 @@ from steelyard.equations.coupled_motors import Motor
 from steelyard.equations.holdout import HoldOut, Training
 from steelyard.equations.prepare import prepare
 from steelyard.equations.setup import Setup
-from steelyard.equations.stream import stream, stream_log
+from steelyard.equations.stream import stream
 from steelyard.equations.stream.structure import Structure
 from steelyard.equations.stream.worker import Worker
 from steelyard.equations.unknown_forces import foot
 from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.fleet.log_stream import stream_log
 from steelyard.inference.noise import Noise, information
 from steelyard.information import Information
 from steelyard.kernels import blas, gram
@@ -463,14 +464,18 @@ def test_the_study_of_streams_measures_ratios_in_one_run_and_draws_its_picture(c
     assert {"samples", "bodies", "shapes", "a caption"} <= words
     good = {
         "talos": {"ratio": dict.fromkeys(PROMISED, 99.0), "products_share": 0.8, "products_all_share": 0.8},
-        "samples": {"talos": {"per_sample_ratio": {"gram": 1.0, "triangle": 1.0}}}, "memory_MB": {"arrays": 5.0},
+        "samples": {"talos": {"per_sample_ratio": {"gram": 1.0, "triangle": 1.0}}},
+        "memory_MB": {"arrays": 5.0},
         "threads": {"gram": 1.8, "triangle": 1.8},
-    }  # fmt: skip
+    }
     assert kept(good)
     for path, bad in (
-        (("talos", "ratio", "gram"), 1.0), (("talos", "products_all_share"), 0.5), (("threads", "gram"), 1.2),
-        (("samples", "talos", "per_sample_ratio", "gram"), 0.85), (("memory_MB", "arrays"), 50.0),
-    ):  # fmt: skip
+        (("talos", "ratio", "gram"), 1.0),
+        (("talos", "products_all_share"), 0.5),
+        (("threads", "gram"), 1.2),
+        (("samples", "talos", "per_sample_ratio", "gram"), 0.85),
+        (("memory_MB", "arrays"), 50.0),
+    ):
         broken = deepcopy(good)
         at = broken
         for key in path[:-1]:

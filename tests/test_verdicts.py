@@ -22,8 +22,8 @@ from steelyard.inference.uncertainty import BodyVerdict, Uncertainty, uncertaint
 from steelyard.information import Information
 from steelyard.output.results import write_results
 from steelyard.robot import geometry
-from steelyard.robot.description import read_description
 from steelyard.robot.build import build
+from steelyard.robot.description import read_description
 from steelyard.robot.model import Robot
 from tests.motions import segment
 

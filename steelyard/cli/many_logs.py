@@ -11,7 +11,8 @@ from typing import Any
 
 from steelyard.cli.terminal import shown_progress
 from steelyard.errors import Finding, UsageError
-from steelyard.fleet.checkpoint import Shelf
+from steelyard.fleet.checkpoint import Checkpoint
+from steelyard.fleet.gather import FleetOptions
 from steelyard.fleet.identify import identify_many
 from steelyard.fleet.locations import expand
 from steelyard.fleet.workers import Workers, refuse_both
@@ -44,8 +45,8 @@ class Work:
     @property
     def asked(self) -> bool:
         """Whether logs are to be read once and summed, rather than held in memory together."""
-        kinds = ("workers", "scheduler", "listed", "skip", "checkpoint", "bootstrap")
-        return any(getattr(self, name) not in (None, False) for name in kinds)
+        given = self.workers, self.scheduler, self.listed, self.checkpoint, self.bootstrap
+        return self.skip or any(x is not None for x in given)
 
 
 def identify_many_logs(
@@ -63,24 +64,15 @@ def identify_many_logs(
     checkpoint = work.checkpoint or str((out / FOLDER).resolve())
     with shown_progress() as progress, Workers.asked(work.workers, work.scheduler) as workers:
         job = replace(job, progress=progress, earlier=None if left is None else left.information)
-        result = identify_many(
-            robot,
-            names,
-            options,
-            workers=workers,
-            checkpoint=checkpoint,
-            skip=work.skip,
-            validate=validate,
-            mapping=work.mapping,
-            topics=work.topics,
-            counted=_Counter(progress),
-            replicates=work.bootstrap,
-            job=job,
+        counter = _Counter(progress)
+        fleet = FleetOptions(
+            workers, work.mapping, work.topics, checkpoint, work.skip, replicates=work.bootstrap, progress=counter
         )
+        result = identify_many(robot, names, options, fleet, validate=validate, job=job)
         progress("writing")
         files = write_results(result, out)
     if work.checkpoint is None:
-        Shelf(checkpoint).clear()
+        Checkpoint(checkpoint).clear()
     return result, files
 
 

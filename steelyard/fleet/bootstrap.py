@@ -11,7 +11,7 @@ row knows of. It says nothing of what only the prior knows: that is the same in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +19,8 @@ import numpy as np
 from steelyard.compose.prior import Prior
 from steelyard.equations.setup import Setup
 from steelyard.errors import Finding, LogError, UsageError
-from steelyard.fleet.gather import Gathered, Task, channels_of, summarise
+from steelyard.fleet.gather import Gathered
+from steelyard.fleet.summarise import Summariser, summarise
 from steelyard.fleet.workers import Workers
 from steelyard.identify.conclude import mass_gradients
 from steelyard.identify.estimate import Estimate
@@ -39,7 +40,7 @@ ENDS = (2.5, 97.5)  # % of the replicates
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Resampling:
     """What a replicate needs to know, whichever it is."""
 
     setup: Setup
@@ -50,7 +51,7 @@ class Drawn:
 
 
 def refuse(count: int, logs: int) -> None:
-    """What cannot be resampled."""
+    """Refuse too few replicates, or too few logs."""
     findings = []
     if count < LEAST:
         what = "are too few to tell the ends of an interval"
@@ -71,21 +72,23 @@ def bootstrap(
     workers: Workers,
     job: Job,
 ) -> Bootstrap:
-    """So many replicates of an estimate, by ``workers``; who they are makes no difference."""
+    """Fit so many replicates of an estimate, by ``workers``; who they are makes no difference."""
     setup, logs = gathered.setup, list(gathered.inputs)
     refuse(count, len(logs))
     job.progress("reading what each log said")
-    bundles = [[logs[i] for i in part] for part in np.array_split(np.arange(len(logs)), min(UNITS, len(logs)))]
+    split = np.array_split(np.arange(len(logs)), min(UNITS, len(logs)))
+    bundles = [{logs[i]: gathered.keys[logs[i]] for i in part} for part in split]
     weights = np.diag(found.noise.whitener)
     units = workers.map(_unit, bundles, gathered.task, weights, name="logs")
-    drawn = Drawn(setup, found.prior, options, known_before(setup, options, job.earlier), units)
+    resampling = Resampling(setup, found.prior, options, known_before(setup, options, job.earlier), units)
     job.progress(f"resampling {count} times")
-    thetas = np.array(workers.map(replicate, range(count), drawn, name="replicate"))
+    thetas = np.array(workers.map(replicate, range(count), resampling, name="replicate"))
     names = setup.columns.names
     bodies = {
         b.name: Resampled.of(thetas[:, setup.columns.body(b.name).start], b.std[0], ENDS)
-        for b in estimate.bodies if b.free
-    }  # fmt: skip
+        for b in estimate.bodies
+        if b.free
+    }
     base = {
         p.name: Resampled.of(thetas[:, [names.index(t) for t in p.terms]] @ np.array([*p.terms.values()]), p.std, ENDS)
         for p in estimate.base
@@ -96,22 +99,26 @@ def bootstrap(
     return Bootstrap(count, SEED, len(logs), len(units), bodies, base, total)
 
 
-def _unit(names: Sequence[str], task: Task, weights: Array) -> Information:
-    """What some logs say, their rows weighed; from the shelf where it is there."""
+def _unit(keys: Mapping[str, str], task: Summariser, weights: Array) -> Information:
+    """What some logs say, their rows weighted; from the checkpoint where it is there, without opening the log."""
     whole = Information.none(task.setup.columns.n, task.setup.columns.names)
-    for name in names:
-        part = summarise(name, task)
-        if part.sums is None:
-            raise LogError(part.failures[name])
-        whole = whole + channels_of(task, part.sums).information(weights)
+    for name, key in keys.items():
+        sums = task.checkpoint.load(key) if task.checkpoint is not None and key else None
+        if sums is None:
+            part = summarise(name, task)
+            if part.sums is None:
+                raise LogError(part.failures[name])
+            sums = part.sums
+        whole = whole + task.channels(sums).information(weights)
     return whole
 
 
-def replicate(number: int, drawn: Drawn) -> Array:
+def replicate(number: int, resampling: Resampling) -> Array:
     """(n,) the parameters that the logs of one drawing give."""
-    N = len(drawn.units)
+    setup, N = resampling.setup, len(resampling.units)
     counts = np.bincount(np.random.default_rng([SEED, number]).integers(N, size=N), minlength=N)
-    stacked = np.vstack([np.sqrt(c) * u.triangle for c, u in zip(counts, drawn.units, strict=True) if c])
-    rows = sum(int(c) * u.rows for c, u in zip(counts, drawn.units, strict=True))
-    info = Information.of(stacked[:, :-1], stacked[:, -1], drawn.setup.columns.names)
-    return solve(drawn.setup, replace(info, rows=rows) + drawn.before, drawn.prior, drawn.options).theta
+    units = [(int(c), u) for c, u in zip(counts, resampling.units, strict=True) if c]
+    stacked = np.vstack([np.sqrt(c) * u.triangle for c, u in units])
+    info = Information.of(stacked[:, :-1], stacked[:, -1], setup.columns.names)
+    info = replace(info, rows=sum(c * u.rows for c, u in units)) + resampling.before
+    return solve(setup, info, resampling.prior, resampling.options).theta

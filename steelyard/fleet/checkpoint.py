@@ -1,8 +1,8 @@
 """What was found of single logs, kept until the sum is made: one small file a log, there whole or not at all.
 
 A file is named after all that its content depends on: the log's bytes, the robot, the rows that were made of it, and
-the version of this format. So a run that was stopped goes on where it was, a changed log is read anew, and a shelf may
-serve any number of runs. A file that cannot be read counts as not there.
+the version of this format. So a run that was stopped resumes where it was, a changed log is read anew, and a checkpoint
+may serve any number of runs. A file that cannot be read counts as not there.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from steelyard.fleet.locations import is_url, opener
 Array = np.ndarray
 
 SCHEMA = 1
-TOKEN = "shelf.json"  # by which workers see that a shelf is the one that was meant
+TOKEN = "shelf.json"  # by which workers see that a checkpoint is the one that was meant
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,14 @@ class Sums:
 
     def to_bytes(self) -> bytes:
         """As an npz: plain arrays and one JSON text, no pickle."""
-        about = {"schema": SCHEMA, "count": self.count, "longest": self.longest, "seconds": self.seconds,
-                 "sizes": {str(int(k)): [len(R) for R in blocks] for k, blocks in self.found.items()}}  # fmt: skip
+        sizes = {str(int(k)): [len(R) for R in blocks] for k, blocks in self.found.items()}
+        about = {
+            "schema": SCHEMA,
+            "count": self.count,
+            "longest": self.longest,
+            "seconds": self.seconds,
+            "sizes": sizes,
+        }
         arrays: dict[str, Any] = {"about": np.array(json.dumps(about))}
         for loaded, blocks in self.found.items():
             arrays[f"triangles_{int(loaded)}"] = np.concatenate([R[np.triu_indices(len(R))] for R in blocks])
@@ -80,19 +87,21 @@ def _full(upper: Array, m: int) -> Array:
 
 
 @dataclass(frozen=True)
-class Shelf:
+class Checkpoint:
     """A folder, or a URL that fsspec can write to."""
 
     place: str
-    token: str = ""  # what TOKEN must hold for a worker to use the shelf; "" before it is set up
+    token: str = ""  # what TOKEN must hold for a worker to use it; "" before it is set up
 
-    def set_up(self, token: str) -> Shelf:
-        """Make it, for whoever finds this token in it."""
-        self._write(TOKEN, json.dumps({"schema": SCHEMA, "token": token}).encode())
-        return Shelf(self.place, token)
+    @classmethod
+    def set_up(cls, place: str | Path) -> Checkpoint:
+        """Make it, for whoever finds its token in it."""
+        checkpoint = cls(str(place), uuid4().hex)
+        checkpoint._write(TOKEN, json.dumps({"schema": SCHEMA, "token": checkpoint.token}).encode())
+        return checkpoint
 
     def seen(self) -> bool:
-        """Whether this process sees the shelf that was set up."""
+        """Whether this process sees the one that was set up."""
         try:
             return bool(json.loads(self._read(TOKEN))["token"] == self.token)
         except Exception:  # not there, not ours, not readable: all the same
@@ -106,7 +115,7 @@ class Shelf:
             return None
 
     def save(self, key: str, sums: Sums) -> None:
-        """Keep it."""
+        """Keep the sums of a log."""
         self._write(f"{key}.npz", sums.to_bytes())
 
     def clear(self) -> None:
@@ -122,12 +131,15 @@ class Shelf:
     def _read(self, name: str) -> bytes:
         if not is_url(self.place):
             return (Path(self.place) / name).read_bytes()
-        with opener(self.place).open(f"{self.place.rstrip('/')}/{name}", "rb") as file:
+        with self._open(name, "rb") as file:
             return bytes(file.read())
 
     def _write(self, name: str, data: bytes) -> None:
         if not is_url(self.place):
             write_bytes(Path(self.place) / name, data)
             return
-        with opener(self.place).open(f"{self.place.rstrip('/')}/{name}", "wb") as file:
+        with self._open(name, "wb") as file:
             file.write(data)
+
+    def _open(self, name: str, mode: str) -> Any:
+        return opener(self.place).open(f"{self.place.rstrip('/')}/{name}", mode)

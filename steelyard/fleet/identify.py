@@ -1,8 +1,8 @@
 """``identify`` over thousands of logs: their sums are fitted as their rows would be.
 
-The fit is that of ``identification.identify``: the same noise, solver and uncertainty, from sums instead of rows
-(``stream/memory.py``). What takes the samples themselves is left out: errors of the fit are those of smoothed rows, and
-no series is drawn but of logs that are held out.
+The fit is that of ``identify/identify.py``: the same noise, solver and uncertainty, from sums instead of rows
+(``equations/stream/autocorrelation.py``). What takes the samples themselves is left out: errors of the fit are those of
+smoothed rows, and no series is drawn but of logs that are held out.
 """
 
 from __future__ import annotations
@@ -10,24 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from uuid import uuid4
 
 import numpy as np
 
 from steelyard.errors import Finding, UsageError
 from steelyard.fleet.bootstrap import bootstrap, refuse
-from steelyard.fleet.checkpoint import Shelf
-from steelyard.fleet.gather import Gathered, gather_logs
-from steelyard.fleet.workers import Progress as Count
-from steelyard.fleet.workers import Workers
+from steelyard.fleet.gather import FleetOptions, Gathered, gather_logs
+from steelyard.identify.conclude import Evidence, conclude
 from steelyard.identify.fit import fit
-from steelyard.identify.identify import Evidence, Identification, conclude, digests, provenance, truth_of
+from steelyard.identify.identify import Identification, digests, provenance, truth_of
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options
 from steelyard.identify.prediction import Score, score
 from steelyard.identify.series import Series
 from steelyard.log.log import Log
-from steelyard.log.mapping import ColumnMap, read_mapping
 from steelyard.log.table import read_log
 from steelyard.robot.description import Description, read_description
 
@@ -38,34 +34,28 @@ def identify_many(
     source: str | Path | Description,
     logs: Sequence[str],
     options: Options | None = None,
+    fleet: FleetOptions | None = None,
     *,
-    workers: Workers | None = None,
-    checkpoint: str | Path | None = None,
-    skip: bool = False,
     validate: Sequence[str | Path | Log] = (),
-    mapping: str | Path | ColumnMap | None = None,
-    topics: Mapping[str, str] | None = None,
-    counted: Count = lambda done, of: None,
-    replicates: int | None = None,
     job: Job | None = None,
 ) -> Identification:
-    """Identify a robot from logs that are read once, by ``workers``, in memory that does not grow with them.
+    """Identify a robot from logs that are read once, in memory that does not grow with them.
 
-    ``checkpoint`` is a folder or URL that all workers see, in which what was found of each log is kept: a run that was
-    stopped goes on from there. ``skip``: logs that cannot be used are left out, and told. ``replicates``: of a
-    bootstrap over the logs.
+    Args:
+        source: The robot, or its file.
+        logs: Paths or URLs.
+        options: How to identify.
+        fleet: How the logs are gone through: workers, checkpoint, bootstrap.
+        validate: Logs to predict.
+        job: What else the run is asked for.
     """
-    options, workers, job = options or Options(), workers or Workers(), job or Job()
-    if replicates is not None:
-        refuse(replicates, len(logs))
+    options, fleet, job = options or Options(), fleet or FleetOptions(), job or Job()
+    if fleet.replicates is not None:
+        refuse(fleet.replicates, len(logs))
     description = source if isinstance(source, Description) else read_description(source)
-    how = read_mapping(mapping) if isinstance(mapping, str | Path) else mapping
-    held_out = [x if isinstance(x, Log) else read_log(x, how, topics) for x in validate]
-    shelf = None if checkpoint is None else Shelf(str(checkpoint)).set_up(uuid4().hex)
-    gathered = gather_logs(
-        description, logs, options, workers=workers, mapping=how, topics=topics, held_out=held_out, shelf=shelf,
-        skip=skip, progress=counted,
-    )  # fmt: skip
+    fleet = replace(fleet, mapping=fleet.read_mapping())
+    held_out = [x if isinstance(x, Log) else read_log(x, fleet.mapping, fleet.topics) for x in validate]
+    gathered = gather_logs(description, logs, options, fleet, held_out=held_out)
     predicted = digests(held_out)
     _refuse_training_logs(gathered.inputs, predicted)
     setup, channels = gathered.setup, gathered.channels
@@ -89,13 +79,13 @@ def identify_many(
         _left_out(gathered),
     )
     estimate = conclude(setup, options, found, evidence, job)
-    if replicates is not None:
-        spread = bootstrap(gathered, found, estimate, options, replicates, workers, job)
+    if fleet.replicates is not None:
+        spread = bootstrap(gathered, found, estimate, options, fleet.replicates, fleet.workers, job)
         estimate = replace(estimate, bootstrap=spread)
+    series = tuple(drawn for _, drawn in scores)
     return Identification(
-        estimate, setup.robot, setup.columns, found.theta, found.information, tuple(drawn for _, drawn in scores),
-        segments[0].q[0],
-    )  # fmt: skip
+        estimate, setup.robot, setup.columns, found.theta, found.information, series, segments[0].q[0]
+    )
 
 
 def _explained(gathered: Gathered, theta: Array) -> Score:
@@ -111,7 +101,7 @@ def _explained(gathered: Gathered, theta: Array) -> Score:
 
 def _score(gathered: Gathered, log: Log, theta: Array) -> tuple[Score, Series]:
     segments, _ = gathered.setup.segments(log)
-    return score(gathered.setup.rows(segments, free=gathered.free), theta, log, "validation")
+    return score(gathered.setup.rows(segments, free=gathered.task.free), theta, log, "validation")
 
 
 def _left_out(gathered: Gathered) -> str:

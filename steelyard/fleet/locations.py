@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import glob
 import hashlib
-import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from steelyard.errors import Finding, LogError, UsageError
+from steelyard.files import digest as file_digest
 from steelyard.log.format import unreadable
 
 BLOCK = 1 << 20  # bytes that are read at once
@@ -25,28 +25,25 @@ MAGIC = ("*", "?", "[")
 
 def expand(given: Sequence[str | Path], listed: str | Path | None = None) -> list[str]:
     """All logs that are meant, in order: as given (patterns sorted), then those that a text file lists by line."""
-    names, findings = [str(g) for g in given], list[Finding]()
+    names = [str(g) for g in given]
     if listed is not None:
         try:
             lines = [line.strip() for line in Path(listed).read_text(encoding="utf-8").splitlines()]
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(
-                Finding(f"--logs {listed}", f"cannot be read ({error})", "Give a text file with a log on every line")
-            ) from None
+            fix = "Give a text file with a log on every line"
+            raise UsageError(Finding(f"--logs {listed}", f"cannot be read ({error})", fix)) from None
         names += [line for line in lines if line and not line.startswith("#")]
-    found = list[str]()
-    for name in names:
-        matches = _matches(name)
-        if not matches:
-            findings.append(Finding(name, "matches no file", "Quote the pattern, and look where it points"))
-        found += matches
-    twice = [name for name, count in Counter(found).items() if count > 1]
+    matches = {name: _matches(name) for name in names}
+    logs = [log for name in names for log in matches[name]]
+    fix = "Quote the pattern, and look where it points"
+    findings = [Finding(name, "matches no file", fix) for name in names if not matches[name]]
+    twice = [name for name, count in Counter(logs).items() if count > 1]
     findings += [Finding(name, "is given twice", "A log counts once: give it once") for name in twice]
     if findings:
         raise UsageError(findings)
-    if not found:
+    if not logs:
         raise UsageError(Finding("logs", "there are none", "Give at least one log"))
-    return found
+    return logs
 
 
 def is_url(name: str) -> bool:
@@ -68,44 +65,37 @@ def _matches(name: str) -> list[str]:
 
 
 @contextmanager
-def fetched(name: str) -> Iterator[tuple[Path, str]]:
-    """A log as a file of this machine, and the SHA-256 of its bytes."""
+def fetched(name: str, hashed: bool = True) -> Iterator[tuple[Path, str]]:
+    """A log as a file of this machine, and the SHA-256 of its bytes; a local file only where that is asked for."""
     if not is_url(name):
         path = Path(name)
-        if not path.is_file():  # absent, or a bag that is a folder: the reader says which
-            yield path, ""
-            return
-        try:
-            with open(path, "rb") as file:
-                digest = _digest(file, None)
+        try:  # absent, or a bag that is a folder: the reader says which
+            digest = file_digest(path) if hashed and path.is_file() else ""
         except OSError as error:
             raise unreadable(path, error) from None
         yield path, digest
         return
-    folder = Path(tempfile.mkdtemp(prefix="steelyard-"))
-    try:
-        path = folder / (name.split("?")[0].rstrip("/").rsplit("/", 1)[-1] or "log")
+    with tempfile.TemporaryDirectory(prefix="steelyard-", ignore_cleanup_errors=True) as folder:
+        path = Path(folder) / (name.split("?")[0].rstrip("/").rsplit("/", 1)[-1] or "log")
         try:
             with opener(name).open(name, "rb") as remote, open(path, "wb") as copy:
-                digest = _digest(remote, copy)
+                digest = _copy(remote, copy)
         except LogError:
             raise
         except Exception as error:  # each store has errors of its own
             raise LogError(Finding(name, f"cannot be read ({_said(error)})", _FIX)) from None
         yield path, digest
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 _FIX = "Check the address, and that whoever reads it may; workers need the credentials too"
 
 
-def _digest(source: Any, copy: IO[bytes] | None) -> str:
+def _copy(source: Any, copy: IO[bytes]) -> str:
+    """SHA-256 of what was copied."""
     digest = hashlib.sha256()
     while block := source.read(BLOCK):
         digest.update(block)
-        if copy is not None:
-            copy.write(block)
+        copy.write(block)
     return digest.hexdigest()
 
 

@@ -12,7 +12,7 @@ Not read in pieces are logs that need a mapping, bags and npz.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -89,20 +89,18 @@ def stream_log(
         raise UsageError(Finding("logs", "there are none", "Give at least one log"))
     first = next(read_pieces(paths[0], piece_bytes)).log
     setup = open_logs(description, [first], options or EquationOptions())
-    assert setup.filter is not None and setup.filter.rate is not None
-    samples = 0
-    with _gathering(setup, first, way, threads) as gathering:
-        for k, path in enumerate(paths):
-            run = _Run(setup, gathering, bool(setup.unknown) and not first.has("base.quaternion.w"))
-            for piece in read_pieces(path, piece_bytes):
-                run.take(piece.log)
-                progress((k + piece.share) / len(paths))
-            run.end()
-            samples += run.samples
-        if not samples:
+
+    def reported(k: int) -> Iterator[LogPiece]:
+        for piece in read_pieces(paths[k], piece_bytes):
+            yield piece
+            progress((k + piece.share) / len(paths))
+
+    with Gathering.of(rows_of(setup, first), way=way, threads=threads) as gathering:
+        seconds = sum(_take(setup, gathering, reported(k)) for k in range(len(paths)))
+        if not seconds:
             what = "has no piece longer than the filter"
             raise LogError(Finding(str(paths[0]), what, "Record longer without gaps, or raise --cutoff"))
-        return Streamed(setup, gathering.channels(), samples / setup.filter.rate)
+        return Streamed(setup, gathering.channels(), seconds)
 
 
 def rows_of(setup: Setup, first: Log) -> Rows:
@@ -111,28 +109,30 @@ def rows_of(setup: Setup, first: Log) -> Rows:
     return setup.rows(segments, samples=MANY)
 
 
-def stream_pieces(setup: Setup, free: FreeRows | None, pieces: Iterable[LogPiece]) -> tuple[Channels, float]:
-    """What one log says, with products of rows that follow each other; and seconds of its samples."""
-    assert setup.filter is not None and setup.filter.rate is not None
-    rows = setup.rows([], free=free, samples=MANY)
-    run: _Run | None = None
-    with Gathering.of(rows, memory=True) or Gathering.whole(rows, memory=True) as gathering:
-        for piece in pieces:
-            run = run or _Run(setup, gathering, bool(setup.unknown) and not piece.log.has("base.quaternion.w"))
-            run.take(piece.log)
-        if run is not None:
-            run.end()
-        return gathering.channels(), run.samples / setup.filter.rate if run is not None else 0.0
+def stream_pieces(
+    setup: Setup, free: FreeRows | None, pieces: Iterable[LogPiece], lagged: bool = True
+) -> tuple[Channels, float]:
+    """What one log says, and seconds of its samples; ``lagged``: with products of rows and later ones."""
+    with Gathering.of(setup.rows([], free=free, samples=MANY), lagged=lagged) as gathering:
+        seconds = _take(setup, gathering, pieces)
+        return gathering.channels(), seconds
 
 
-def _gathering(setup: Setup, first: Log, way: Way, threads: int) -> Gathering:
-    """In blocks where kernels cover the rows; whole ones where not, and where unknown forces are projected out."""
-    rows = rows_of(setup, first)
-    return Gathering.of(rows, way=way, threads=threads) or Gathering.whole(rows, threads)
+def _take(setup: Setup, gathering: Gathering, pieces: Iterable[LogPiece]) -> float:
+    """Gather the rows of one log; seconds of its samples."""
+    stream: PieceStream | None = None
+    for piece in pieces:
+        tilting = bool(setup.unknown) and not piece.log.has("base.quaternion.w")
+        stream = stream or PieceStream(setup, gathering, tilting)
+        stream.take(piece.log)
+    if stream is None:
+        return 0.0
+    stream.end()
+    return stream.samples / stream.rate
 
 
-class _Run:
-    """Pieces of a log that follow each other without a gap, on their way to rows."""
+class PieceStream:
+    """Pieces of one log on their way to rows, run after run: a run ends at a gap."""
 
     def __init__(self, setup: Setup, gathering: Gathering, tilting: bool):
         filter = setup.filter

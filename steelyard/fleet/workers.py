@@ -5,21 +5,21 @@ The tree is fixed by the items: node i of a level is the sum of nodes ARITY·i �
     sum(items) = merge(merge(f₀ … f₇), merge(f₈ … f₁₅), …)
 
 So the answer does not depend on how many workers there are, which of them are slow, or which die: to the last bit,
-where their machines round alike. Only some items are on their way at a time, and sums are made as soon as their parts
-are there, so memory grows nowhere with the number of items. What a dead worker held is worked out again by Dask.
+where their machines round alike. Sums are made as soon as their parts are there, so memory grows nowhere with the
+number of items.
 
 Functions are sent by name: they belong to modules that the workers have too. One worker is this process, without Dask.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, Generic, TypeVar, cast
+from functools import partial
+from typing import Any, TypeVar, cast
 
 from steelyard.errors import Finding, UsageError
-from steelyard.fleet.cluster import ARITY, Call, Flight, Killed, Place, WorkerError, connected, distributed, summed
+from steelyard.fleet.cluster import ARITY, Futures, Killed, Node, WorkerError, connect, distributed
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -44,9 +44,15 @@ class Workers:
             return cls()
         dask = distributed("--workers")
         cluster = dask.LocalCluster(
-            n_workers=count, threads_per_worker=1, processes=True, host="127.0.0.1",
-            dashboard_address="127.0.0.1:0", env=LIMIT, silence_logs="ERROR",
-        )  # fmt: skip
+            n_workers=count,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            env=LIMIT,
+            silence_logs="ERROR",
+        )
+        cluster.adapt(minimum=count, maximum=count)  # a process that dies while it starts is started again
         return cls(dask.Client(cluster), cluster)
 
     @classmethod
@@ -58,7 +64,7 @@ class Workers:
     @classmethod
     def at(cls, address: str, patience: float = PATIENCE) -> Workers:
         """The workers of a Dask scheduler; refused where there are none, or of another version."""
-        return cls(connected(address, patience))
+        return cls(connect(address, patience))
 
     def __enter__(self) -> Workers:
         return self
@@ -88,18 +94,23 @@ class Workers:
         progress: Progress = lambda done, of: None,
     ) -> list[Result]:
         """``function(item, *shared)`` of every item, in their order; what is shared is sent to a worker once."""
-        found: dict[int, Result] = {}
+        results: dict[int, Result] = {}
         for k, result in self.each(function, items, *shared, name=name):
-            found[k] = result
-            progress(len(found), len(items))
-        return [found[k] for k in range(len(items))]
+            results[k] = result
+            progress(len(results), len(items))
+        return [results[k] for k in range(len(items))]
 
     def each(
         self, function: Callable[..., Result], items: Sequence[Item], *shared: object, name: str = "item"
     ) -> Iterator[tuple[int, Result]]:
         """The same as it is done, in any order: which item, and its result."""
-        for (_, k), held, _ in self._done(function, None, items, shared, name, deque()):
-            yield k, self._value(held, name, items[k])
+        if self._client is None:
+            yield from ((k, function(item, *shared)) for k, item in enumerate(items))
+            return
+        for (_, k), future in Futures(self._client, name, shared).completed(function, items):
+            if isinstance(future, Killed):
+                raise _killed(f"{name} {items[k]}", future)
+            yield k, future.result()
 
     def reduce(
         self,
@@ -117,71 +128,59 @@ class Workers:
         """
         if not items:
             raise ValueError("there is nothing to sum")
-        tree, done = Tree[Any](len(items)), 0
-        sums: deque[tuple[Place, Call]] = deque()  # that can be made now
-        for (level, k), held, count in self._done(function, merge, items, shared, name, sums):
-            if count:
-                done += count
-                progress(done, len(items))
-            if isinstance(held, Killed):
-                if level or lost is None:
-                    self._value(held, *((f"sum of {name}s", k) if level else (name, items[k])))
-                else:
-                    held = lost(items[k], str(held))
-            sums += [(parent, (summed, merge, parts)) for parent, parts in tree.put(level, k, held)]
-        return cast(Result, self._value(tree.root, "sum of", name))
-
-    def _done(
-        self,
-        function: Callable[..., Result],
-        merge: Callable[[Sequence[Result]], Result] | None,
-        items: Sequence[Item],
-        shared: Sequence[object],
-        name: str,
-        sums: deque[tuple[Place, Call]],
-    ) -> Iterator[tuple[Place, Any, int]]:
-        """Items and sums as they are done, with a value or a future each, and how many items were done by it."""
-        if self._client is not None:
-            yield from Flight(self._client, name).done(function, merge, items, shared, sums)
-            return
-        for k, item in enumerate(items):
-            yield (0, k), function(item, *shared), 1
-            while sums:
-                yield _made(*sums.popleft())
-
-    def _value(self, held: Any, name: str, item: object) -> Any:
-        if isinstance(held, Killed):
-            raise WorkerError(Finding(f"{name} {item}", str(held), "See their logs; often they had too little memory"))
         if self._client is None:
-            return held
-        from distributed import Future
 
-        return held.result() if isinstance(held, Future) else held
+            def add(node: Node, parts: Sequence[Result]) -> None:
+                tree.put(node, merge(parts))
+
+            tree = SumTree(len(items), add)
+            for k, item in enumerate(items):
+                tree.put((0, k), function(item, *shared))
+                progress(k + 1, len(items))
+            return cast(Result, tree.root)
+        futures, done = Futures(self._client, name, shared), set[int]()
+        tree = SumTree(len(items), partial(futures.add, merge))
+        for (level, k), value in futures.completed(function, items):
+            if level == 0 and k not in done:
+                done.add(k)
+                progress(len(done), len(items))
+            if isinstance(value, Killed):
+                if level or lost is None:
+                    raise _killed(f"sum of {name}s {k}" if level else f"{name} {items[k]}", value)
+                value = lost(items[k], str(value))
+            tree.put((level, k), value)
+        return cast(Result, self._client.gather(tree.root))
 
 
 def refuse_both(count: int | None, scheduler: str | None) -> None:
-    """Two answers to who works."""
+    """Refuse two answers to who works."""
     if count is not None and scheduler is not None:
         raise UsageError(Finding(f"--workers {count}", "and --scheduler both say who works", "Give one of them"))
 
 
-def _made(place: Place, call: Call) -> tuple[Place, Any, int]:
-    """A sum, whose parts nobody holds any longer."""
-    return place, call[0](*call[1:]), 0
+def _killed(where: str, what: Killed) -> WorkerError:
+    return WorkerError(Finding(where, str(what), "See their logs; often they had too little memory"))
 
 
-class Tree(Generic[Result]):
-    """Sums of sums over so many leaves; holds only nodes whose sum is not made yet."""
+class SumTree:
+    """Sums of sums over so many leaves; holds only nodes whose sum is not made yet.
 
-    def __init__(self, leaves: int):
+    Args:
+        leaves: How many there are.
+        add: Is given a node and its parts in order, once all are there, and brings about that its sum is ``put``.
+    """
+
+    def __init__(self, leaves: int, add: Callable[[Node, list[Any]], None]):
         self.widths = [leaves]
         while self.widths[-1] > 1:
             self.widths.append(-(-self.widths[-1] // ARITY))
-        self._waiting: dict[tuple[int, int], dict[int, Result]] = {}
-        self.root: Result | None = None
+        self.root: Any = None
+        self._add = add
+        self._waiting: dict[Node, dict[int, Any]] = {}
 
-    def put(self, level: int, k: int, value: Result) -> Iterator[tuple[tuple[int, int], list[Result]]]:
-        """A node is there: the parent and its parts in order, if it was the last of them."""
+    def put(self, node: Node, value: Any) -> None:
+        """Take in a node."""
+        level, k = node
         if self.widths[level] == 1:
             self.root = value
             return
@@ -190,4 +189,4 @@ class Tree(Generic[Result]):
         parts[k] = value
         if len(parts) == min(ARITY, self.widths[level] - ARITY * parent[1]):
             del self._waiting[parent]
-            yield parent, [parts[i] for i in sorted(parts)]
+            self._add(parent, [parts[i] for i in sorted(parts)])

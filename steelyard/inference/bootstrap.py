@@ -42,11 +42,14 @@ class Bootstrap:
     def as_json(self) -> dict[str, Any]:
         """For ``estimate.json``."""
         return {
-            "replicates": self.replicates, "seed": self.seed, "logs": self.logs, "units": self.units,
+            "replicates": self.replicates,
+            "seed": self.seed,
+            "logs": self.logs,
+            "units": self.units,
             "links": {name: {"mass": vars(x)} for name, x in self.masses.items()},
             "base_parameters": {name: vars(x) for name, x in self.base.items()},
             "total": {"mass": vars(self.total)} if self.total else None,
-        }  # fmt: skip
+        }
 
     def __str__(self) -> str:
         ratios = [x.std / x.analytic for x in self.base.values() if x.analytic > 0]

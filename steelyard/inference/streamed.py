@@ -1,6 +1,7 @@
 """Noise and covariance of rows that were streamed: what ``noise`` and ``uncertainty`` make of rows themselves.
 
-Of each equation there are a triangle and products of its rows with later ones (``equations/stream/autocorrelation.py``).
+Of each equation there are a triangle and products of its rows with later ones
+(``equations/stream/autocorrelation.py``).
 """
 
 from __future__ import annotations

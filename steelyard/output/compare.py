@@ -46,8 +46,8 @@ def _parameters(path: Path, other: Path) -> Mapping[str, Mapping[str, Any]]:
     """body → {parameters, std, verdict}."""
     if path.is_dir() or path.suffix == ".json":
         return dict(read_estimate(path)["links"])
-    from steelyard.robot.description import read_description
     from steelyard.robot.build import build, default_base
+    from steelyard.robot.description import read_description
 
     description = read_description(path)
     base, lock = default_base(path, description), dict[str, float]()

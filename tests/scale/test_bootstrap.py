@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from steelyard import UsageError
-from steelyard.fleet import identify_many
+from steelyard.fleet import FleetOptions, identify_many
 from steelyard.inertia import NAMES
 from tests.scale.conftest import ASKED, OPTIONS
 
@@ -22,7 +22,9 @@ def ratios(found):
 def drawn(fleet, tmp_path_factory):
     """Of logs whose noise is known, by one process."""
     shelf = tmp_path_factory.mktemp("shelf")
-    return shelf, identify_many("demo_arm", fleet.names[:LOGS], OPTIONS, checkpoint=shelf, replicates=REPLICATES)
+    return shelf, identify_many(
+        "demo_arm", fleet.names[:LOGS], OPTIONS, FleetOptions(checkpoint=shelf, replicates=REPLICATES)
+    )
 
 
 def test_results_spread_as_the_noise_of_rows_says(drawn):
@@ -49,7 +51,8 @@ def test_the_truth_is_as_far_away_as_results_spread(drawn):
 
 def test_replicates_do_not_depend_on_who_makes_them(drawn, fleet, pair):
     shelf, one = drawn
-    two = identify_many("demo_arm", fleet.names[:LOGS], OPTIONS, workers=pair, checkpoint=shelf, replicates=REPLICATES)
+    asked = FleetOptions(pair, checkpoint=shelf, replicates=REPLICATES)
+    two = identify_many("demo_arm", fleet.names[:LOGS], OPTIONS, asked)
     a, b = one.estimate, two.estimate
     same = [p.name for p, q in zip(a.base, b.base, strict=True) if p.terms.keys() == q.terms.keys()]
     assert len(same) > 40  # which parameters lead may depend on rounding, where two do as well
@@ -78,11 +81,11 @@ def test_the_command_tells_it_and_refuses_too_few(fleet, steelyard, tmp_path):
     (tmp_path / "torn.parquet").write_bytes(b"torn")
     names = [*fleet.names[:7], str(tmp_path / "torn.parquet")]
     with pytest.raises(UsageError, match="and 7 of them do not show"):
-        identify_many("demo_arm", names, OPTIONS, skip=True, replicates=40)
+        identify_many("demo_arm", names, OPTIONS, FleetOptions(skip=True, replicates=40))
 
 
 def test_of_very_many_logs_neighbours_are_drawn_together(fleet, monkeypatch):
     monkeypatch.setattr("steelyard.fleet.bootstrap.UNITS", 10)
-    found = identify_many("demo_arm", fleet.names[:25], OPTIONS, replicates=40).estimate.bootstrap
+    found = identify_many("demo_arm", fleet.names[:25], OPTIONS, FleetOptions(replicates=40)).estimate.bootstrap
     assert (found.logs, found.units) == (25, 10)
     assert str(found).startswith("bootstrap: 40 drawings of 10 bundles of 25 logs")

@@ -25,9 +25,12 @@ def command(fleet, out, *more):
 def started(fleet, out, *more):
     """The same as a process of its own."""
     return subprocess.Popen(
-        [sys.executable, "-m", "steelyard", *command(fleet, out, *more)], env=environment(),
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, "-m", "steelyard", *command(fleet, out, *more)],
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def kept(folder: Path) -> dict[str, int]:

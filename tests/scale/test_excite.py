@@ -58,8 +58,10 @@ def test_a_worker_that_is_killed_while_it_screens_costs_time_and_nothing_else(cl
 
 def test_two_workers_improve_an_arms_motions_as_one_does(pair, tmp_path):
     asked = ArmRequest(6.0, 3.0, 2, clearance=0.0, screened=4, restarts=2)
-    one, two = (find_arm_motion(demo_arm(), asked, tmp_path / name, workers=w) for name, w in
-                          (("one", Workers()), ("two", pair)))  # fmt: skip
+    one, two = (
+        find_arm_motion(demo_arm(), asked, tmp_path / name, workers=w)
+        for name, w in (("one", Workers()), ("two", pair))
+    )
     assert two.start.log_det == pytest.approx(one.start.log_det, rel=SAME)
     assert two.best.log_det == pytest.approx(one.best.log_det, rel=SAME)
     for kind in ("centre", "sines", "cosines"):

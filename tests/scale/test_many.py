@@ -13,11 +13,12 @@ from steelyard import Filter, LogError, Options, UsageError, identify
 from steelyard.equations.holdout import Training
 from steelyard.equations.prepare import prepare
 from steelyard.equations.setup import Setup
-from steelyard.fleet import gather_logs, identify_many
-from steelyard.fleet.checkpoint import Shelf
+from steelyard.fleet import FleetOptions, gather_logs, identify_many
+from steelyard.fleet.checkpoint import Checkpoint
 from steelyard.fleet.locations import expand
-from steelyard.fleet.log_stream import stream_pieces
+from steelyard.fleet.log_stream import stream_log, stream_pieces
 from steelyard.fleet.workers import Workers
+from steelyard.identify.estimate_json import estimate_json
 from steelyard.identify.fit import fit
 from steelyard.inference.noise import LAGS
 from steelyard.log.pieces import read_pieces
@@ -36,11 +37,11 @@ def few(fleet):
 def rows_and_sums(description, log, options, tmp_path, piece_bytes):
     """The rows of a log in memory, and what is left of them when it is streamed in pieces."""
     write_log(tmp_path / "log.parquet", log)
-    setup, filter = Setup.of(description, [log], options), options.filter.for_logs([log])
-    segments, _ = prepare(setup.robot, log, filter, torques=setup.equations != "base")
-    rows = Setup(setup.robot, setup.equations, setup.columns, tuple(setup.unknown), filter).rows(segments)
+    setup = Setup.of(description, [log], options)
+    segments, _ = prepare(setup.robot, log, setup.filter, torques=setup.torques)
+    rows = setup.rows(segments)
     pieces = read_pieces(tmp_path / "log.parquet", piece_bytes)
-    return setup, rows, stream_pieces(setup, filter, rows.free, pieces)[0]
+    return setup, rows, stream_pieces(setup, rows.free, pieces)[0]
 
 
 def with_a_gap(log):
@@ -185,21 +186,21 @@ def test_logs_that_do_not_fit_are_all_named_with_their_reasons(few, tmp_path):
     assert f"measures other joints, sensors or contacts than {few[0]}" in said[1]
     assert "has no piece longer than the filter" in said[2]
     assert "does not exist" in said[3]
-    found = gather_logs("demo_arm", [*few[:3], *bad, str(tmp_path / "twin.parquet")], OPTIONS, skip=True)
+    found = gather_logs("demo_arm", [*few[:3], *bad, str(tmp_path / "twin.parquet")], OPTIONS, FleetOptions(skip=True))
     assert list(found.skipped) == bad
     assert f"{few[2]} and {tmp_path / 'twin.parquet'} hold the same bytes: they counted as two logs" in found.notices
     with pytest.raises(LogError, match=r"does not exist"):
-        gather_logs("demo_arm", [bad[3]], OPTIONS, skip=True)
+        gather_logs("demo_arm", [bad[3]], OPTIONS, FleetOptions(skip=True))
 
 
 def test_what_was_found_of_a_log_serves_again_only_where_nothing_changed(few, tmp_path):
     logs = [str(tmp_path / Path(name).name) for name in few]
     for name, copy in zip(few, logs, strict=True):
         shutil.copy(name, copy)
-    shelf = Shelf(str(tmp_path / "shelf")).set_up("first")
+    shelf = tmp_path / "shelf"
 
     def again(options=OPTIONS):
-        return gather_logs("demo_arm", logs, options, shelf=Shelf(shelf.place).set_up("again"))
+        return gather_logs("demo_arm", logs, options, FleetOptions(checkpoint=shelf))
 
     first, second = again(), again()
     assert (first.kept, second.kept) == (0, FEW)
@@ -211,22 +212,22 @@ def test_what_was_found_of_a_log_serves_again_only_where_nothing_changed(few, tm
     shutil.copy(few[1], logs[0])
     assert again().kept == FEW  # by its bytes it is a log that is known
     write_log(logs[0], read_log(few[0]).cut(0, 150))
-    files = sorted((tmp_path / "shelf").glob("*.npz"))
+    files = sorted(shelf.glob("*.npz"))
     assert again().kept == FEW - 1
     for file in files:
         file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
     assert again().kept == 1  # all but the one that was made last are damaged, and count as not there
-    (tmp_path / "shelf" / "mine.txt").write_text("not the shelf's")
-    shelf.clear()
-    assert [file.name for file in (tmp_path / "shelf").iterdir()] == ["mine.txt"]
+    (shelf / "mine.txt").write_text("not the checkpoint's")
+    Checkpoint(str(shelf)).clear()
+    assert [file.name for file in shelf.iterdir()] == ["mine.txt"]
 
 
-def test_a_shelf_that_workers_do_not_see_is_told(few, pair):
-    shelf = Shelf("memory://shelf").set_up("ours")  # each process has a memory of its own
-    found = gather_logs("demo_arm", few[:3], OPTIONS, workers=pair, shelf=shelf)
+def test_a_checkpoint_that_workers_do_not_see_is_reported(few, pair):
+    asked = FleetOptions(checkpoint="memory://shelf")  # each process has a memory of its own
+    found = gather_logs("demo_arm", few[:3], OPTIONS, replace(asked, workers=pair))
     assert "3 logs were read by workers that do not see memory://shelf: nothing of them is kept" in found.notices
-    assert gather_logs("demo_arm", few[:3], OPTIONS, shelf=shelf).kept == 0
-    assert gather_logs("demo_arm", few[:3], OPTIONS, shelf=shelf).kept == 3
+    assert gather_logs("demo_arm", few[:3], OPTIONS, asked).kept == 0
+    assert gather_logs("demo_arm", few[:3], OPTIONS, asked).kept == 3
 
 
 def test_an_estimate_from_earlier_logs_goes_on_with_new_ones(few, steelyard, tmp_path):
@@ -261,14 +262,11 @@ def test_what_needs_the_rows_again_is_refused(few, arm, steelyard, tmp_path):
 
 
 def test_workers_gather_what_one_process_streams(few, pair, steelyard, tmp_path):
-    from steelyard.equations.stream import stream_log
     from steelyard.fleet.gather import stream_many
     from steelyard.information import Information
 
-    alone, one, two = (
-        stream_log("demo_arm", few, OPTIONS), stream_many("demo_arm", few, OPTIONS, Workers()),
-        stream_many("demo_arm", few, OPTIONS, pair),
-    )  # fmt: skip
+    alone = stream_log("demo_arm", few, OPTIONS)
+    one, two = (stream_many("demo_arm", few, OPTIONS, workers) for workers in (Workers(), pair))
     assert alone.seconds == pytest.approx(one.seconds)
     theta = np.random.default_rng(0).normal(size=one.setup.columns.n)
     for other in (alone, two):

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard import UsageError
-from steelyard.fleet.cluster import ARITY, MANY, WorkerError
-from steelyard.fleet.workers import Tree, Workers
+from steelyard.fleet import cluster as dask_cluster
+from steelyard.fleet.cluster import WorkerError
+from steelyard.fleet.workers import ARITY, SumTree, Workers
 from tests.scale import work
 from tests.scale.conftest import environment
 
@@ -18,12 +19,11 @@ from tests.scale.conftest import environment
 @given(leaves=st.integers(1, 300), seed=st.integers(0, 2**32 - 1))
 def test_a_sum_is_made_in_the_same_order_whatever_comes_first(leaves, seed):
     def made(order):
-        tree = Tree(leaves)
         todo = [((0, k), str(k)) for k in order]
+        tree = SumTree(leaves, lambda parent, parts: todo.append((parent, work.bracketed(parts))))
         while todo:
             at = random.Random(seed + len(todo)).randrange(len(todo)) if seed % 2 else 0
-            node, value = todo.pop(at)
-            todo += [(parent, work.bracketed(parts)) for parent, parts in tree.put(*node, value)]
+            tree.put(*todo.pop(at))
         return tree.root
 
     order = list(range(leaves))
@@ -59,7 +59,7 @@ def test_one_worker_needs_no_dask():
     assert subprocess.run([sys.executable, "-c", code], env=environment()).returncode == 0
 
 
-def test_processes_give_what_one_gives_and_errors_come_back_with_every_reason(pair):
+def test_processes_give_what_one_gives_and_errors_come_back_with_every_reason(pair, monkeypatch):
     one, counts = Workers.local(), []
     assert not pair.remote
     assert pair.map(work.scaled, range(40), 3) == one.map(work.scaled, range(40), 3)
@@ -68,7 +68,8 @@ def test_processes_give_what_one_gives_and_errors_come_back_with_every_reason(pa
     ]
     assert sums[0] == sums[1]
     assert counts == [(k, 75) for k in range(1, 76)] * 2
-    many = range(2 * MANY + 5)  # so many that a task takes several
+    many = range(133)
+    monkeypatch.setattr(dask_cluster, "IN_FLIGHT", 10)  # so many that they do not all wait at the scheduler
     assert pair.reduce(work.scaled, work.bracketed, many, 3) == one.reduce(work.scaled, work.bracketed, many, 3)
     assert len(set(pair.map(work.whose, range(20), 0.02))) == 2
     with pytest.raises(UsageError) as caught:
@@ -87,7 +88,7 @@ def test_an_item_that_takes_workers_down_is_named_and_its_neighbours_are_not():
     with config.set({"distributed.scheduler.allowed-failures": 0}), Workers.local(2) as workers:
         with pytest.raises(WorkerError, match="item 2: took down every worker that tried it, also alone"):
             workers.reduce(work.deadly, work.bracketed, range(4), None)
-        many = range(2 * MANY)  # so many that a task takes several
+        many = range(128)
         found = workers.reduce(work.deadly, work.bracketed, many, None, lost=work.buried)
         assert found == Workers().reduce(work.harmless, work.bracketed, many, None)
 

@@ -8,8 +8,8 @@ import pytest
 
 from steelyard.errors import DescriptionError
 from steelyard.output.mjcf_edit import edit_mjcf
-from steelyard.robot.description import read_description, rotation_from_quaternion
 from steelyard.robot.build import build
+from steelyard.robot.description import read_description, rotation_from_quaternion
 
 mujoco = pytest.importorskip("mujoco", reason="MJCF needs MuJoCo")
 

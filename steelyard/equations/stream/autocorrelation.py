@@ -1,11 +1,11 @@
-"""How long the noise of an equation remembers, for any θ: products of its rows with those some rows later.
+"""Residual autocorrelation of an equation, for any θ: products of its rows with those some rows later.
 
 With x = (θ_e, −1) the residual of a row [y τ] is −[y τ]·x, so from G_l = Σ_t [y τ]_tᵀ[y τ]_{t+l} alone
 
     Σ_t e_t e_{t+l} = xᵀ G_l x,    Σ_t y_t M y_{t+l}ᵀ = tr(M G_l),    Σ_l ρ(l) Σ_t y_tᵀ y_{t+l} = Σ_l ρ(l) G_l:
 
-all that noise and covariance ask of rows (``inference/streamed.py``), so that what was streamed once is fitted as rows in
-memory are. Only the symmetric part of G_l matters; it is kept as its upper triangle. G_0 is RᵀR and not kept.
+all that noise and covariance ask of rows (``inference/streamed.py``), so that what was streamed once is fitted as rows
+in memory are. Only the symmetric part of G_l matters; it is kept as its upper triangle. G_0 is RᵀR and not kept.
 Unlike there each equation has its own noise, also those of the base and where unknown forces were projected out.
 """
 
@@ -21,7 +21,7 @@ LAGS = 24  # at four samples a period of the cut-off frequency: six periods
 CHUNK = 224  # rows whose products are made at once
 
 
-class Memory:
+class LaggedProducts:
     """Products of the rows of one stream, as they come."""
 
     def __init__(self, sizes: Sequence[int]):

@@ -5,10 +5,11 @@ With weights w_e, one an equation as ``noise.Noise`` gives them where channels d
 
     Σ_e w_e² ‖R_e θ_e − z_e‖² = ‖R θ − z‖² + ρ²    for every θ,
 
-so weighing rows anew needs no second look at them, and the squared residuals of every equation are known for every θ.
+so weighting rows anew needs no second look at them, and the squared residuals of every equation are known for every θ.
 The kept parameters are known combinations of all parameters; the result is the ``Information`` that the rows of
-``regressor.py`` give, about the same parameters. Triangles are the default; Gram matrices are faster, and square the
-condition. Where it was asked for, products of rows with later ones are kept too (``memory.py``).
+``rows.py`` give, about the same parameters. Triangles are the default; Gram matrices are faster, and square the
+condition. Where it was asked for, products of rows with later ones are kept too
+(``autocorrelation.py``).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 
 from steelyard.equations.rows import Rows
 from steelyard.equations.segment import Segment
-from steelyard.equations.stream.dense_rows import WholeRows, WholeWorker
+from steelyard.equations.stream.dense_rows import DenseRows, DenseWorker
 from steelyard.equations.stream.structure import Structure
 from steelyard.equations.stream.worker import Way, Worker
 from steelyard.information import Information
@@ -38,11 +39,13 @@ Kept = Callable[[Array], Array]  # times of rows, s → whether they count
 class Channels:
     """Triangles or Gram matrices of every equation, from samples with and without the unknown load."""
 
-    structure: Structure | WholeRows
+    structure: Structure | DenseRows
     way: Way
     found: Blocks  # (m, m) upper triangles
     count: int  # rows of each equation
-    lagged: Blocks = field(default_factory=dict)  # (LAGS, m(m+1)/2) products of rows with later ones (``memory.py``)
+    lagged: Blocks = field(
+        default_factory=dict
+    )  # (LAGS, m(m+1)/2) products of rows with later ones (``autocorrelation.py``)
     longest: int = 0  # rows that follow each other without a gap, at most
 
     @property
@@ -149,11 +152,10 @@ def stream(
     times, for each of the ``Rows``; ``threads`` share the samples of a segment; ``grouped``: base-parameter columns
     alone.
     """
-    gathering = Gathering.of(first, way=way, threads=threads, grouped=grouped)
-    if gathering is None:
+    if first.free is not None or first.robot.tree is None:
         return None
     every = (first, *others)
-    with gathering:
+    with Gathering.of(first, way=way, threads=threads, grouped=grouped) as gathering:
         for rows, inside in zip(every, kept or [None] * len(every), strict=True):
             for segment in rows.segments:
                 centres = rows.centres(segment)
@@ -164,30 +166,26 @@ def stream(
 class Gathering:
     """Threads at work on one stream, segment after segment; a context manager."""
 
-    def __init__(self, rows: Rows, structure: Structure | WholeRows, way: Way, threads: int, memory: bool = False):
+    def __init__(self, rows: Rows, structure: Structure | DenseRows, way: Way, threads: int, lagged: bool = False):
         self.rows, self.structure, self.way = rows, structure, way
-        self.threads, self.memory = 1 if memory else max(threads, 1), memory  # products need rows in their order
-        self._workers: dict[bool, list[Worker | WholeWorker]] = {}
+        self.threads, self.lagged = 1 if lagged else max(threads, 1), lagged  # products need rows in their order
+        self._workers: dict[bool, list[Worker | DenseWorker]] = {}
         self._pool = ThreadPoolExecutor(self.threads)
 
     @classmethod
     def of(
-        cls, rows: Rows, *, way: Way = "triangle", threads: int = 1, grouped: bool = True, memory: bool = False
-    ) -> Gathering | None:
-        """For rows such as these, whose segments do not matter; None where no kernel covers them.
+        cls, rows: Rows, *, way: Way = "triangle", threads: int = 1, grouped: bool = True, lagged: bool = False
+    ) -> Gathering:
+        """For rows such as these, whose segments do not matter.
 
-        ``memory``: keep products of rows with later ones.
+        Rows that no kernel covers, and those that unknown forces are projected out of, are made whole: their way is
+        always ``triangle``. ``lagged``: keep products of rows with later ones.
         """
         tree = rows.robot.tree if rows.free is None else None
         if tree is None:
-            return None
+            return cls(rows, DenseRows(rows), "triangle", threads, lagged)
         structure = Structure(rows.robot, tree, rows.columns, rows.equations, grouped=grouped)
-        return cls(rows, structure, way, threads, memory)
-
-    @classmethod
-    def whole(cls, rows: Rows, threads: int = 1, memory: bool = False) -> Gathering:
-        """For rows that have to be made: all that no kernel covers."""
-        return cls(rows, WholeRows(rows), "triangle", threads, memory)
+        return cls(rows, structure, way, threads, lagged)
 
     def __enter__(self) -> Gathering:
         return self
@@ -201,8 +199,8 @@ class Gathering:
             self._workers[segment.loaded] = [self._worker() for _ in range(self.threads)]
         workers, taps = self._workers[segment.loaded], self.rows.taps(segment)
         for worker in workers:
-            if first and worker.memory is not None:
-                worker.memory.begin()
+            if first and worker.lagged is not None:
+                worker.lagged.begin()
         if len(workers) == 1:
             workers[0].run(segment, centres, taps)
             return
@@ -211,10 +209,10 @@ class Gathering:
         for job in jobs:
             job.result()
 
-    def _worker(self) -> Worker | WholeWorker:
-        if isinstance(self.structure, WholeRows):
-            return WholeWorker(self.structure, self.memory)
-        return Worker(self.structure, self.way, memory=self.memory)
+    def _worker(self) -> Worker | DenseWorker:
+        if isinstance(self.structure, DenseRows):
+            return DenseWorker(self.structure, self.lagged)
+        return Worker(self.structure, self.way, lagged=self.lagged)
 
     def channels(self) -> Channels:
         """What was gathered."""
@@ -222,6 +220,6 @@ class Gathering:
         for loaded, workers in self._workers.items():
             found[loaded] = reduce(partial(_added, self.way), [w.finish() for w in workers])
             count += sum(w.count for w in workers)
-            for memory in (w.memory for w in workers if w.memory is not None):
-                lagged[loaded], longest = memory.finish(), max(longest, memory.longest)
+            for products in (w.lagged for w in workers if w.lagged is not None):
+                lagged[loaded], longest = products.finish(), max(longest, products.longest)
         return Channels(self.structure, self.way, found, count, lagged, longest)

@@ -1,6 +1,6 @@
 """Rows that cannot be taken apart: unknown forces are projected out of all equations of a sample at once.
 
-So these rows are made as ``regressor.py`` makes them, some seconds at a time, and every equation has all columns. What
+So these rows are made as ``rows.py`` makes them, some seconds at a time, and every equation has all columns. What
 is kept of them is the same as of rows in blocks: one triangle an equation, unweighted.
 """
 
@@ -10,12 +10,12 @@ import numpy as np
 
 from steelyard.equations.rows import Rows
 from steelyard.equations.segment import Segment
-from steelyard.equations.stream.autocorrelation import Memory
+from steelyard.equations.stream.autocorrelation import LaggedProducts
 
 Array = np.ndarray
 
 
-class WholeRows:
+class DenseRows:
     """The structure of such rows (``structure.Structure`` of those in blocks)."""
 
     def __init__(self, rows: Rows):
@@ -28,12 +28,12 @@ class WholeRows:
         return np.eye(self.n)
 
 
-class WholeWorker:
+class DenseWorker:
     """One thread of the stream."""
 
-    def __init__(self, structure: WholeRows, memory: bool = False):
+    def __init__(self, structure: DenseRows, lagged: bool = False):
         self.structure, self.count = structure, 0
-        self.memory = Memory([structure.n + 1] * len(structure.names)) if memory else None
+        self.lagged = LaggedProducts([structure.n + 1] * len(structure.names)) if lagged else None
         self.found = [np.zeros((structure.n + 1, structure.n + 1)) for _ in structure.names]
 
     def run(self, segment: Segment, centres: Array, taps: Array) -> None:
@@ -43,9 +43,9 @@ class WholeWorker:
             for e, R in enumerate(self.found):
                 fresh = np.column_stack([block.Y[:, e], block.target[:, e]])
                 self.found[e] = np.asarray(np.linalg.qr(np.vstack([R, fresh]), mode="r"))
-            if self.memory is not None:
+            if self.lagged is not None:
                 rows = np.concatenate([block.Y, block.target[:, :, None]], axis=2)  # (T, C, n + 1)
-                self.memory.take(rows.reshape(len(rows), -1).T)
+                self.lagged.take(rows.reshape(len(rows), -1).T)
 
     def finish(self) -> list[Array]:
         """What was found so far, a triangle an equation."""

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from steelyard.equations.segment import Segment
-from steelyard.equations.stream.autocorrelation import Memory
+from steelyard.equations.stream.autocorrelation import LaggedProducts
 from steelyard.equations.stream.structure import Lines, Structure
 from steelyard.kernels.tree import LANES
 
@@ -30,7 +30,7 @@ PIECE = 256  # samples whose states are laid out at once
 class Worker:
     """Buffers, and what was gathered so far."""
 
-    def __init__(self, structure: Structure, way: Way, *, batch: int = BATCH, rows: int = ROWS, memory: bool = False):
+    def __init__(self, structure: Structure, way: Way, *, batch: int = BATCH, rows: int = ROWS, lagged: bool = False):
         from steelyard.kernels import gather as lines
         from steelyard.kernels import panels
 
@@ -41,7 +41,7 @@ class Worker:
         self.operand = np.zeros((self.lines.count, rows))
         self.filled = 0  # rows in the operand
         sizes = [len(columns) for columns in structure.blocks]
-        self.memory = Memory(sizes) if memory else None  # of single rows, where it is asked for
+        self.lagged = LaggedProducts(sizes) if lagged else None  # of single rows, where it is asked for
         self.found, self._calls = (_grams if way == "gram" else _triangles)(self.operand, sizes)
 
     def run(self, segment: Segment, centres: Array, taps: Array) -> None:
@@ -50,7 +50,7 @@ class Worker:
             return
         self.count += len(centres)
         start, stop, half = int(centres[0]), int(centres[-1]) + 1, len(taps) // 2
-        if half == 0 and len(centres) == stop - start and self.memory is None:
+        if half == 0 and len(centres) == stop - start and self.lagged is None:
             if self.filled + self.batch > self.rows:
                 self.factor()
             for _, put in self._batches(segment, start, stop):  # samples beyond the end are rows of zeros
@@ -96,8 +96,8 @@ class Worker:
 
     def _collect(self, columns: Array) -> None:
         """Finished rows into the operand."""
-        if self.memory is not None:
-            self.memory.take(columns)
+        if self.lagged is not None:
+            self.lagged.take(columns)
         while columns.shape[1]:
             part = columns[:, : self.rows - self.filled]
             self.operand[:, self.filled : self.filled + part.shape[1]] = part
