@@ -27,8 +27,8 @@ from steelyard.compose.division_rule import Rule
 from steelyard.compose.primitives import Primitive
 from steelyard.errors import DescriptionError, Finding, UsageError
 from steelyard.log.toml import Checker, is_number, read_toml, shown
-from steelyard.robot.description import placement, rotation_from_rpy
 from steelyard.robot.model import Robot
+from steelyard.spatial import placement, rotation_from_rpy
 
 MEASURES = {
     "cuboid": "three edges",

@@ -15,6 +15,7 @@ import numpy as np
 from steelyard.errors import DescriptionError, Finding
 from steelyard.output.urdf import Inertials, check_links, numbers, xml_comment
 from steelyard.robot.description import Description, Joint, Link, Shape
+from steelyard.spatial import quaternion_from_rotation
 
 _TINY = 1e-9  # kg and kg·m²: a moving body MuJoCo accepts and nobody feels
 _FAR = 1e9  # stands for a bound that is not there, where MuJoCo wants two
@@ -94,7 +95,7 @@ class _Writer:
 
     def _body(self, joint: Joint) -> Iterator[str]:
         T = joint.placement
-        pose = f'pos="{numbers(T[:3, 3])}" quat="{numbers(_quaternion(T[:3, :3]))}"'
+        pose = _pose(T)
         return self._link(joint.child, pose, list(self._joint(joint)), moving=joint.kind != "fixed")
 
     def _link(self, name: str, pose: str, joints: list[str], moving: bool | None = None) -> Iterator[str]:
@@ -107,7 +108,7 @@ class _Writer:
         yield from (f"  {line}" for line in _geoms(link))
         for frame, (at, T) in self.description.frames.items():
             if at == name:
-                where = f'pos="{numbers(T[:3, 3])}" quat="{numbers(_quaternion(T[:3, :3]))}"'
+                where = _pose(T)
                 yield f"  <site name={quoteattr(frame)} {where}/>"
         for joint in self.children[name]:
             yield from (f"  {line}" for line in self._body(joint))
@@ -192,7 +193,7 @@ def _geoms(link: Link) -> Iterator[str]:
         for shape in shapes:
             if size := _size(shape):
                 T = shape.placement
-                pose = f'pos="{numbers(T[:3, 3])}" quat="{numbers(_quaternion(T[:3, :3]))}"'
+                pose = _pose(T)
                 how = f'group="{group}" contype="0" conaffinity="0"'
                 yield f'<geom type="{shape.kind}" size="{size}" {pose} {how}/>'
 
@@ -205,12 +206,6 @@ def _size(shape: Shape) -> str:
     return numbers(np.array(shape.size) * halves)
 
 
-def _quaternion(R: np.ndarray) -> np.ndarray:
-    """w, x, y, z of a rotation: the largest row of 4·qqᵀ, which never cancels."""
-    trace = np.trace(R)
-    K = np.empty((4, 4))
-    K[0, 0] = 1 + trace
-    K[0, 1:] = K[1:, 0] = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
-    K[1:, 1:] = R + R.T + (1 - trace) * np.eye(3)
-    q = K[np.argmax(np.diag(K))]
-    return np.asarray(q / np.linalg.norm(q))
+def _pose(T: np.ndarray) -> str:
+    wxyz = np.roll(quaternion_from_rotation(T[:3, :3]), 1)  # MuJoCo's order
+    return f'pos="{numbers(T[:3, 3])}" quat="{numbers(wxyz)}"'

@@ -138,35 +138,3 @@ def _by_name(source: str | Path) -> Path:
     fix = f"Did you mean {', '.join(near)}" if near else "`steelyard robots` lists the names there are"
     shown = name if len(name) <= 200 else f"{name[:200]}…"
     raise DescriptionError(Finding(shown, "is neither a file nor the name of a robot", fix))
-
-
-def placement(rotation: np.ndarray, position: np.ndarray) -> np.ndarray:
-    """(4, 4) from a rotation (3, 3) and a position (3,)."""
-    T = np.eye(4)
-    T[:3, :3] = rotation
-    T[:3, 3] = position
-    return T
-
-
-def rotation_from_rpy(rpy: np.ndarray) -> np.ndarray:
-    """R = Rz(yaw) Ry(pitch) Rx(roll), URDF's fixed-axis convention."""
-    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )
-
-
-def rotation_from_quaternion(wxyz: np.ndarray) -> np.ndarray:
-    """Rotation of a quaternion in MuJoCo's order w, x, y, z; normalised here."""
-    w, x, y, z = np.asarray(wxyz, float) / np.linalg.norm(wxyz)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )

@@ -19,6 +19,7 @@ from steelyard.kernels.tree import BASE
 from steelyard.robot import geometry
 from steelyard.robot.description import Shape
 from steelyard.robot.model import Robot
+from steelyard.spatial import rotation_about
 
 Array = np.ndarray
 
@@ -149,7 +150,7 @@ class Places:
                 if joint.kind == "prismatic":
                     at[:, :3, 3] += x[:, None] * (at[:, :3, :3] @ joint.axis)
                 else:
-                    at[:, :3, :3] = at[:, :3, :3] @ _rotations(np.asarray(joint.axis, float), x)
+                    at[:, :3, :3] = at[:, :3, :3] @ rotation_about(np.asarray(joint.axis, float), x)
             T[:, j] = at
         return T
 
@@ -207,13 +208,6 @@ class Places:
         if joint is None or joint.kind != "prismatic":
             return 0.0
         return float(max(abs(joint.lower), abs(joint.upper))) if np.isfinite(joint.upper - joint.lower) else SLIDE
-
-
-def _rotations(axis: Array, angle: Array) -> Array:
-    """(T, 3, 3) by Rodrigues' formula."""
-    x, y, z = axis
-    K = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.asarray(np.eye(3) + np.sin(angle)[:, None, None] * K + (1 - np.cos(angle))[:, None, None] * (K @ K))
 
 
 def segments_apart(P: Array, Q: Array) -> Array:

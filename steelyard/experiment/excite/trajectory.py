@@ -18,7 +18,7 @@ from scipy.interpolate import BSpline, make_interp_spline
 from steelyard.equations.segment import Segment
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
-from steelyard.spatial import XYZ
+from steelyard.spatial import XYZ, quaternion_from_rpy, rotation_from_rpy
 
 if TYPE_CHECKING:
     from steelyard.kernels.forces import Places
@@ -71,7 +71,9 @@ class Course:
         }
         for name, vector in vectors.items():
             columns |= {f"{name}.{c}": vector[:, k] for k, c in enumerate(XYZ)}
-        columns |= {f"base.quaternion.{c}": x for c, x in zip("xyzw", quaternion(s.values[:, 3:6]).T, strict=True)}
+        columns |= {
+            f"base.quaternion.{c}": x for c, x in zip("xyzw", quaternion_from_rpy(s.values[:, 3:6]).T, strict=True)
+        }
         columns |= {f"contact.{name}": values.astype(float) for name, values in standing.items()}
         return Log.from_columns(columns, metadata, source)
 
@@ -109,7 +111,7 @@ class Samples:
     @cached_property
     def rotation(self) -> Array:
         """(T, 3, 3) of the base."""
-        return rotation(self.values[:, 3:6])
+        return rotation_from_rpy(self.values[:, 3:6])
 
     @cached_property
     def gyro(self) -> Array:
@@ -178,24 +180,6 @@ def ordered(robot: Robot) -> Array:
     for body in robot.bodies:
         theta[tree.nodes[body.name] - 1] += body.parameters
     return theta
-
-
-def rotation(angles: Array) -> Array:
-    """(T, 3, 3) of roll, pitch, yaw (T, 3)."""
-    (cr, cp, cy), (sr, sp, sy) = np.cos(angles).T, np.sin(angles).T
-    rows = [
-        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-        [-sp, cp * sr, cp * cr],
-    ]
-    return np.moveaxis(np.array(rows), 2, 0)
-
-
-def quaternion(angles: Array) -> Array:
-    """(T, 4) x, y, z, w of roll, pitch, yaw (T, 3)."""
-    (cr, cp, cy), (sr, sp, sy) = np.cos(angles / 2).T, np.sin(angles / 2).T
-    x, y = sr * cp * cy - cr * sp * sy, cr * sp * cy + sr * cp * sy
-    return np.column_stack([x, y, cr * cp * sy - sr * sp * cy, cr * cp * cy + sr * sp * sy])
 
 
 def turned_back(R: Array, x: Array) -> Array:

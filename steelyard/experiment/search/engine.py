@@ -104,10 +104,10 @@ class Mujoco:
         states = np.zeros((len(q), nq + nv))
         states[:, self._q], states[:, nq + self._v] = q, v
         if base is not None:
-            from steelyard.spatial import rotations
+            from steelyard.spatial import rotation_from_quaternion
 
             states[:, :3], states[:, 3:7] = base[:, :3], base[:, [6, 3, 4, 5]]
-            states[:, nq : nq + 3] = np.einsum("sij,sj->si", rotations(base[:, 3:7]), base[:, 7:10])
+            states[:, nq : nq + 3] = np.einsum("sij,sj->si", rotation_from_quaternion(base[:, 3:7]), base[:, 7:10])
             states[:, nq + 3 : nq + 6] = base[:, 10:13]
         return states
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.experiment.simulate.legs import Feet, Legs
-from steelyard.experiment.simulate.state import State, cross
+from steelyard.experiment.simulate.state import State
 from steelyard.kernels import nnls
+from steelyard.spatial import cross
 
 Array = np.ndarray
 

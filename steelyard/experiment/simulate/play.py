@@ -14,10 +14,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from steelyard.experiment.simulate.reference_motion import Score, with_soles
-from steelyard.experiment.simulate.state import State, cross
+from steelyard.experiment.simulate.state import State
 from steelyard.kernels import nnls
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import Sole
+from steelyard.spatial import cross
 
 Array = np.ndarray
 

@@ -14,7 +14,8 @@ from steelyard.experiment.simulate.force_distribution import Wish, required, tor
 from steelyard.experiment.simulate.legs import UP, Feet, Legs
 from steelyard.experiment.simulate.mpc import STEPS, Plan, Predictive
 from steelyard.experiment.simulate.reference import Motion, still
-from steelyard.experiment.simulate.state import State, cross
+from steelyard.experiment.simulate.state import State
+from steelyard.spatial import cross
 
 Array = np.ndarray
 
