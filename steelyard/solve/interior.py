@@ -21,8 +21,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from steelyard.solve.face import settled
 from steelyard.solve.problem import Problem, Solution
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 ITERATIONS = 60
 STATIONARY = 1e-13  # of the rows' residual, or as near as rounding lets it come
