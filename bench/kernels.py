@@ -28,7 +28,7 @@ from steelyard.errors import DescriptionError
 from steelyard.kernels import forces, legs, panels, warm_up
 from steelyard.kernels import kinematics as lanes
 from steelyard.kernels import sym6 as sixes
-from steelyard.kernels.tree import LANES, Tree
+from steelyard.kernels.tree import LANES, FlatTree
 from steelyard.robot import index
 from steelyard.robot.model import Robot
 
@@ -159,7 +159,7 @@ def _motion(robot: Robot) -> Segment:
     return Segment(np.arange(T) / 100, 100.0, q, v, a, None, {}, *base, up, {})
 
 
-def _forces(robot: Robot, tree: Tree, segment: Segment) -> Array:
+def _forces(robot: Robot, tree: FlatTree, segment: Segment) -> Array:
     """(T, nv) what the description needs, by our kernel."""
     theta = np.zeros((tree.bodies, 10))
     for body in robot.bodies:
@@ -171,7 +171,7 @@ def _apart(ours: Array, theirs: Array) -> float:
     return float(np.abs(ours - theirs).max() / np.abs(theirs).max())
 
 
-def _pinocchio(robot: Robot, segment: Segment, tree: Tree) -> Peer:
+def _pinocchio(robot: Robot, segment: Segment, tree: FlatTree) -> Peer:
     import pinocchio as pin
 
     dynamics = Dynamics(robot, segment)
@@ -193,7 +193,7 @@ def _pinocchio(robot: Robot, segment: Segment, tree: Tree) -> Peer:
     return call, agreement
 
 
-def _figaroh(robot: Robot, segment: Segment, tree: Tree) -> Peer:
+def _figaroh(robot: Robot, segment: Segment, tree: FlatTree) -> Peer:
     import pinocchio as pin
 
     dynamics = Dynamics(robot, segment)
@@ -235,7 +235,7 @@ def _figaroh(robot: Robot, segment: Segment, tree: Tree) -> Peer:
     return call, agreement
 
 
-def _idyntree(robot: Robot, segment: Segment, tree: Tree) -> Peer:
+def _idyntree(robot: Robot, segment: Segment, tree: FlatTree) -> Peer:
     import idyntree.bindings as library
 
     loader = library.ModelLoader()

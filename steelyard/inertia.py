@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import rq
 
-Array = np.ndarray
+from steelyard.spatial import Array
 
 NAMES = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 UNITS = ("kg", *("kg·m",) * 3, *("kg·m²",) * 6)

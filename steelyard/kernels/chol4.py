@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.kernels.compiled import compiled
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 INSIDE = 1.5  # times the margin: a covariance larger than this is inside
 HALF = float(np.sqrt(0.5))

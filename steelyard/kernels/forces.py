@@ -1,7 +1,7 @@
 """Forces and places: what known bodies need to move as they do, and where everything is, sixteen samples at a time.
 
 ``Forces``: τ = Sᵀ Σ A_i θ_i over all bodies i that a row carries, without forming A_i: recursive Newton–Euler in the
-base's frame. ``Places``: poses of nodes and motion vectors of rows; the Jacobian of node i (motion about the base's
+base's frame. ``Kinematics``: poses of nodes and motion vectors of rows; the Jacobian of node i (motion about the base's
 origin, base axes) has the identity for the base's six and S_j for each row j that carries i. A point at x moves with
 J_linear − [x]× J_angular.
 """
@@ -12,9 +12,8 @@ import numpy as np
 
 from steelyard.kernels.compiled import compiled, copy_lanes
 from steelyard.kernels.kinematics import AA, AC, AP, AW, JOINT, POSE, cross, root, visit
-from steelyard.kernels.tree import HEADER, LANES, PER_NODE, PER_ROW, Tree, aligned, room
-
-Array = np.ndarray
+from steelyard.kernels.tree import HEADER, LANES, PER_NODE, PER_ROW, FlatTree, aligned, room
+from steelyard.spatial import Array
 
 L = LANES
 
@@ -108,7 +107,7 @@ def places(integers: Array, reals: Array, states: Array, work: Array, out: Array
             copy_lanes(tree, POSE * (N + 1) + k * L, result, (12 * N + k) * L)
 
 
-def generalised(tree: Tree, states: Array, parameters: Array) -> Array:
+def generalised(tree: FlatTree, states: Array, parameters: Array) -> Array:
     """(samples, 6 + rows) the base's wrench and the force of each row, for parameters (N, 10) in the tree's order."""
     out = aligned(len(states) * (6 + len(tree.rows)) * L).reshape(len(states), -1)
     work = aligned(JOINT + 6 * L * (tree.bodies + 1) + room(tree))
@@ -121,10 +120,10 @@ def unpacked(tiles: Array) -> Array:
     return tiles.reshape(len(tiles), -1, L).transpose(0, 2, 1).reshape(len(tiles) * L, -1)
 
 
-class Places:
+class Kinematics:
     """Where nodes are and how rows move them, for samples of one stretch."""
 
-    def __init__(self, tree: Tree, states: Array, samples: int):
+    def __init__(self, tree: FlatTree, states: Array, samples: int):
         self.tree, N = tree, tree.bodies
         out = aligned(len(states) * (12 * N + 6 * len(tree.rows)) * L).reshape(len(states), -1)
         places(tree.integers, tree.reals, states, aligned(JOINT + room(tree)), out)

@@ -16,9 +16,8 @@ import numpy as np
 from steelyard.kernels.compiled import compiled
 from steelyard.kernels.forces import _add, _power, _wrench
 from steelyard.kernels.kinematics import AP, JOINT, POSE, cross, root, visit
-from steelyard.kernels.tree import BASE, HEADER, LANES, PER_NODE, PER_ROW, Tree, aligned, room
-
-Array = np.ndarray
+from steelyard.kernels.tree import BASE, HEADER, LANES, PER_NODE, PER_ROW, FlatTree, aligned, room
+from steelyard.spatial import Array
 
 L = LANES
 EULER, RK4 = 0, 1
@@ -247,7 +246,7 @@ def tiles(values: Array) -> Array:
     return out.reshape(count // L, -1)
 
 
-def workspace(tree: Tree, joints: int) -> Array:
+def workspace(tree: FlatTree, joints: int) -> Array:
     """Room for one thread."""
     N, n = tree.bodies, joints * L
     return aligned(8 * n + (BASE + 3 * tree.moving + 16 * (N + 1) + joints**2 + 7) * L + JOINT + room(tree))

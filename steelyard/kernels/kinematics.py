@@ -11,12 +11,9 @@ Loops run over 16 lanes with constant offsets, on one-dimensional arrays, few at
 
 from __future__ import annotations
 
-import numpy as np
-
 from steelyard.kernels.compiled import compiled, exactly
 from steelyard.kernels.tree import BASE, HEADER, LANES, NODE_REALS, PER_NODE, REVOLUTE, ROW_REALS, WELD
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 L = LANES
 POSE = 21 * L  # of a node: R by rows, p, ω, α, a

@@ -287,7 +287,7 @@ def _whitened(W: Array, Z: Array, A: Array, f: Array, out: Array) -> None:
 def base_rows(tree: Array, reals: Array, legs: Array, known: Array, lanes: Array, work: Array) -> bool:
     """Whitened rows [A target] of 16 samples, (6·11·16) at the front of ``work``; False where a leg is too straight.
 
-    ``lanes``: a state as in ``Tree.states``, then torques of all rows. ``known``: parameters of all nodes (10
+    ``lanes``: a state as in ``FlatTree.states``, then torques of all rows. ``known``: parameters of all nodes (10
     each; the base's own are not looked at), then (x y z radius) of each foot, then W (6, 6). ``legs``: node and three
     rows a foot.
     """

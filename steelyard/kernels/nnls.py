@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.kernels.compiled import compiled
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 NOISE = 1e-15  # of what a gradient is the difference of: below this its sign is rounding
 DEPENDENT = 1e-13  # of a column's square: what is left of it outside the passive columns is rounding

@@ -35,9 +35,8 @@ import numpy as np
 
 from steelyard.kernels.compiled import compiled, copy_lanes
 from steelyard.kernels.kinematics import AA, AC, AP, AW, JOINT, POSE, cross, root, visit
-from steelyard.kernels.tree import HEADER, LANES, PER_NODE, PER_ROW, Tree, aligned, room
-
-Array = np.ndarray
+from steelyard.kernels.tree import HEADER, LANES, PER_NODE, PER_ROW, FlatTree, aligned, room
+from steelyard.spatial import Array
 
 L = LANES
 BLOCK = 60 * L  # A_i by columns
@@ -194,7 +193,7 @@ class Panels:
     base: Array  # (10·N, 6·B), or (0, 6·B) on a fixed base
     joint: tuple[Array, ...]  # (10·n_j, B) for each row of the tree
 
-    def __init__(self, tree: Tree, batch: int = 64):
+    def __init__(self, tree: FlatTree, batch: int = 64):
         """``batch``: samples, a multiple of 16."""
         assert batch % LANES == 0 and batch > 0
         self.tree, self.batch = tree, batch
@@ -212,7 +211,7 @@ class Panels:
         return slice(10 * int(node - 1), 10 * int(node - 1 + count))
 
     def fill(self, states: Array, first: int = 0) -> None:
-        """Work out the batch that begins with tile ``first`` of ``Tree.states``."""
+        """Work out the batch that begins with tile ``first`` of ``FlatTree.states``."""
         if self.projected:
             self.base.reshape(-1, 10, self.batch // LANES, 6, LANES)[:, 4:, :, :3] = 0.0
             self.projected = False

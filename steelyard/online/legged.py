@@ -19,7 +19,7 @@ from steelyard.equations.causal_filter import TILT_SECONDS
 from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import Foot
 from steelyard.information import Information
-from steelyard.kernels.tree import LANES, Tree, aligned
+from steelyard.kernels.tree import LANES, FlatTree, aligned
 from steelyard.online.row_stream import Stream
 
 Array = np.ndarray
@@ -50,7 +50,7 @@ class Gram:
 class Fast:
     """Arrays of the compiled step, and the step."""
 
-    def __init__(self, setup: Setup, tree: Tree, stream: Stream, window: int, prior: Prior, made: Composition):
+    def __init__(self, setup: Setup, tree: FlatTree, stream: Stream, window: int, prior: Prior, made: Composition):
         from steelyard.kernels import legged, online
 
         self._kernel, self._stream = online, stream
@@ -177,7 +177,7 @@ def fast(setup: Setup, stream: Stream, window: int, prior: Prior, made: Composit
     return Fast(setup, tree, stream, window, prior, made)
 
 
-def _leg(tree: Tree, node: int) -> tuple[int, ...]:
+def _leg(tree: FlatTree, node: int) -> tuple[int, ...]:
     """Rows of the joints from a node up to the base."""
     found = []
     while node > 1:

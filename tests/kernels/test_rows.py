@@ -13,7 +13,7 @@ from steelyard.equations.filters import Filter
 from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import foot
 from steelyard.errors import DescriptionError
-from steelyard.kernels.tree import Tree
+from steelyard.kernels.tree import FlatTree
 from steelyard.robot import index
 from steelyard.robot.flat_tree import flat_tree
 from steelyard.robot.model import Robot
@@ -152,7 +152,7 @@ def test_a_robot_with_a_joint_that_kernels_do_not_cover_keeps_to_pinocchio(monke
     robot = load("demo_arm")
     model = pin.Model()
     model.addJoint(0, pin.JointModelSpherical(), pin.SE3.Identity(), "ball")
-    assert Tree.of(replace(robot, model=model)) is None
+    assert FlatTree.of(replace(robot, model=model)) is None
 
 
 def test_the_number_of_samples_alone_decides_whether_rows_are_compiled():

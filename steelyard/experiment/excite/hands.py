@@ -17,7 +17,7 @@ from steelyard.experiment.excite.stance import Stance
 from steelyard.kernels.tree import BASE
 
 if TYPE_CHECKING:
-    from steelyard.kernels.forces import Places
+    from steelyard.kernels.forces import Kinematics
 
 Array = np.ndarray
 
@@ -69,10 +69,10 @@ def straight(stance: Stance, times: Array, targets: Array, upper: Array, u: Arra
     return q[:, stance.upper]
 
 
-def _places(stance: Stance, q: Array) -> Places:
-    from steelyard.kernels.forces import Places
+def _places(stance: Stance, q: Array) -> Kinematics:
+    from steelyard.kernels.forces import Kinematics
 
     tree = stance.robot.tree
     assert tree is not None
     still = np.zeros_like(q)
-    return Places(tree, tree.tiles(np.zeros((len(q), BASE)), q, still, still), len(q))
+    return Kinematics(tree, tree.tiles(np.zeros((len(q), BASE)), q, still, still), len(q))

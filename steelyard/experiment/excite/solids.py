@@ -155,12 +155,12 @@ class Places:
         return T
 
     def _compiled(self, q: Array, T: Array) -> Array:
-        from steelyard.kernels.forces import Places as Kernel
+        from steelyard.kernels.forces import Kinematics
 
         tree = self.robot.tree
         assert tree is not None
         x = q[:, [self.index[j] for j in self.moving]]
-        found = Kernel(tree, tree.tiles(np.zeros((len(q), BASE)), x, np.zeros_like(x), np.zeros_like(x)), len(q))
+        found = Kinematics(tree, tree.tiles(np.zeros((len(q), BASE)), x, np.zeros_like(x), np.zeros_like(x)), len(q))
         nodes = [tree.joints[j] - 1 for j in range(1, len(self.parents))]
         T[:, 1:, :3, :3], T[:, 1:, :3, 3], T[:, 1:, 3, 3] = found.R[:, nodes], found.p[:, nodes], 1.0
         return T

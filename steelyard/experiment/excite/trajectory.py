@@ -21,7 +21,7 @@ from steelyard.robot.model import Robot
 from steelyard.spatial import XYZ, quaternion_from_rpy, rotation_from_rpy
 
 if TYPE_CHECKING:
-    from steelyard.kernels.forces import Places
+    from steelyard.kernels.forces import Kinematics
 
 Array = np.ndarray
 
@@ -135,13 +135,13 @@ class Samples:
         return Segment(self.time, rate, self.q, self.v, self.a, None, {}, self.gyro, self.alpha, acc, up, {})
 
     @cached_property
-    def places(self) -> Places:
+    def places(self) -> Kinematics:
         """Where bodies are and how joints move them, in the base's frame."""
-        from steelyard.kernels.forces import Places
+        from steelyard.kernels.forces import Kinematics
 
         tree = self.robot.tree
         assert tree is not None
-        return Places(tree, self._states, len(self.time))
+        return Kinematics(tree, self._states, len(self.time))
 
     @cached_property
     def _states(self) -> Array:
