@@ -41,7 +41,7 @@ PROMISED = {"pinocchio": 12.0, "figaroh": 50.0, "idyntree": 60.0}
 AGREE = 1e-10
 LOOPS = (
     lanes._sincos, lanes._move, lanes._motion, panels.first_moments, panels.second_moments, panels.row,
-    forces._wrench, legs._leg, legs._normal, sixes.lower, legs._push, legs._weigh,
+    forces.wrench, legs._leg, legs._normal, sixes.lower, legs._push, legs._weigh,
 )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ L = LANES
 
 
 @compiled
-def _wrench(x: Array, theta: Array, f: Array) -> None:
+def wrench(x: Array, theta: Array, f: Array) -> None:
     """A θ of one body."""
     m, hx, hy, hz = theta[0], theta[1], theta[2], theta[3]
     Ixx, Ixy, Iyy, Ixz, Iyz, Izz = theta[4], theta[5], theta[6], theta[7], theta[8], theta[9]
@@ -53,13 +53,14 @@ def _wrench(x: Array, theta: Array, f: Array) -> None:
 
 
 @compiled
-def _add(f: Array, out: Array) -> None:
-    for k in range(6 * L):
+def accumulate(f: Array, out: Array) -> None:
+    """out += f."""
+    for k in range(len(f)):
         out[k] += f[k]
 
 
 @compiled
-def _power(S: Array, f: Array, out: Array) -> None:
+def power(S: Array, f: Array, out: Array) -> None:
     """Sᵀf."""
     for l in range(L):
         out[l] = (
@@ -79,16 +80,16 @@ def forces(integers: Array, reals: Array, states: Array, theta: Array, work: Arr
         wrenches[: 6 * L] = 0.0
         for i in range(1, N + 1):
             visit(i, integers, reals, states[tile], y, tree)
-            _wrench(tree[POSE * i : POSE * (i + 1)], theta[10 * (i - 1) :], wrenches[6 * L * i : 6 * L * (i + 1)])
+            wrench(tree[POSE * i : POSE * (i + 1)], theta[10 * (i - 1) :], wrenches[6 * L * i : 6 * L * (i + 1)])
         for i in range(N, 0, -1):
             parent = integers[HEADER + PER_NODE * (i - 1)]
-            _add(wrenches[6 * L * i : 6 * L * (i + 1)], wrenches[6 * L * parent : 6 * L * (parent + 1)])
+            accumulate(wrenches[6 * L * i : 6 * L * (i + 1)], wrenches[6 * L * parent : 6 * L * (parent + 1)])
         result = out[tile]
         result[: 6 * L] = wrenches[: 6 * L]
         for j in range(R):
             k = integers[HEADER + PER_NODE * N + PER_ROW * j]
             f = wrenches[6 * L * k : 6 * L * (k + 1)]
-            _power(motions[6 * L * j : 6 * L * (j + 1)], f, result[(6 + j) * L : (7 + j) * L])
+            power(motions[6 * L * j : 6 * L * (j + 1)], f, result[(6 + j) * L : (7 + j) * L])
 
 
 @compiled

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.kernels.compiled import compiled
-from steelyard.kernels.forces import _wrench
+from steelyard.kernels.forces import wrench
 from steelyard.kernels.kinematics import AP, JOINT, POSE, cross, root, visit
 from steelyard.kernels.panels import BLOCK, first_moments, second_moments
 from steelyard.kernels.tree import BASE, HEADER, LANES, PER_NODE
@@ -304,7 +304,7 @@ def base_rows(tree: Array, reals: Array, legs: Array, known: Array, lanes: Array
         f[l] = 0.0
     for i in range(2, N + 1):
         visit(i, tree, reals, lanes, y, poses)
-        _wrench(poses[POSE * i : POSE * (i + 1)], known[10 * (i - 1) :], forces[6 * L * i :])
+        wrench(poses[POSE * i : POSE * (i + 1)], known[10 * (i - 1) :], forces[6 * L * i :])
     for i in range(N, 1, -1):
         node = HEADER + PER_NODE * (i - 1)
         j = tree[node + 3]

@@ -42,12 +42,12 @@ class Compiled:
 
         self.robot, self.windows, self._tree = robot, windows, tree
         self._nodes = np.array([tree.nodes[b.name] - 1 for b in robot.bodies])
-        self._links = np.ascontiguousarray(tree.independent[: tree.moving], np.int64)
-        self._factors = np.concatenate([tree.factors[: tree.moving], tree.offsets])
+        self._arm = forward.arm_of(tree)
         self._starts = forward.tiles(np.hstack([windows.q, windows.v]))
         torques = forward.tiles(windows.torques.reshape(len(windows), -1))
         self._torques = torques.reshape(len(torques), windows.steps + 1, -1)
-        self._kind = forward.EULER if windows.integrator == "euler" else forward.RK4
+        kind = forward.EULER if windows.integrator == "euler" else forward.RK4
+        self._how = float(windows.step), bool(windows.ramp), kind
         self._end = np.hstack([windows.q_end, windows.v_end])
 
     def residuals(self, parameters: Array, terms: Array | None = None) -> Array:
@@ -63,11 +63,8 @@ class Compiled:
         thetas[:, self._nodes] = parameters
         joint = np.zeros((B, forward.TERMS * J)) if terms is None else np.tile(np.ravel(terms), (B, 1))
         out = np.empty((B, *self._starts.shape))
-        forward.simulate(
-            tree.integers, tree.reals, self._links, self._factors, tree.gravity, thetas.reshape(B, -1), joint,
-            self._starts, self._torques, self.windows.step, int(self.windows.ramp), self._kind,
-            forward.workspace(tree, J), out,
-        )  # fmt: skip
+        work = forward.workspace(tree, J)
+        forward.simulate(self._arm, thetas.reshape(B, -1), joint, self._starts, self._torques, self._how, work, out)
         lanes = out.reshape(B, len(self._starts), 2 * J, forward.L).transpose(0, 1, 3, 2)
         return np.asarray(lanes.reshape(B, -1, 2 * J)[:, : len(self.windows)])
 
