@@ -13,7 +13,6 @@ from steelyard.equations.filters import Filter
 from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import foot
 from steelyard.errors import DescriptionError
-from steelyard.kernels.tree import FlatTree
 from steelyard.robot import index
 from steelyard.robot.flat_tree import flat_tree
 from steelyard.robot.model import Robot
@@ -152,7 +151,7 @@ def test_a_robot_with_a_joint_that_kernels_do_not_cover_keeps_to_pinocchio(monke
     robot = load("demo_arm")
     model = pin.Model()
     model.addJoint(0, pin.JointModelSpherical(), pin.SE3.Identity(), "ball")
-    assert FlatTree.of(replace(robot, model=model)) is None
+    assert flat_tree(replace(robot, model=model)) is None
 
 
 def test_the_number_of_samples_alone_decides_whether_rows_are_compiled():
@@ -169,9 +168,9 @@ def test_short_logs_load_no_numba():
 
     code = (
         "import sys, numpy as np; from tests.motions import load, segment;"
-        "from steelyard.equations.rows import Columns, Rows;"
-        "r = load('demo_arm'); c = Columns(tuple(b.name for b in r.bodies));"
-        "list(Rows(r, [segment(r, np.random.default_rng(0), samples=500)], c, 'joint')); print('numba' in sys.modules)"
+        "from steelyard.equations.columns import Columns; from steelyard.equations.setup import Setup;"
+        "r = load('demo_arm'); s = Setup(r, 'joint', Columns(tuple(b.name for b in r.bodies)));"
+        "list(s.rows([segment(r, np.random.default_rng(0), samples=500)])); print('numba' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
