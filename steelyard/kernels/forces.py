@@ -40,10 +40,8 @@ def wrench(x: Array, theta: Array, f: Array) -> None:
         tx, ty, tz = cross(rx, ry, rz, ax, ay, az)
         wx, wy, wz = a * ox + d * oy + h * oz, b * ox + e * oy + i * oz, c * ox + g * oy + j * oz  # body axes from here
         ux, uy, uz = a * ex + d * ey + h * ez, b * ex + e * ey + i * ez, c * ex + g * ey + j * ez
-        nx, ny, nz = cross(
-            wx, wy, wz,
-            Ixx * wx + Ixy * wy + Ixz * wz, Ixy * wx + Iyy * wy + Iyz * wz, Ixz * wx + Iyz * wy + Izz * wz,
-        )  # fmt: skip
+        sx, sy, sz = Ixx * wx + Ixy * wy + Ixz * wz, Ixy * wx + Iyy * wy + Iyz * wz, Ixz * wx + Iyz * wy + Izz * wz
+        nx, ny, nz = cross(wx, wy, wz, sx, sy, sz)
         nx += Ixx * ux + Ixy * uy + Ixz * uz
         ny += Ixy * ux + Iyy * uy + Iyz * uz
         nz += Ixz * ux + Iyz * uy + Izz * uz
@@ -63,10 +61,10 @@ def accumulate(f: Array, out: Array) -> None:
 def power(S: Array, f: Array, out: Array) -> None:
     """Sᵀf."""
     for l in range(L):
-        out[l] = (
-            S[l] * f[l] + S[L + l] * f[L + l] + S[2 * L + l] * f[2 * L + l]
-            + S[3 * L + l] * f[3 * L + l] + S[4 * L + l] * f[4 * L + l] + S[5 * L + l] * f[5 * L + l]
-        )  # fmt: skip
+        total = 0.0
+        for c in range(6):
+            total += S[c * L + l] * f[c * L + l]
+        out[l] = total
 
 
 @compiled

@@ -75,9 +75,13 @@ class FlatTree:
         integers[2] = 0
         integers[HEADER:].reshape(N, PER_NODE)[:, 3:] = 0
         return replace(
-            self, integers=integers, reals=self.reals[: NODE_REALS * N], rows=(),
-            independent=self.independent[: self.moving], factors=self.factors[: self.moving],
-        )  # fmt: skip
+            self,
+            integers=integers,
+            reals=self.reals[: NODE_REALS * N],
+            rows=(),
+            independent=self.independent[: self.moving],
+            factors=self.factors[: self.moving],
+        )
 
     @property
     def bodies(self) -> int:
