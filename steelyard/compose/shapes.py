@@ -180,7 +180,7 @@ def composition(body: Body, scale: Array) -> Composition:
 
 
 def complete(body: Body, given: Sequence[Primitive] = ()) -> ShapeSet:
-    """ShapeSet to begin with, the largest divided until any ten parameters are a sum of theirs.
+    """Shapes to begin with, the largest divided until any ten parameters are a sum of theirs.
 
     Those of a thin plate never are: what is as thin as a shape may be is not divided.
     """
@@ -207,7 +207,7 @@ def _any(map: Array) -> bool:
 
 
 def initial(body: Body, given: Sequence[Primitive] = ()) -> ShapeSet:
-    """ShapeSet to begin with: those given, else the description's."""
+    """Shapes to begin with: those given, else the description's."""
     parts = [thickened(part, thickness(body)) for part in given or described(body)]
     volumes = np.array([part.volume for part in parts])
     return ShapeSet(body, tuple(parts), mass_floor(body) * volumes / volumes.sum())
