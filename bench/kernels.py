@@ -27,7 +27,7 @@ from steelyard.equations.segment import Segment
 from steelyard.errors import DescriptionError
 from steelyard.kernels import forces, legs, panels, sym6, warm_up
 from steelyard.kernels import kinematics as lanes
-from steelyard.kernels.tree import LANES, Tree
+from steelyard.kernels.tree import LANES, FlatTree
 from steelyard.robot import index
 from steelyard.robot.model import Robot
 
@@ -41,7 +41,7 @@ AGREE = 1e-10
 LOOPS = (
     *(lanes._sincos, lanes._move, lanes._motion),
     *(panels.first_moments, panels.second_moments, panels.row),
-    *(forces._wrench, legs.push, legs.add_square, sym6._invert, sym6._times),
+    *(forces.wrench, legs.push, legs.add_square, sym6._invert, sym6._times),
 )
 
 
@@ -159,7 +159,7 @@ def _motion(robot: Robot) -> Segment:
     return Segment(np.arange(T) / 100, 100.0, q, v, a, None, {}, *base, up, {})
 
 
-def _forces(robot: Robot, tree: Tree, segment: Segment) -> Array:
+def _forces(robot: Robot, tree: FlatTree, segment: Segment) -> Array:
     """(T, nv) what the description needs, by our kernel."""
     theta = np.zeros((tree.bodies, 10))
     for body in robot.bodies:
@@ -171,7 +171,7 @@ def _apart(ours: Array, theirs: Array) -> float:
     return float(np.abs(ours - theirs).max() / np.abs(theirs).max())
 
 
-def _pinocchio(robot: Robot, segment: Segment, tree: Tree) -> Peer:
+def _pinocchio(robot: Robot, segment: Segment, tree: FlatTree) -> Peer:
     import pinocchio as pin
 
     dynamics = Dynamics(robot, segment)
@@ -193,7 +193,7 @@ def _pinocchio(robot: Robot, segment: Segment, tree: Tree) -> Peer:
     return call, agreement
 
 
-def _figaroh(robot: Robot, segment: Segment, tree: Tree) -> Peer:
+def _figaroh(robot: Robot, segment: Segment, tree: FlatTree) -> Peer:
     import pinocchio as pin
 
     dynamics = Dynamics(robot, segment)
@@ -235,7 +235,7 @@ def _figaroh(robot: Robot, segment: Segment, tree: Tree) -> Peer:
     return call, agreement
 
 
-def _idyntree(robot: Robot, segment: Segment, tree: Tree) -> Peer:
+def _idyntree(robot: Robot, segment: Segment, tree: FlatTree) -> Peer:
     import idyntree.bindings as library
 
     loader = library.ModelLoader()

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import rq
 
-Array = np.ndarray
+from steelyard.spatial import Array
 
 NAMES = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 UNITS = ("kg", *("kg·m",) * 3, *("kg·m²",) * 6)
@@ -73,16 +73,12 @@ def from_pseudo(J: Array) -> Array:
 PSEUDO_BASIS = np.stack([pseudo(e) for e in np.eye(10)])  # (10, 4, 4): J = Σ pₖ basis[k]
 
 
-def _from_pseudo() -> Array:
-    """(16, 10) the entries of J to ten parameters: m, h, and of S = J[:3, :3] the inertia tr(S) 1 − S."""
-    M = np.zeros((16, 10))
-    for k, J in enumerate(np.eye(16).reshape(16, 4, 4)):
-        S = 0.5 * (J[:3, :3] + J[:3, :3].T)
-        M[k] = np.concatenate([[J[3, 3]], 0.5 * (J[:3, 3] + J[3, :3]), six(np.trace(S) * np.eye(3) - S)])
-    return M
+def _parameters(J: Array) -> Array:
+    S, h = 0.5 * (J[:3, :3] + J[:3, :3].T), 0.5 * (J[:3, 3] + J[3, :3])
+    return np.concatenate([[J[3, 3]], h, six(np.trace(S) * np.eye(3) - S)])
 
 
-_FROM_PSEUDO = _from_pseudo()
+_FROM_PSEUDO = np.stack([_parameters(J) for J in np.eye(16).reshape(16, 4, 4)])  # (16, 10), of each entry of J
 
 
 def pseudo_gradient(slope: ArrayLike) -> Array:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,94 @@
-"""Axes, wrenches and rotations, once. Quaternions are x, y, z, w: scalar last."""
+"""Axes, wrenches, rotations and placements, once.
+
+Quaternions are x, y, z, w (scalar last) and turn as R does: v ↦ R v. Roll, pitch, yaw are URDF's: R = Rz(yaw) Ry(pitch)
+Rx(roll). A placement T (4, 4) takes points of its own frame to the frame it is placed in. ``…`` stands for any leading
+axes, samples mostly.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
-Array = np.ndarray
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array: TypeAlias = NDArray[Any]  # of floats unless stated; shape and unit stand in a comment or docstring
 
 XYZ, WRENCH = ("x", "y", "z"), ("fx", "fy", "fz", "mx", "my", "mz")  # components, in this order everywhere
+
+
+def rotation_from_quaternion(quaternion: ArrayLike) -> Array:
+    """(…, 3, 3) rotations of quaternions (…, 4) of any length but zero."""
+    q = np.asarray(quaternion, float)
+    unit = q / np.linalg.norm(q, axis=-1, keepdims=True)
+    return np.ascontiguousarray(np.moveaxis(_rotation(*np.moveaxis(unit, -1, 0)), (0, 1), (-2, -1)))
+
+
+def rotation_from_unit(quaternion: Sequence[float] | Array) -> Array:
+    """(3, 3) of one quaternion of length one, several times as fast: for what is asked for at every instant."""
+    return _rotation(*map(float, quaternion))
+
+
+def rotation_from_wxyz(wxyz: Array) -> Array:
+    """(…, 3, 3) of quaternions in MuJoCo's order w, x, y, z."""
+    return rotation_from_quaternion(np.roll(wxyz, -1, axis=-1))
+
+
+def _rotation(x: Any, y: Any, z: Any, w: Any) -> Array:
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.array(rows)
+
+
+def rotation_from_rpy(rpy: ArrayLike) -> Array:
+    """(…, 3, 3) of roll, pitch, yaw (…, 3) in rad."""
+    angles = np.moveaxis(np.asarray(rpy, float), -1, 0)
+    (cr, cp, cy), (sr, sp, sy) = np.cos(angles), np.sin(angles)
+    rows = [
+        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+        [-sp, cp * sr, cp * cr],
+    ]
+    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
+
+
+def rotation_about(axis: Array, angle: ArrayLike) -> Array:
+    """(…, 3, 3) by the angles (…) in rad about one axis (3,) of length one (Rodrigues)."""
+    K, q = skew(axis), np.asarray(angle, float)[..., None, None]
+    return np.asarray(np.eye(3) + np.sin(q) * K + (1 - np.cos(q)) * (K @ K))
+
+
+def rpy_from_rotation(R: Array) -> Array:
+    """(3,) roll, pitch, yaw in rad of a rotation (3, 3)."""
+    pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
+    # Near pitch ±90° yaw is mostly noise; roll is taken from what yaw leaves, so the product is exact.
+    yaw = np.arctan2(R[1, 0], R[0, 0])
+    c, s = np.cos(yaw), np.sin(yaw)
+    roll = np.arctan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
+    return np.array([roll, pitch, yaw])
+
+
+def quaternion_from_rotation(R: Array) -> Array:
+    """(4,) of a rotation (3, 3): the largest row of 4·qqᵀ, which never cancels."""
+    trace = np.trace(R)
+    K = np.empty((4, 4))
+    K[:3, :3] = R + R.T + (1 - trace) * np.eye(3)
+    K[:3, 3] = K[3, :3] = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
+    K[3, 3] = 1 + trace
+    q = K[np.argmax(np.diag(K))]
+    return np.asarray(q / np.linalg.norm(q))
+
+
+def quaternion_from_rpy(rpy: ArrayLike) -> Array:
+    """(…, 4) of roll, pitch, yaw (…, 3) in rad."""
+    half = np.moveaxis(np.asarray(rpy, float), -1, 0) / 2
+    (cr, cp, cy), (sr, sp, sy) = np.cos(half), np.sin(half)
+    x, y = sr * cp * cy - cr * sp * sy, cr * sp * cy + sr * cp * sy
+    return np.stack([x, y, cr * cp * sy - sr * sp * cy, cr * cp * cy + sr * sp * sy], axis=-1)
 
 
 def continuous(quaternion: Array) -> Array:
@@ -15,16 +97,24 @@ def continuous(quaternion: Array) -> Array:
     return np.asarray(quaternion * np.append(1.0, sign)[:, None])
 
 
-def rotations(quaternion: Array) -> Array:
-    """(T, 3, 3) of quaternions (T, 4) x, y, z, w of any length."""
-    x, y, z, w = (quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)).T
-    return np.stack(
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w),
-         2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w),
-         2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)], axis=1,
-    ).reshape(-1, 3, 3)  # fmt: skip
+def placement(rotation: Array, position: ArrayLike) -> Array:
+    """(4, 4) from a rotation (3, 3) and a position (3,)."""
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = rotation, position
+    return T
+
+
+def translation(position: ArrayLike) -> Array:
+    """(4, 4) without rotation."""
+    return placement(np.eye(3), position)
 
 
 def skew(x: Array) -> Array:
     """(3, 3) [x]×: [x]× y = x × y."""
     return np.array([[0, -x[2], x[1]], [x[2], 0, -x[0]], [-x[1], x[0], 0]])
+
+
+def cross(a: Array, b: Array) -> Array:
+    """(…, 3) products of vectors (…, 3), of which either may be one (3,); ``np.cross`` is ten times slower for one."""
+    x, y = a.T, b.T
+    return np.array([x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]]).T

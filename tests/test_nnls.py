@@ -208,7 +208,7 @@ def test_solvers_load_numba_only_when_a_kernel_is_called():
 
 def test_after_warming_up_nothing_is_left_to_compile():
     kernel.warm_up()
-    before = len(kernel.active_set.signatures)
+    before = len(kernel.active_set_in.signatures)
     kernel.solve(np.eye(3), np.ones(3))
     kernel.solve(np.eye(3), np.ones(3), np.array([1]), 1)
-    assert len(kernel.active_set.signatures) == before == 1
+    assert len(kernel.active_set_in.signatures) == before == 1

@@ -14,7 +14,7 @@ import pinocchio as pin
 from steelyard.log.log import Log
 from steelyard.robot.model import GRAVITY, Robot
 from steelyard.robot.soles import find_soles
-from steelyard.spatial import WRENCH, XYZ, rotations
+from steelyard.spatial import WRENCH, XYZ, rotation_from_quaternion
 
 Array = np.ndarray
 
@@ -24,7 +24,7 @@ SHIFT = 20  # samples to either side over which a foot takes over
 def follow(robot: Robot, motion: Log, truth: Mapping[str, Array]) -> Log:
     """The exact log of a motion (``steelyard excite``): joints, torques, IMU on the base's origin, feet."""
     q, v, a = (np.column_stack([motion.columns[f"{k}.{j}"] for j in robot.joints]) for k in "qva")
-    R = rotations(_vector(motion, "base.quaternion", "xyzw"))
+    R = rotation_from_quaternion(_vector(motion, "base.quaternion", "xyzw"))
     gyro, alpha = (_vector(motion, f"base.angular_{name}") for name in ("velocity", "acceleration"))
     acc = _vector(motion, "base.acceleration") + GRAVITY * R[:, 2, :]
     model = robot.model.copy()

@@ -24,7 +24,7 @@ from bench.figure import Line, Panel, chart
 from papers.xu.divide import drawn
 from papers.xu.trots import Block, Trot, summary, trot
 from steelyard import Options, UnknownLoad, identify, inertia
-from steelyard.experiment.simulate.quadruped import Perturb
+from steelyard.experiment.simulate.options import Perturb
 from steelyard.experiment.simulate.sensors import Sensors, level
 from steelyard.identify.identify import Identification
 from steelyard.identify.payload import weigh_load

@@ -4,7 +4,7 @@
 
 I is the inertia about the frame's origin, which is linear in the parameters, as in the paper. Positive along nine
 directions is not positive definite, and that is not yet a body that can exist: who uses this has to look again
-(``solve/constrained.py``).
+(``identify/methods/constrained.py``).
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.compose.composition import Composition
-from steelyard.compose.pseudo_inertia import mass_floor
+from steelyard.compose.pseudo_inertia import mass_bound
 from steelyard.inertia import SOLVER_MARGIN
 from steelyard.robot import geometry
 from steelyard.robot.model import Body
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 DIRECTIONS = np.array(
     [*np.eye(3), *(np.eye(3)[i] + s * np.eye(3)[j] for i, j in itertools.combinations(range(3), 2) for s in (1, -1))]
@@ -29,13 +28,10 @@ DIRECTIONS = np.array(
 
 def composition(body: Body, scale: Array) -> Composition:
     """Ten parameters under linear rows; of a load no box is known."""
-    lower = np.full(10, -np.inf)
-    lower[0] = mass_floor(body)
-    cuts = np.stack([cut(body, v) for v in DIRECTIONS])
-    if body.carrier is not None:
-        return Composition(np.eye(10), body.parameters, scale, (), lower, rows=cuts, consistent=False)
-    start = geometry.box_inertia(body.parameters[0], body.room)
-    return Composition(np.eye(10), start, scale, (), lower, rows=np.vstack([centred(body), cuts]), consistent=False)
+    start, rows = body.parameters, np.stack([cut(body, v) for v in DIRECTIONS])
+    if body.carrier is None:
+        start, rows = geometry.box_inertia(start[0], body.room), np.vstack([centred(body), rows])
+    return Composition(np.eye(10), start, scale, (), mass_bound(body), rows=rows, consistent=False)
 
 
 def centred(body: Body) -> Array:

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import block_diag
 
-from steelyard.solve.problem import Cone, Linear
-
-Array = np.ndarray
+from steelyard.solve.problem import Cone, LinearConstraints
+from steelyard.spatial import Array
 
 
 @dataclass(frozen=True)
@@ -76,9 +75,9 @@ class Assembly:
         return tuple(Cone(at, F) for at, p in zip(self.offsets, self.parts, strict=True) for F in p.cones)
 
     @property
-    def rows(self) -> Linear:
+    def rows(self) -> LinearConstraints:
         """All rows·x ≥ 0."""
-        return Linear.of(block_diag(*(p.rows if p.rows.size else np.zeros((0, p.size)) for p in self.parts)))
+        return LinearConstraints.of(block_diag(*(p.rows if p.rows.size else np.zeros((0, p.size)) for p in self.parts)))
 
     @property
     def lower(self) -> dict[int, float]:

@@ -21,14 +21,13 @@ from steelyard.inertia import SOLVER_MARGIN
 from steelyard.robot import geometry
 from steelyard.robot.description import Shape
 from steelyard.robot.model import Body
-
-Array = np.ndarray
+from steelyard.spatial import placement, translation
 
 
 def described(body: Body) -> list[Primitive]:
     """Collision shapes of its links, else visual ones; its box where it has none."""
     shapes = [shape for link, placement in body.parts for shape in geometry.link_shapes(link, placement)]
-    box = cuboid(body.box[1] - body.box[0], _at((body.box[0] + body.box[1]) / 2))
+    box = cuboid(body.box[1] - body.box[0], translation((body.box[0] + body.box[1]) / 2))
     return [primitive(shape) for shape in shapes] or [box]
 
 
@@ -42,7 +41,7 @@ def cells(body: Body, count: int = 3) -> list[Solid]:
     low, high = body.box
     edges = (high - low) / count
     corners = [low + edges * np.array(at) for at in np.ndindex(count, count, count)]
-    return [_thick(cuboid(edges, _at(corner + edges / 2)), thickness(body)) for corner in corners]
+    return [_thick(cuboid(edges, translation(corner + edges / 2)), thickness(body)) for corner in corners]
 
 
 def primitive(shape: Shape) -> Primitive:
@@ -66,7 +65,7 @@ def primitive(shape: Shape) -> Primitive:
         return polyhedron(points, T)
     except ValueError:
         low, high = points.min(axis=0), points.max(axis=0)
-        return cuboid(high - low, T @ _at((low + high) / 2))
+        return cuboid(high - low, T @ translation((low + high) / 2))
 
 
 def thickened(shape: Primitive, least: float) -> Primitive:
@@ -78,8 +77,7 @@ def thickened(shape: Primitive, least: float) -> Primitive:
             return Cluster(tuple(thickened(p, least) for p in shape.parts), shape.shares, shape.kind)
         case Polyhedron() if shape.thinnest < least:
             ends = [[shape.reach(sign * axis) for axis in shape.axes.T] for sign in (-1.0, 1.0)]
-            T = np.eye(4)
-            T[:3, :3], T[:3, 3] = shape.axes, shape.axes @ (np.subtract(ends[1], ends[0]) / 2)
+            T = placement(shape.axes, shape.axes @ (np.subtract(ends[1], ends[0]) / 2))
             return _thick(cuboid(shape.widths, T), least)
     return shape
 
@@ -87,9 +85,3 @@ def thickened(shape: Primitive, least: float) -> Primitive:
 def _thick(solid: Solid, least: float) -> Solid:
     short = np.sqrt(1.001 * least / CANON[solid.kind].variance)
     return solid if np.all(solid.half >= short) else Solid(solid.kind, np.maximum(solid.half, short), solid.placement)
-
-
-def _at(position: Array) -> Array:
-    T = np.eye(4)
-    T[:3, 3] = position
-    return T

@@ -21,13 +21,12 @@ from typing import NamedTuple
 import numpy as np
 
 from steelyard.compose.primitives import CANON, Cluster, Polyhedron, Primitive, Solid
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 MOST_PARTS = 8  # a cap along its axis has k = 2.37: more children than this would need a negative size
 
 
-class Piece(NamedTuple):
+class Child(NamedTuple):
     """A child and its share of the parent's mass."""
 
     share: float
@@ -40,12 +39,12 @@ def longest(shape: Solid | Polyhedron) -> int:
 
 
 @lru_cache(maxsize=4096)
-def divide(shape: Primitive, parts: int = 2, axis: int | None = None) -> tuple[Piece, ...]:
+def divide(shape: Primitive, parts: int = 2, axis: int | None = None) -> tuple[Child, ...]:
     """Children that carry the parent's ten parameters exactly; along its longest axis unless told otherwise."""
     if not 2 <= parts <= MOST_PARTS:
         raise ValueError(f"a shape is divided into 2 to {MOST_PARTS} parts, not {parts}")
     if isinstance(shape, Cluster):
-        return tuple(Piece(float(s), p) for s, p in zip(shape.shares, shape.parts, strict=True) if s > 0)
+        return tuple(Child(float(s), p) for s, p in zip(shape.shares, shape.parts, strict=True) if s > 0)
     assert isinstance(shape, Solid | Polyhedron)
     along = longest(shape) if axis is None else axis
     return _split(shape, parts, along) if isinstance(shape, Solid) else _slices(shape, parts, along)
@@ -56,7 +55,7 @@ def criterion(mass: float, volume: float, k1: float, k2: float) -> float:
     return k1 * mass * volume + k2 * mass / volume
 
 
-def _split(solid: Solid, parts: int, axis: int) -> tuple[Piece, ...]:
+def _split(solid: Solid, parts: int, axis: int) -> tuple[Child, ...]:
     canon = CANON[solid.kind]
     end = min(1 - canon.mean[axis], canon.mean[axis] - canon.lower[axis])  # a in units of the half axis
     gk = (parts + 1) / (3 * (parts - 1)) * end**2 / canon.variance[axis]
@@ -69,11 +68,11 @@ def _split(solid: Solid, parts: int, axis: int) -> tuple[Piece, ...]:
         shift = solid.half[axis] * (1 - smaller) * (place * end + canon.mean[axis])
         T = solid.placement.copy()
         T[:3, 3] += shift * solid.axes[:, axis]
-        pieces.append(Piece(1 / parts, Solid(solid.kind, half, T)))
+        pieces.append(Child(1 / parts, Solid(solid.kind, half, T)))
     return tuple(pieces)
 
 
-def _slices(whole: Polyhedron, parts: int, axis: int) -> tuple[Piece, ...]:
+def _slices(whole: Polyhedron, parts: int, axis: int) -> tuple[Child, ...]:
     normal = whole.axes[:, axis]
     low, high = -whole.reach(-normal), whole.reach(normal)
     pieces, rest = [], whole
@@ -81,7 +80,7 @@ def _slices(whole: Polyhedron, parts: int, axis: int) -> tuple[Piece, ...]:
         below, rest = cut(rest, normal, low + (high - low) * k / parts)
         pieces.append(below)
     volumes = [p.volume for p in (*pieces, rest)]
-    return tuple(Piece(v / sum(volumes), p) for v, p in zip(volumes, (*pieces, rest), strict=True))
+    return tuple(Child(v / sum(volumes), p) for v, p in zip(volumes, (*pieces, rest), strict=True))
 
 
 def cut(whole: Polyhedron, normal: Array, offset: float) -> tuple[Polyhedron, Polyhedron]:

@@ -13,10 +13,15 @@ from steelyard.errors import Finding, UsageError
 Choice = Literal["look-ahead", "criterion", "gradient"]
 Axes = Literal["longest", "all"]
 
-_RANGES = (
-    ("k1", 0.0, np.inf), ("k2", 0.0, np.inf), ("at_once", 0, np.inf), ("parts", 2, MOST_PARTS), ("width", 1, np.inf),
-    ("patience", 1, np.inf), ("most", 0, np.inf),
-)  # fmt: skip
+_RANGES = {
+    "k1": (0, np.inf),
+    "k2": (0, np.inf),
+    "at_once": (0, np.inf),
+    "parts": (2, MOST_PARTS),
+    "width": (1, np.inf),
+    "patience": (1, np.inf),
+    "most": (0, np.inf),
+}
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ class Rule:
             for name in ("choose", "axes")
             if (value := getattr(self, name)) not in get_args(hints[name])
         ]
-        for name, least, most in _RANGES:
+        for name, (least, most) in _RANGES.items():
             value = getattr(self, name)
             if not least <= value <= most:
                 upper = f" to {most:g}" if most < np.inf else " or more"

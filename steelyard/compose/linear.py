@@ -5,14 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.compose.composition import Composition
-from steelyard.compose.pseudo_inertia import mass_floor
+from steelyard.compose.pseudo_inertia import mass_bound
 from steelyard.robot.model import Body
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 def composition(body: Body, scale: Array) -> Composition:
     """Ten free parameters, the mass bounded from below."""
-    lower = np.full(10, -np.inf)
-    lower[0] = mass_floor(body)
-    return Composition(np.eye(10), body.parameters, scale, (), lower, consistent=False)
+    return Composition(np.eye(10), body.parameters, scale, (), mass_bound(body), consistent=False)

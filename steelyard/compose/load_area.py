@@ -11,6 +11,7 @@ from steelyard.compose.primitives import Solid, cuboid
 from steelyard.errors import Finding, UsageError
 from steelyard.robot import geometry
 from steelyard.robot.model import Robot
+from steelyard.spatial import translation
 
 Area = tuple[float, float, float, float, float, float]
 
@@ -31,9 +32,7 @@ def as_cuboid(area: Sequence[float]) -> Solid:
     if found := area_findings(area):
         raise UsageError(found)
     low, high = np.asarray(area, float)[::2], np.asarray(area, float)[1::2]
-    place = np.eye(4)
-    place[:3, 3] = (low + high) / 2
-    return cuboid(high - low, place)
+    return cuboid(high - low, translation((low + high) / 2))
 
 
 def on_top(robot: Robot, link: str, height: float) -> Area:

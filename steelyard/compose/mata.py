@@ -12,18 +12,16 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.compose.composition import Composition
-from steelyard.compose.pseudo_inertia import mass_floor
+from steelyard.compose.pseudo_inertia import mass_bound
 from steelyard.inertia import SOLVER_MARGIN
 from steelyard.robot.model import Body
-
-Array = np.ndarray
+from steelyard.spatial import Array, skew
 
 
 def spatial(parameters: Array) -> Array:
     """(6, 6) spatial inertia, rotation first; linear in the parameters."""
-    m, (x, y, z) = parameters[0], parameters[1:4]
-    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.block([[inertia.matrix(parameters[4:]), cross], [cross.T, m * np.eye(3)]])
+    cross = skew(parameters[1:4])
+    return np.block([[inertia.matrix(parameters[4:]), cross], [cross.T, parameters[0] * np.eye(3)]])
 
 
 def composition(body: Body, scale: Array) -> Composition:
@@ -31,6 +29,4 @@ def composition(body: Body, scale: Array) -> Composition:
     F = np.stack([spatial(e) for e in np.eye(10)])
     F[0, :3, :3] -= SOLVER_MARGIN * body.size**2 * np.eye(3)
     D = np.array([1 / body.size] * 3 + [1.0] * 3) / np.sqrt(body.parameters[0])
-    lower = np.full(10, -np.inf)
-    lower[0] = mass_floor(body)
-    return Composition(np.eye(10), body.parameters, scale, (F * np.outer(D, D),), lower, consistent=False)
+    return Composition(np.eye(10), body.parameters, scale, (F * np.outer(D, D),), mass_bound(body), consistent=False)

@@ -32,8 +32,8 @@ from steelyard.inertia import SOLVER_MARGIN
 from steelyard.robot import geometry
 from steelyard.robot.model import Body
 from steelyard.solve.nnls import cone_distance
+from steelyard.spatial import Array
 
-Array = np.ndarray
 Within = Literal["box", "hull"]
 Count = int | Literal["auto"]
 
@@ -80,8 +80,7 @@ def composition(
     believed = body.parameters if prior is None else prior
     P = place(body, believed, count, within).map
     mass, k = float(body.parameters[0]), P.shape[1]
-    lower = np.zeros(k)
-    lower[0] = mass_floor(body)
+    lower = np.append(mass_floor(body), np.zeros(k - 1))
     unit = np.full(k, mass / k)
     weight = np.full(k, np.sqrt(ridge) / (RELATIVE * mass)) if ridge > 0 else np.zeros(0)
     N = _natural(believed, body.size)

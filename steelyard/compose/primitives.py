@@ -24,8 +24,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial import ConvexHull, QhullError
 
 from steelyard import inertia
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 class Canon(NamedTuple):
@@ -55,20 +54,24 @@ class Primitive(ABC):
 
     kind: str
 
-    @property
+    @cached_property
     @abstractmethod
+    def _moments(self) -> tuple[float, Array, Array]: ...
+
+    @property
     def volume(self) -> float:
         """m³."""
+        return self._moments[0]
 
     @property
-    @abstractmethod
     def mean(self) -> Array:
         """(3,) centre of mass, m."""
+        return self._moments[1]
 
     @property
-    @abstractmethod
     def covariance(self) -> Array:
         """(3, 3) density covariance, m²."""
+        return self._moments[2]
 
     @abstractmethod
     def reach(self, direction: Array) -> float:
@@ -122,20 +125,11 @@ class Solid(Primitive):
         """(3,) extent along its own axes, m."""
         return np.asarray(self.half * (1 - CANON[self.kind].lower))
 
-    @property
-    def volume(self) -> float:
-        """m³."""
-        return float(CANON[self.kind].volume * np.prod(self.half))
-
-    @property
-    def mean(self) -> Array:
-        """(3,) m."""
-        return np.asarray(self.placement[:3, 3] + self.axes @ (self.half * CANON[self.kind].mean))
-
-    @property
-    def covariance(self) -> Array:
-        """(3, 3) m²."""
-        return np.asarray((self.axes * (self.half**2 * CANON[self.kind].variance)) @ self.axes.T)
+    @cached_property
+    def _moments(self) -> tuple[float, Array, Array]:
+        canon, R = CANON[self.kind], self.axes
+        mean = self.placement[:3, 3] + R @ (self.half * canon.mean)
+        return float(canon.volume * np.prod(self.half)), mean, (R * (self.half**2 * canon.variance)) @ R.T
 
     def reach(self, direction: Array) -> float:
         """Support function: 1-norm, disc and 1-norm, or 2-norm of the stretched direction."""
@@ -201,21 +195,6 @@ class Polyhedron(Primitive):
         second = np.einsum("t,tki,tkj->ij", V, corners, corners) + np.einsum("t,ti,tj->ij", V, s, s)
         return volume, inside + first, second / (20 * volume) - np.outer(first, first)
 
-    @property
-    def volume(self) -> float:
-        """m³."""
-        return self._moments[0]
-
-    @property
-    def mean(self) -> Array:
-        """(3,) m."""
-        return self._moments[1]
-
-    @property
-    def covariance(self) -> Array:
-        """(3, 3) m²."""
-        return self._moments[2]
-
     def reach(self, direction: Array) -> float:
         """The farthest corner."""
         return float(np.max(self.triangles.reshape(-1, 3) @ direction))
@@ -245,22 +224,13 @@ class Cluster(Primitive):
     shares: Array  # of the mass, one a part; their sum is 1
     kind: str = "cluster"
 
-    @property
-    def volume(self) -> float:
-        """m³ of all parts."""
-        return float(sum(p.volume for p in self.parts))
-
     @cached_property
-    def mean(self) -> Array:
-        """(3,) m."""
-        return np.asarray(self.shares @ np.array([p.mean for p in self.parts]))
-
-    @cached_property
-    def covariance(self) -> Array:
-        """(3, 3) m²: within the parts and between them."""
-        off = np.array([p.mean for p in self.parts]) - self.mean
-        within = np.tensordot(self.shares, np.array([p.covariance for p in self.parts]), axes=1)
-        return np.asarray(within + (off.T * self.shares) @ off)
+    def _moments(self) -> tuple[float, Array, Array]:
+        volumes, means, covariances = (np.array(x) for x in zip(*(p._moments for p in self.parts), strict=True))
+        mean = self.shares @ means
+        off = means - mean  # the covariance is that within the parts and that between them
+        within = np.tensordot(self.shares, covariances, axes=1)
+        return float(sum(volumes)), mean, within + (off.T * self.shares) @ off
 
     def reach(self, direction: Array) -> float:
         """That of the part that extends farthest."""

@@ -24,8 +24,8 @@ from steelyard.equations.coupled_motors import PREFIX
 from steelyard.information import Information
 from steelyard.robot import geometry
 from steelyard.robot.model import GRAVITY, Body, Robot
+from steelyard.spatial import Array, placement, translation
 
-Array = np.ndarray
 Kind = Literal["cad", "box", "none"]
 Regularisation = Literal["quadratic", "entropic", "pullback"]
 Width = Literal["inertia", "box"]
@@ -85,9 +85,8 @@ def make(
     n = columns.n
     mean, K, scale = np.zeros(n), np.zeros((n, n)), np.zeros(n)
     if columns.bodies:
-        about = of_bodies(
-            [robot.body(name) for name in columns.bodies], kind, regularisation, width=width, weight=weight
-        )
+        bodies = [robot.body(name) for name in columns.bodies]
+        about = of_bodies(bodies, kind, regularisation, width=width, weight=weight)
         m = 10 * len(columns.bodies)
         mean[:m], K[:m, :m], scale[:m] = about.mean, about.K, about.scale
     for k, (joint, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies)):
@@ -162,13 +161,16 @@ def body_root(mean: Array, size: float) -> Array:
     """(10, 10) A with AAᵀ the covariance of a body's parameters in its own frame, were they off by all they are."""
     mass, com, _ = inertia.unpack(mean)
     w, V = np.linalg.eigh(inertia.density_covariance(mean))
-    d = np.sqrt(3 * np.maximum(w, (THIN * size) ** 2))  # half edges of the cuboid; no body is a sheet
-    x, y, z = d
-    spread = np.array([1, x / 2, y / 2, z / 2, (y * y + z * z) / 3, x * y / 3, (z * z + x * x) / 3, x * z / 3,
-                       y * z / 3, (x * x + y * y) / 3])  # fmt: skip
-    placement = np.eye(4)
-    placement[:3, :3], placement[:3, 3] = V * np.sign(np.linalg.det(V)), com
-    return inertia.transform_matrix(placement) @ np.diag(mass * spread)
+    half = np.sqrt(3 * np.maximum(w, (THIN * size) ** 2))  # edges of the cuboid; no body is a sheet
+    spread = _box_moments(half) / np.array([1, *[2] * 3, *[3] * 6])
+    own = placement(V * np.sign(np.linalg.det(V)), com)
+    return np.asarray(inertia.transform_matrix(own) @ np.diag(mass * spread))
+
+
+def _box_moments(half: Array) -> Array:
+    """(10,) the greatest |parameters| of one kilogram within ± half (3,)."""
+    x, y, z = half
+    return np.array([1, x, y, z, y * y + z * z, x * y, z * z + x * x, x * z, y * z, x * x + y * y])
 
 
 def box_root(mean: Array, body: Body) -> Array:
@@ -178,17 +180,12 @@ def box_root(mean: Array, body: Body) -> Array:
     lies within m ± Δm, where (19) has a negative lower bound; Δm = min(m/2, 2 kg) as the formula of V-A says.
     """
     lower, upper = body.box
-    d = np.maximum((upper - lower) / 2, THIN * body.size)
-    x, y, z = d
     m = float(mean[0])
     error = min(RELATIVE * m, HEAVIEST_ERROR)
-    most = (m + error) * np.array(
-        [1, x, y, z, y * y + z * z, x * y, z * z + x * x, x * z, y * z, x * x + y * y]
-    )  # (20)
+    most = (m + error) * _box_moments(np.maximum((upper - lower) / 2, THIN * body.size))  # (20)
     least = -most  # (19)
     least[[4, 6, 9]] = 0.0
     least[0] = m - error
-    placement = np.eye(4)
-    placement[:3, 3] = (lower + upper) / 2
-    here = inertia.transform(mean, np.linalg.inv(placement))  # (18)
-    return inertia.transform_matrix(placement) @ np.diag(np.maximum(most - here, here - least))
+    middle = translation((lower + upper) / 2)
+    here = inertia.transform(mean, np.linalg.inv(middle))  # (18)
+    return np.asarray(inertia.transform_matrix(middle) @ np.diag(np.maximum(most - here, here - least)))

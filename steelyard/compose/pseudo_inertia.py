@@ -16,8 +16,7 @@ from steelyard.compose.composition import Composition
 from steelyard.inertia import SOLVER_MARGIN
 from steelyard.robot.model import Body
 from steelyard.solve.log_cholesky import Chart
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 MASS_FLOOR = 1e-4  # of the description's mass
 
@@ -32,14 +31,17 @@ def lmi(body: Body, margin: float = SOLVER_MARGIN) -> Array:
 
 def composition(body: Body, scale: Array) -> Composition:
     """Ten parameters of a mass distribution."""
-    lower = np.full(10, -np.inf)
-    lower[0] = mass_floor(body)
-    return Composition(np.eye(10), body.parameters, scale, (lmi(body),), lower)
+    return Composition(np.eye(10), body.parameters, scale, (lmi(body),), mass_bound(body))
 
 
 def mass_floor(body: Body) -> float:
     """Least mass of a body, kg."""
     return float(MASS_FLOOR * body.parameters[0])
+
+
+def mass_bound(body: Body) -> Array:
+    """(10,) the same as a bound on ten parameters: none but of the mass."""
+    return np.append(mass_floor(body), np.full(9, -np.inf))
 
 
 def chart(body: Body) -> Chart:

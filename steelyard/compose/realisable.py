@@ -18,8 +18,7 @@ from steelyard import inertia
 from steelyard.compose.composition import Composition
 from steelyard.robot import geometry
 from steelyard.robot.model import Body
-
-Array = np.ndarray
+from steelyard.spatial import Array, translation
 
 ROOM = 1e-3  # of the mass: a start has to be this far inside
 
@@ -27,8 +26,7 @@ ROOM = 1e-3  # of the mass: a start has to be this far inside
 def quadric(box: geometry.Box) -> Array:
     """(4, 4) Q of the smallest ellipsoid around a box."""
     centre, half = (box[0] + box[1]) / 2, (box[1] - box[0]) / 2
-    T = np.eye(4)
-    T[:3, 3] = -centre
+    T = translation(-centre)
     return np.asarray(T.T @ np.diag(np.append(-1 / (3 * half**2), 1.0)) @ T)
 
 

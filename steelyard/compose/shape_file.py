@@ -27,8 +27,8 @@ from steelyard.compose.division_rule import Rule
 from steelyard.compose.primitives import Primitive
 from steelyard.errors import DescriptionError, Finding, UsageError
 from steelyard.log.toml import Checker, is_number, read_toml, shown
-from steelyard.robot.description import placement, rotation_from_rpy
 from steelyard.robot.model import Robot
+from steelyard.spatial import Array, placement, rotation_from_rpy
 
 MEASURES = {
     "cuboid": "three edges",
@@ -131,7 +131,7 @@ class _Shapes(Checker):
         make: Callable[..., Primitive] = getattr(primitives, kind)
         return make(numbers, T) if _COUNT[kind] == 3 else make(*map(float, numbers), T)
 
-    def polyhedron(self, where: str, corners: Any, T: np.ndarray) -> Primitive | None:
+    def polyhedron(self, where: str, corners: Any, T: Array) -> Primitive | None:
         is_list = isinstance(corners, list) and len(corners) >= 4
         if is_list and all(isinstance(p, list) and len(p) == 3 and all(map(is_number, p)) for p in corners):
             try:
@@ -141,7 +141,7 @@ class _Shapes(Checker):
         self.wrong(where, f"is {shown(corners)}", f"Give {MEASURES['polyhedron']}: [[x, y, z], …] in m")
         return None
 
-    def triple(self, where: str, value: Any) -> np.ndarray:
+    def triple(self, where: str, value: Any) -> Array:
         if isinstance(value, list) and len(value) == 3 and all(map(is_number, value)):
             return np.array(value, float)
         unit = "rad" if where.endswith("rpy") else "m"

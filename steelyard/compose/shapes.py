@@ -26,8 +26,7 @@ from steelyard.compose.prior import body_root
 from steelyard.compose.pseudo_inertia import mass_floor
 from steelyard.robot.model import Body
 from steelyard.solve.nnls import cone_distance
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 EMPTY = 1e-7  # of the body's described mass above its floor: a shape with less is empty
 ALIKE = 0.02  # neighbours whose densities differ by less are one
@@ -37,7 +36,7 @@ TOUCHING = 1e-6  # of the body's size: boxes this near are neighbours
 
 
 @dataclass(frozen=True, eq=False)
-class Shapes:
+class ShapeSet:
     """What one body is made of: θ = map·m + dust."""
 
     body: Body
@@ -69,7 +68,7 @@ class Shapes:
 
     def divided(
         self, masses: Array, index: int, parts: int = 2, axis: int | None = None
-    ) -> tuple[Shapes, Array] | None:
+    ) -> tuple[ShapeSet, Array] | None:
         """One shape divided, and the masses that make the same body; None where the children would be too thin."""
         pieces = divide(self.parts[index], parts, axis)
         if min(piece.shape.thinnest for piece in pieces) < thickness(self.body):
@@ -77,7 +76,7 @@ class Shapes:
         shares = np.array([piece.share for piece in pieces])
         return self._replaced([index], [piece.shape for piece in pieces], masses, shares * masses[index], shares)
 
-    def pruned(self, masses: Array) -> tuple[Shapes, Array]:
+    def pruned(self, masses: Array) -> tuple[ShapeSet, Array]:
         """With as few shapes as make the same body; empty ones are swept aside."""
         masses = self._concentrated(masses)
         empty = masses - self.floors <= EMPTY * self.body.parameters[0]
@@ -92,7 +91,7 @@ class Shapes:
             swept_masses=np.concatenate([self.swept_masses, masses[out]]),
         ), masses[keep]
 
-    def returned(self, shape: Primitive, masses: Array) -> tuple[Shapes, Array]:
+    def returned(self, shape: Primitive, masses: Array) -> tuple[ShapeSet, Array]:
         """One that was swept aside may grow again."""
         k = self.swept.index(shape)
         mass = float(self.swept_masses[k])
@@ -104,7 +103,7 @@ class Shapes:
             swept_masses=np.delete(self.swept_masses, k),
         ), np.append(masses, mass)
 
-    def merged(self, masses: Array, which: Sequence[int]) -> tuple[Shapes, Array]:
+    def merged(self, masses: Array, which: Sequence[int]) -> tuple[ShapeSet, Array]:
         """Some shapes as one, in the proportions that their masses have now."""
         parts, weights = list[Primitive](), list[float]()
         for k in which:
@@ -118,14 +117,14 @@ class Shapes:
         whole = together(parts, weights)
         return self._replaced(which, [whole], masses, np.array([sum(masses[k] for k in which)]), np.ones(1))
 
-    def evened(self, masses: Array) -> tuple[Shapes, Array]:
+    def evened(self, masses: Array) -> tuple[ShapeSet, Array]:
         """Neighbours of one density as one: dividing them has shown nothing."""
         shapes = self
         while pair := shapes._alike(masses):
             shapes, masses = shapes.merged(masses, pair)
         return shapes, masses
 
-    def with_shape(self, shape: Primitive, masses: Array) -> tuple[Shapes, Array]:
+    def with_shape(self, shape: Primitive, masses: Array) -> tuple[ShapeSet, Array]:
         """One more, empty so far; it may stay so."""
         return replace(self, parts=(*self.parts, shape), floors=np.append(self.floors, 0.0)), np.append(masses, 0.0)
 
@@ -135,7 +134,7 @@ class Shapes:
 
     def _replaced(
         self, out: Sequence[int], new: Sequence[Primitive], masses: Array, new_masses: Array, shares: Array
-    ) -> tuple[Shapes, Array]:
+    ) -> tuple[ShapeSet, Array]:
         """New shapes at the end, which share the floor of those that go."""
         keep = [k for k in range(len(self.parts)) if k not in out]
         floor = sum(float(self.floors[k]) for k in out)
@@ -180,7 +179,7 @@ def composition(body: Body, scale: Array) -> Composition:
     return replace(shapes.composition, complete=_any(np.linalg.solve(_unit(body), shapes.map)))
 
 
-def complete(body: Body, given: Sequence[Primitive] = ()) -> Shapes:
+def complete(body: Body, given: Sequence[Primitive] = ()) -> ShapeSet:
     """Shapes to begin with, the largest divided until any ten parameters are a sum of theirs.
 
     Those of a thin plate never are: what is as thin as a shape may be is not divided.
@@ -207,8 +206,8 @@ def _any(map: Array) -> bool:
     return len(s) == 10 and bool(s[-1] > RANK * s[0])
 
 
-def initial(body: Body, given: Sequence[Primitive] = ()) -> Shapes:
+def initial(body: Body, given: Sequence[Primitive] = ()) -> ShapeSet:
     """Shapes to begin with: those given, else the description's."""
     parts = [thickened(part, thickness(body)) for part in given or described(body)]
     volumes = np.array([part.volume for part in parts])
-    return Shapes(body, tuple(parts), mass_floor(body) * volumes / volumes.sum())
+    return ShapeSet(body, tuple(parts), mass_floor(body) * volumes / volumes.sum())

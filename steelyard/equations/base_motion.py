@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.errors import Finding, LogError
 from steelyard.log.log import QUATERNION, Log
 from steelyard.robot.model import GRAVITY, Robot
-from steelyard.spatial import continuous, rotations
+from steelyard.spatial import continuous, rotation_from_quaternion
 
 Array = np.ndarray
 
@@ -88,7 +88,7 @@ def _orientation(log: Log, smooth) -> Array | None:  # type: ignore[no-untyped-d
         raise LogError(
             Finding(f"{log.source}, base.quaternion, row {k}", f"has length {length[k]:.3g}", "Give unit quaternions")
         )
-    return rotations(smooth(continuous(quaternion / length[:, None])))
+    return rotation_from_quaternion(smooth(continuous(quaternion / length[:, None])))
 
 
 def tilt_both_ways(gyro: Array, acc: Array, rate: float, seconds: float = 2.0) -> Array:

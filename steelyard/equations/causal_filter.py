@@ -19,7 +19,7 @@ from scipy.linalg import expm
 from steelyard.errors import Finding, LogError
 from steelyard.log.log import QUATERNION, Log
 from steelyard.robot.model import GRAVITY, Robot
-from steelyard.spatial import WRENCH, XYZ, rotations
+from steelyard.spatial import WRENCH, XYZ, rotation_from_quaternion
 
 Array = np.ndarray
 
@@ -177,7 +177,7 @@ class Inputs:
 
     def _up(self, filtered: Array, gyro: Array, acc: Array, up: Array, rate: float) -> Array:
         if self.quaternion is not None:
-            R = rotations(filtered[:, 0, self.quaternion]) @ self.turned.T
+            R = rotation_from_quaternion(filtered[:, 0, self.quaternion]) @ self.turned.T
             up[:] = R[-1, 2]
             return np.ascontiguousarray(R[:, 2])
         from steelyard.kernels import causal as kernel

@@ -12,17 +12,16 @@ from steelyard.equations.missing import Missing
 from steelyard.equations.segment import Segment
 from steelyard.equations.unknown_forces import Foot, FreeRows, point_feet
 from steelyard.kernels import dense
-from steelyard.kernels.forces import Places, generalised
-from steelyard.kernels.tree import Tree
+from steelyard.kernels.forces import Kinematics, generalised
+from steelyard.kernels.tree import FlatTree
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array, translation
 
 
 class CompiledDynamics(Dynamics):
     """Kernels' view of a segment; what they do not cover (forces measured in part) is left to Pinocchio."""
 
-    def __init__(self, robot: Robot, segment: Segment, tree: Tree):
+    def __init__(self, robot: Robot, segment: Segment, tree: FlatTree):
         super().__init__(robot, segment)
         self.tree = tree
         self.tiles = tree.states(segment, dense.BATCH)
@@ -45,9 +44,9 @@ class CompiledDynamics(Dynamics):
         return Y
 
     @cached_property
-    def places(self) -> Places:
+    def places(self) -> Kinematics:
         """Where everything is."""
-        return Places(self.tree, self.tiles, len(self.segment.time))
+        return Kinematics(self.tree, self.tiles, len(self.segment.time))
 
     def pushed(self) -> Array:
         """(T, nv) generalised forces of the measured wrenches."""
@@ -70,9 +69,7 @@ class CompiledDynamics(Dynamics):
             assert isinstance(f, Foot)
             J = self.places.jacobian(f.frame.joint)
             if not f.surface:
-                at = np.eye(4)
-                at[:3, 3] = f.centre
-                point = self.places.pose(f.frame.joint, at)[1] - f.radius * up
+                point = self.places.pose(f.frame.joint, translation(f.centre))[1] - f.radius * up
                 J = J[:, :3] + np.cross(J[:, 3:], point[:, :, None], axis=1)  # velocity of the point that touches
             blocks.append(J)
         return np.concatenate(blocks, axis=1)

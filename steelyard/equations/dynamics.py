@@ -9,10 +9,9 @@ import numpy as np
 from steelyard.equations.missing import Missing
 from steelyard.equations.segment import Segment
 from steelyard.equations.unknown_forces import Foot, FreeRows, jacobian
-from steelyard.kernels.tree import Tree
+from steelyard.kernels.tree import FlatTree
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 class Dynamics:
@@ -34,7 +33,7 @@ class Dynamics:
         self.data = self.model.createData()
 
     @staticmethod
-    def of(robot: Robot, segment: Segment, tree: Tree | None) -> Dynamics:
+    def of(robot: Robot, segment: Segment, tree: FlatTree | None) -> Dynamics:
         """By compiled kernels where there is a tree for them."""
         if tree is None:
             return Dynamics(robot, segment)

@@ -11,7 +11,7 @@ from steelyard.equations.missing import Missing
 from steelyard.equations.segment import Segment
 from steelyard.information import Information
 from steelyard.log.force_plate import Plate
-from steelyard.spatial import rotations
+from steelyard.spatial import rotation_from_quaternion
 
 if TYPE_CHECKING:
     from steelyard.equations.setup import Setup
@@ -70,7 +70,8 @@ def random_rows(setup: Setup, seed: int) -> Array:
 
 def _somewhere(rng: np.random.Generator, samples: int) -> Plate:
     pose = np.tile(np.eye(4), (samples, 1, 1))
-    pose[:, :3, :3], pose[:, :3, 3] = rotations(rng.normal(size=(samples, 4))), rng.normal(size=(samples, 3))
+    pose[:, :3, :3] = rotation_from_quaternion(rng.normal(size=(samples, 4)))
+    pose[:, :3, 3] = rng.normal(size=(samples, 3))
     return Plate(pose, np.zeros((samples, 6)))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from steelyard.equations.missing import Missing
 from steelyard.errors import Finding, UsageError
-from steelyard.kernels.tree import REGULAR, Tree
+from steelyard.kernels.tree import REGULAR, FlatTree
 from steelyard.robot.description import Shape
 from steelyard.robot.model import Frame, Robot
 
@@ -170,7 +170,7 @@ class FreeRows:
         return N, turned
 
 
-def point_feet(tree: Tree, feet: Sequence[Foot | Missing]) -> PointFeet | None:
+def point_feet(tree: FlatTree, feet: Sequence[Foot | Missing]) -> PointFeet | None:
     """Feet that kernels can eliminate leg by leg; None where some foot is no point on a leg of its own."""
     from steelyard.kernels.feet import PointFeet
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from steelyard.information import Information
     from steelyard.robot.model import Body
     from steelyard.solve.certify import Certificate
-    from steelyard.solve.problem import Entropy, Linear, Problem, Solution
+    from steelyard.solve.problem import Entropy, LinearConstraints, Problem, Solution
 
 Progress = Callable[[str], None]
 Source = Literal["structure", "data"]
@@ -142,11 +142,11 @@ class Composed(Pulled):
         """Entropic pulls in place of the prior's quadratic ones."""
         return ()
 
-    def extra(self, posed: Posed) -> tuple[Information, Linear, tuple[str, ...]]:
+    def extra(self, posed: Posed) -> tuple[Information, LinearConstraints, tuple[str, ...]]:
         """The data with what is known besides, linear rows, and notices."""
-        from steelyard.solve.problem import Linear
+        from steelyard.solve.problem import LinearConstraints
 
-        return posed.data, Linear(), ()
+        return posed.data, LinearConstraints(), ()
 
     def solve(self, posed: Posed) -> Answer:
         """Parameters and their certificate."""

@@ -19,7 +19,7 @@ from steelyard import inertia
 from steelyard.compose import boxed, pseudo_inertia
 from steelyard.robot.model import Body
 from steelyard.solve.certify import Certificate
-from steelyard.solve.problem import Cone, Linear, Problem
+from steelyard.solve.problem import Cone, LinearConstraints, Problem
 from steelyard.solve.solve import certified
 
 Array = np.ndarray
@@ -37,7 +37,7 @@ def solve(
         cuts = [row for k, b in enumerate(bodies) for row in _broken(b, solution.theta, k, len(problem.scale))]
         if not cuts:
             break
-        problem = replace(problem, linear=problem.linear + Linear.of(np.stack(cuts)))
+        problem = replace(problem, linear=problem.linear + LinearConstraints.of(np.stack(cuts)))
         solution, proof = certified(problem, save=save)
     repaired: list[int] = []
     while bad := [

@@ -10,15 +10,23 @@ def warm_up() -> None:
     nodes = np.array([[k, k > 0, k - 1, k - 1, k > 0] for k in range(4)])  # a base and a leg of three joints
     rows = np.array([[2, 3, 0], [3, 2, 3], [4, 1, 5]])
     reals = np.zeros(4 * tree.NODE_REALS + 3 * tree.ROW_REALS)
-    leg = tree.Tree(
-        np.concatenate([[4, 3, 3, 1], nodes.ravel(), rows.ravel()]), reals, ("a", "b", "c"), {"foot": 4}, {0: 0, 4: 4},
-        np.zeros(3), np.zeros(3), np.arange(3), np.ones(3), np.zeros(3),
-    )  # fmt: skip
+    leg = tree.FlatTree(
+        integers=np.concatenate([[4, 3, 3, 1], nodes.ravel(), rows.ravel()]),
+        reals=reals,
+        rows=("a", "b", "c"),
+        nodes={"foot": 4},
+        joints={0: 0, 4: 4},
+        gravity=np.zeros(3),
+        upright=np.zeros(3),
+        independent=np.arange(3),
+        factors=np.ones(3),
+        offsets=np.zeros(3),
+    )
     states = tree.aligned(tree.LANES * leg.width).reshape(1, -1)
     batch = panels.Panels(leg, tree.LANES)
     batch.fill(states)
     forces.generalised(leg, states, np.zeros((4, 10)))
-    forces.Places(leg, states, 1)
+    forces.Kinematics(leg, states, 1)
     foot = feet.PointFeet(leg, np.concatenate([leg.integers, [4, 0, 1, 2]]), np.concatenate([reals, np.zeros(4)]))
     foot.eliminate(states)
     dense.spread(leg.integers, batch.buffer, np.array([4, 0, 1, 2]), leg.factors, np.zeros((1, 9, 10)))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cython_blas, cython_lapack
 
-Array = np.ndarray
+from steelyard.spatial import Array
 
 WIDE = 128  # columns: up to so many dtpqrt reflects 8 at once, beyond 16; more are slower
 

@@ -10,11 +10,27 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.kernels.compiled import compiled
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 INSIDE = 1.5  # times the margin: a covariance larger than this is inside
 HALF = float(np.sqrt(0.5))
+
+
+@compiled
+def _factor(U: Array, n: int) -> bool:
+    """The upper half of U (n, n) becomes the factor U with U Uᵀ what it was; False where that is not positive."""
+    for j in range(n - 1, -1, -1):
+        for i in range(j, -1, -1):
+            s = U[i, j]
+            for k in range(j + 1, n):
+                s -= U[i, k] * U[j, k]
+            if i < j:
+                U[i, j] = s / U[j, j]
+            elif s > 0.0:
+                U[j, j] = np.sqrt(s)
+            else:
+                return False
+    return True
 
 
 @compiled
@@ -33,17 +49,8 @@ def root(theta: Array, body: Array, U: Array) -> float:
         U[0, 0], U[0, 1] = (half - theta[4]) * scale - x * x - cut, -theta[5] * scale - x * y
         U[1, 1], U[0, 2] = (half - theta[6]) * scale - y * y - cut, -theta[7] * scale - x * z
         U[2, 2], U[1, 2] = (half - theta[9]) * scale - z * z - cut, -theta[8] * scale - y * z
-        for j in range(2, -1, -1):
-            for i in range(j, -1, -1):
-                s = U[i, j]
-                for k in range(j + 1, 3):
-                    s -= U[i, k] * U[j, k]
-                if i < j:
-                    U[i, j] = s / U[j, j]
-                elif s > 0.0:
-                    U[j, j] = np.sqrt(s)
-                else:
-                    return 0.0
+        if not _factor(U, 3):
+            return 0.0
     U[0, 3], U[1, 3], U[2, 3], U[3, 3] = x, y, z, 1.0
     unit = np.sqrt(theta[0] / mass)
     for i in range(4):
@@ -132,19 +139,12 @@ def eigenvalues(Y: Array, w: Array) -> None:
 @compiled
 def advance(U: Array, Y: Array, t: float, C: Array) -> bool:
     """U becomes U C, C Cᵀ = 1 + tY; False, and U as it was, where that is not positive."""
-    for j in range(3, -1, -1):
-        for i in range(j, -1, -1):
-            s = t * Y[i, j]
-            if i == j:
-                s += 1.0
-            for k in range(j + 1, 4):
-                s -= C[i, k] * C[j, k]
-            if i < j:
-                C[i, j] = s / C[j, j]
-            elif s > 0.0:
-                C[j, j] = np.sqrt(s)
-            else:
-                return False
+    for j in range(4):
+        for i in range(j):
+            C[i, j] = t * Y[i, j]
+        C[j, j] = 1.0 + t * Y[j, j]
+    if not _factor(C, 4):
+        return False
     for i in range(4):
         for j in range(3, i - 1, -1):
             s = 0.0

@@ -1,8 +1,7 @@
 """How kernels are compiled: at their first call, once a machine (numba's cache), without the interpreter's lock.
 
-The cache knows a kernel by its own file alone, but its machine code holds that of kernels in other files; so each is
-stamped with all files of this folder. Sums may be reordered and multiply-adds fused, so that loops vectorise; NaN and
-infinity keep their meaning. ``exactly`` keeps the order of sums, for arithmetic that lives on rounding.
+Sums may be reordered and multiply-adds fused, so that loops vectorise; NaN and infinity keep their meaning.
+``exactly`` keeps the order of sums, for arithmetic that lives on rounding.
 """
 
 from __future__ import annotations
@@ -11,21 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from numba import njit
-from numba.core import cgutils, types
+from llvmlite import ir
+from numba import njit, types
 from numba.extending import intrinsic
 
 from steelyard.kernels.tree import LANES
 
 F = TypeVar("F", bound=Callable[..., object])
 STAMP = tuple((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(Path(__file__).parent.glob("*.py")))
-
-
-def _compile(function: F, fast: set[str]) -> F:
-    made: Any = njit(cache=True, nogil=True, fastmath=fast, error_model="numpy")(function)
-    if hasattr(made, "_cache"):  # with NUMBA_DISABLE_JIT it is the function itself
-        made._cache._cache_file._source_stamp = STAMP
-    return cast(F, made)
 
 
 def compiled(function: F) -> F:
@@ -38,14 +30,29 @@ def exactly(function: F) -> F:
     return _compile(function, {"contract"})
 
 
+def _compile(function: F, fast: set[str]) -> F:
+    made: Any = njit(cache=True, nogil=True, fastmath=fast, error_model="numpy")(function)
+    _stamp(made)
+    return cast(F, made)
+
+
+def _stamp(kernel: Any) -> None:
+    """Keep a cached kernel only while no file of this folder changes; the one place that knows numba from inside.
+
+    The cache knows a kernel by its own file alone, but its machine code holds that of kernels in other files.
+    """
+    if hasattr(kernel, "_cache"):  # with NUMBA_DISABLE_JIT it is the function itself
+        kernel._cache._cache_file._source_stamp = STAMP
+
+
 def _copy_lanes(_: Any, source: Any, k: Any, out: Any, at: Any) -> Any:
-    """``out[at : at + 16] = source[k : k + 16]`` as two or four packed moves: the loop itself would not be packed."""
+    """``out[at : at + 16] = source[k : k + 16]`` as packed moves: the loop itself would not be packed."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        a, b = (context.make_array(signature.args[i])(context, builder, arguments[i]) for i in (0, 2))
-        start, goal = builder.gep(a.data, [arguments[1]]), builder.gep(b.data, [arguments[3]])
-        move: Callable[..., None] = cgutils.raw_memcpy
-        move(builder, goal, start, context.get_constant(types.intp, LANES), 8)
+        lanes = ir.VectorType(ir.DoubleType(), LANES).as_pointer()
+        a, b = (context.make_array(signature.args[i])(context, builder, arguments[i]).data for i in (0, 2))
+        start, goal = (builder.bitcast(builder.gep(x, [arguments[i]]), lanes) for x, i in ((a, 1), (b, 3)))
+        builder.store(builder.load(start, align=8), goal, align=8)
         return context.get_dummy_value()
 
     return types.void(source, k, out, at), code

@@ -11,9 +11,8 @@ import numpy as np
 
 from steelyard.kernels.compiled import compiled
 from steelyard.kernels.panels import Panels
-from steelyard.kernels.tree import HEADER, LANES, PER_NODE, PER_ROW, Tree
-
-Array = np.ndarray
+from steelyard.kernels.tree import HEADER, LANES, PER_NODE, PER_ROW, FlatTree
+from steelyard.spatial import Array
 
 L = LANES
 BATCH = 64  # samples a panel: its bodies' blocks stay in the second cache
@@ -52,7 +51,7 @@ def spread(integers: Array, buffer: Array, where: Array, factors: Array, Y: Arra
             up = integers[node]
 
 
-def regressor(tree: Tree, states: Array, bodies: Sequence[str], Y: Array) -> None:
+def regressor(tree: FlatTree, states: Array, bodies: Sequence[str], Y: Array) -> None:
     """Write the regressor of these bodies to the first columns of Y (T, C, n), which are zero."""
     panels = Panels(tree, BATCH)
     rows = tree.independent[: len(tree.rows)]

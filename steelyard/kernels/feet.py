@@ -21,7 +21,7 @@ import numpy as np
 
 from steelyard.kernels.forces import unpacked
 from steelyard.kernels.legs import MOST, PER_FOOT, SCRATCH, L, eliminate
-from steelyard.kernels.tree import Tree, aligned, room
+from steelyard.kernels.tree import FlatTree, aligned, room
 
 Array = np.ndarray
 
@@ -30,12 +30,12 @@ Array = np.ndarray
 class PointFeet:
     """Feet that kernels can eliminate: points, each at the end of three joints that carry no other foot."""
 
-    tree: Tree
+    tree: FlatTree
     integers: Array  # the tree's, then of each foot: its node and the rows of its leg
     reals: Array  # the tree's, then of each foot: centre (3,) in the node's frame and radius, m
 
     @classmethod
-    def of(cls, tree: Tree, points: Sequence[tuple[int, Array, float]]) -> PointFeet | None:
+    def of(cls, tree: FlatTree, points: Sequence[tuple[int, Array, float]]) -> PointFeet | None:
         """Of points (joint, centre (3,) m in its frame, radius m); None where a leg has not three joints of its own."""
         if not tree.floating or tree.coupled or len(tree.rows) > tree.moving or not points:
             return None

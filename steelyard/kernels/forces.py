@@ -1,7 +1,7 @@
 """Forces and places: what known bodies need to move as they do, and where everything is, sixteen samples at a time.
 
 ``Forces``: τ = Sᵀ Σ A_i θ_i over all bodies i that a row carries, without forming A_i: recursive Newton–Euler in the
-base's frame. ``Places``: poses of nodes and motion vectors of rows; the Jacobian of node i (motion about the base's
+base's frame. ``Kinematics``: poses of nodes and motion vectors of rows; the Jacobian of node i (motion about the base's
 origin, base axes) has the identity for the base's six and S_j for each row j that carries i. A point at x moves with
 J_linear − [x]× J_angular.
 """
@@ -12,15 +12,14 @@ import numpy as np
 
 from steelyard.kernels.compiled import compiled, copy_lanes
 from steelyard.kernels.kinematics import AA, AC, AP, AW, JOINT, POSE, cross, root, visit
-from steelyard.kernels.tree import HEADER, LANES, PER_NODE, PER_ROW, Tree, aligned, room
-
-Array = np.ndarray
+from steelyard.kernels.tree import HEADER, LANES, PER_NODE, PER_ROW, FlatTree, aligned, room
+from steelyard.spatial import Array
 
 L = LANES
 
 
 @compiled
-def _wrench(x: Array, theta: Array, f: Array) -> None:
+def wrench(x: Array, theta: Array, f: Array) -> None:
     """A θ of one body."""
     m, hx, hy, hz = theta[0], theta[1], theta[2], theta[3]
     Ixx, Ixy, Iyy, Ixz, Iyz, Izz = theta[4], theta[5], theta[6], theta[7], theta[8], theta[9]
@@ -41,10 +40,8 @@ def _wrench(x: Array, theta: Array, f: Array) -> None:
         tx, ty, tz = cross(rx, ry, rz, ax, ay, az)
         wx, wy, wz = a * ox + d * oy + h * oz, b * ox + e * oy + i * oz, c * ox + g * oy + j * oz  # body axes from here
         ux, uy, uz = a * ex + d * ey + h * ez, b * ex + e * ey + i * ez, c * ex + g * ey + j * ez
-        nx, ny, nz = cross(
-            wx, wy, wz,
-            Ixx * wx + Ixy * wy + Ixz * wz, Ixy * wx + Iyy * wy + Iyz * wz, Ixz * wx + Iyz * wy + Izz * wz,
-        )  # fmt: skip
+        sx, sy, sz = Ixx * wx + Ixy * wy + Ixz * wz, Ixy * wx + Iyy * wy + Iyz * wz, Ixz * wx + Iyz * wy + Izz * wz
+        nx, ny, nz = cross(wx, wy, wz, sx, sy, sz)
         nx += Ixx * ux + Ixy * uy + Ixz * uz
         ny += Ixy * ux + Iyy * uy + Iyz * uz
         nz += Ixz * ux + Iyz * uy + Izz * uz
@@ -54,19 +51,20 @@ def _wrench(x: Array, theta: Array, f: Array) -> None:
 
 
 @compiled
-def _add(f: Array, out: Array) -> None:
-    for k in range(6 * L):
+def accumulate(f: Array, out: Array) -> None:
+    """out += f."""
+    for k in range(len(f)):
         out[k] += f[k]
 
 
 @compiled
-def _power(S: Array, f: Array, out: Array) -> None:
+def power(S: Array, f: Array, out: Array) -> None:
     """Sᵀf."""
     for l in range(L):
-        out[l] = (
-            S[l] * f[l] + S[L + l] * f[L + l] + S[2 * L + l] * f[2 * L + l]
-            + S[3 * L + l] * f[3 * L + l] + S[4 * L + l] * f[4 * L + l] + S[5 * L + l] * f[5 * L + l]
-        )  # fmt: skip
+        total = 0.0
+        for c in range(6):
+            total += S[c * L + l] * f[c * L + l]
+        out[l] = total
 
 
 @compiled
@@ -80,16 +78,16 @@ def forces(integers: Array, reals: Array, states: Array, theta: Array, work: Arr
         wrenches[: 6 * L] = 0.0
         for i in range(1, N + 1):
             visit(i, integers, reals, states[tile], y, tree)
-            _wrench(tree[POSE * i : POSE * (i + 1)], theta[10 * (i - 1) :], wrenches[6 * L * i : 6 * L * (i + 1)])
+            wrench(tree[POSE * i : POSE * (i + 1)], theta[10 * (i - 1) :], wrenches[6 * L * i : 6 * L * (i + 1)])
         for i in range(N, 0, -1):
             parent = integers[HEADER + PER_NODE * (i - 1)]
-            _add(wrenches[6 * L * i : 6 * L * (i + 1)], wrenches[6 * L * parent : 6 * L * (parent + 1)])
+            accumulate(wrenches[6 * L * i : 6 * L * (i + 1)], wrenches[6 * L * parent : 6 * L * (parent + 1)])
         result = out[tile]
         result[: 6 * L] = wrenches[: 6 * L]
         for j in range(R):
             k = integers[HEADER + PER_NODE * N + PER_ROW * j]
             f = wrenches[6 * L * k : 6 * L * (k + 1)]
-            _power(motions[6 * L * j : 6 * L * (j + 1)], f, result[(6 + j) * L : (7 + j) * L])
+            power(motions[6 * L * j : 6 * L * (j + 1)], f, result[(6 + j) * L : (7 + j) * L])
 
 
 @compiled
@@ -108,7 +106,7 @@ def places(integers: Array, reals: Array, states: Array, work: Array, out: Array
             copy_lanes(tree, POSE * (N + 1) + k * L, result, (12 * N + k) * L)
 
 
-def generalised(tree: Tree, states: Array, parameters: Array) -> Array:
+def generalised(tree: FlatTree, states: Array, parameters: Array) -> Array:
     """(samples, 6 + rows) the base's wrench and the force of each row, for parameters (N, 10) in the tree's order."""
     out = aligned(len(states) * (6 + len(tree.rows)) * L).reshape(len(states), -1)
     work = aligned(JOINT + 6 * L * (tree.bodies + 1) + room(tree))
@@ -121,10 +119,10 @@ def unpacked(tiles: Array) -> Array:
     return tiles.reshape(len(tiles), -1, L).transpose(0, 2, 1).reshape(len(tiles) * L, -1)
 
 
-class Places:
+class Kinematics:
     """Where nodes are and how rows move them, for samples of one stretch."""
 
-    def __init__(self, tree: Tree, states: Array, samples: int):
+    def __init__(self, tree: FlatTree, states: Array, samples: int):
         self.tree, N = tree, tree.bodies
         out = aligned(len(states) * (12 * N + 6 * len(tree.rows)) * L).reshape(len(states), -1)
         places(tree.integers, tree.reals, states, aligned(JOINT + room(tree)), out)

@@ -1,6 +1,6 @@
 """Forward dynamics: where joint torques take a robot of given parameters, many short simulations at a time.
 
-Everything is in the base's frame. With the poses and motion vectors S of ``lanes.py``, h = Sᵀ Σ A θ at zero joint
+Everything is in the base's frame. With the poses and motion vectors S of ``kinematics.py``, h = Sᵀ Σ A θ at zero joint
 acceleration (``forces.py``) and the pseudo-inertias of all that a joint carries added up,
 
     M(q) q̈ = τ − h(q, q̇) − friction,    M_ij = S_iᵀ I_j S_j    (j carried by i, I_j the composite inertia).
@@ -14,16 +14,17 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.kernels.compiled import compiled
-from steelyard.kernels.forces import _add, _power, _wrench
+from steelyard.kernels.forces import accumulate, power, wrench
 from steelyard.kernels.kinematics import AP, JOINT, POSE, cross, root, visit
-from steelyard.kernels.tree import BASE, HEADER, LANES, PER_NODE, PER_ROW, Tree, aligned, room
-
-Array = np.ndarray
+from steelyard.kernels.tree import BASE, HEADER, LANES, PER_NODE, PER_ROW, FlatTree, aligned, room
+from steelyard.spatial import Array
 
 L = LANES
+Arm = tuple[Array, Array, Array, Array, Array]  # as ``arm_of`` has it
+Integration = tuple[float, bool, int]  # step in s, whether torques rise evenly from node to node, EULER or RK4
 EULER, RK4 = 0, 1
 TERMS = 4  # of a joint: viscous, coulomb, armature, offset
-COULOMB_SPEED = 0.004  # rad/s or m/s, as in ``regressor.py``
+COULOMB_SPEED = 0.004  # rad/s or m/s, as in ``equations/columns.py``
 
 
 @compiled
@@ -50,12 +51,6 @@ def _place(x: Array, theta: Array, c: Array) -> None:
         c[7 * L + l] = u0 * e + u1 * f + u2 * g + 2.0 * ry * py + m * py * py
         c[8 * L + l] = u0 * h + u1 * i + u2 * j + ry * pz + py * rz + m * py * pz
         c[9 * L + l] = w0 * h + w1 * i + w2 * j + 2.0 * rz * pz + m * pz * pz
-
-
-@compiled
-def _gather(c: Array, out: Array) -> None:
-    for k in range(10 * L):
-        out[k] += c[k]
 
 
 @compiled
@@ -102,55 +97,46 @@ def _solve(M: Array, b: Array, D: int) -> None:
 
 
 @compiled
-def _accelerate(
-    integers: Array, reals: Array, links: Array, factors: Array, gravity: Array, theta: Array, terms: Array,
-    q: Array, v: Array, tau: Array, implicit: float, work: Array, a: Array,
-) -> None:  # fmt: skip
-    """q̈ (D·16) of one tile; ``links``: which independent joint each moving joint follows, ``factors``: how often."""
+def _split(work: Array, length: int) -> tuple[Array, Array]:
+    return work[:length], work[length:]
+
+
+@compiled
+def _accelerate(arm: Arm, theta: Array, terms: Array, state: Array, implicit: float, work: Array, a: Array) -> None:
+    """q̈ (D·16) of one tile from its ``state`` q, v, τ, each (D·16)."""
+    integers, reals, links, factors, gravity = arm
     N, R, D = integers[0], integers[1], len(terms) // TERMS
-    state = work[: (BASE + 3 * R) * L]
-    at = (BASE + 3 * R) * L
-    y = work[at : at + JOINT]
-    at += JOINT
-    wrenches = work[at : at + 6 * L * (N + 1)]
-    at += 6 * L * (N + 1)
-    composite = work[at : at + 10 * L * (N + 1)]
-    at += 10 * L * (N + 1)
-    M = work[at : at + D * D * L]
-    at += D * D * L
-    f = work[at : at + 6 * L]
-    at += 6 * L
-    row = work[at : at + L]
-    at += L
-    tree = work[at:]
+    q, v, tau = state[: D * L], state[D * L : 2 * D * L], state[2 * D * L :]
+    lanes, rest = _split(work, (BASE + 3 * R) * L)
+    y, rest = _split(rest, JOINT)
+    wrenches, rest = _split(rest, 6 * L * (N + 1))
+    composite, rest = _split(rest, 10 * L * (N + 1))
+    M, rest = _split(rest, D * D * L)
+    f, rest = _split(rest, 6 * L)
+    row, tree = _split(rest, L)
     motions = tree[POSE * (N + 1) :]
-    for k in range(BASE * L):
-        state[k] = 0.0
+    lanes[: BASE * L] = 0.0
     for k in range(3):
-        for l in range(L):
-            state[k * L + l] = -gravity[k]
+        lanes[k * L : (k + 1) * L] = -gravity[k]
     for j in range(R):
         i, factor, offset = links[j], factors[j], factors[R + j]
         for l in range(L):
-            state[(BASE + 3 * j) * L + l] = factor * q[i * L + l] + offset
-            state[(BASE + 3 * j + 1) * L + l] = factor * v[i * L + l]
-            state[(BASE + 3 * j + 2) * L + l] = 0.0
-    root(state, tree)
-    for k in range(6 * L):
-        wrenches[k] = 0.0
-    for k in range(10 * L):
-        composite[k] = 0.0
-    for k in range(D * D * L):
-        M[k] = 0.0
+            lanes[(BASE + 3 * j) * L + l] = factor * q[i * L + l] + offset
+            lanes[(BASE + 3 * j + 1) * L + l] = factor * v[i * L + l]
+            lanes[(BASE + 3 * j + 2) * L + l] = 0.0
+    root(lanes, tree)
+    wrenches[: 6 * L] = 0.0
+    composite[: 10 * L] = 0.0
+    M[:] = 0.0
     for i in range(1, N + 1):
-        visit(i, integers, reals, state, y, tree)
+        visit(i, integers, reals, lanes, y, tree)
         x = tree[POSE * i : POSE * (i + 1)]
-        _wrench(x, theta[10 * (i - 1) :], wrenches[6 * L * i : 6 * L * (i + 1)])
+        wrench(x, theta[10 * (i - 1) :], wrenches[6 * L * i : 6 * L * (i + 1)])
         _place(x, theta[10 * (i - 1) :], composite[10 * L * i : 10 * L * (i + 1)])
     for i in range(N, 0, -1):
         parent = integers[HEADER + PER_NODE * (i - 1)]
-        _add(wrenches[6 * L * i : 6 * L * (i + 1)], wrenches[6 * L * parent : 6 * L * (parent + 1)])
-        _gather(composite[10 * L * i : 10 * L * (i + 1)], composite[10 * L * parent : 10 * L * (parent + 1)])
+        accumulate(wrenches[6 * L * i : 6 * L * (i + 1)], wrenches[6 * L * parent : 6 * L * (parent + 1)])
+        accumulate(composite[10 * L * i : 10 * L * (i + 1)], composite[10 * L * parent : 10 * L * (parent + 1)])
     for i in range(D):
         viscous, coulomb, armature, offset = terms[i], terms[D + i], terms[2 * D + i], terms[3 * D + i]
         for l in range(L):
@@ -161,7 +147,7 @@ def _accelerate(
     for j in range(R):
         k = integers[HEADER + PER_NODE * N + PER_ROW * j]
         S, one = motions[6 * L * j : 6 * L * (j + 1)], links[j]
-        _power(S, wrenches[6 * L * k : 6 * L * (k + 1)], row)
+        power(S, wrenches[6 * L * k : 6 * L * (k + 1)], row)
         for l in range(L):
             a[one * L + l] -= factors[j] * row[l]
         _momentum(composite[10 * L * k : 10 * L * (k + 1)], S, f)
@@ -171,7 +157,7 @@ def _accelerate(
             i = integers[node + 3]
             if integers[node + 4] > 0:
                 other = links[i]
-                _power(motions[6 * L * i : 6 * L * (i + 1)], f, row)
+                power(motions[6 * L * i : 6 * L * (i + 1)], f, row)
                 share = factors[i] * factors[j]
                 if i != j and one == other:
                     share *= 2.0  # both halves of the matrix fall on one entry
@@ -184,33 +170,29 @@ def _accelerate(
 
 @compiled
 def simulate(
-    integers: Array, reals: Array, links: Array, factors: Array, gravity: Array, thetas: Array, terms: Array,
-    starts: Array, torques: Array, step: float, ramp: int, kind: int, work: Array, out: Array,
-) -> None:  # fmt: skip
+    arm: Arm, thetas: Array, terms: Array, starts: Array, torques: Array, how: Integration, work: Array, out: Array
+) -> None:
     """Last q and v of every candidate and tile.
 
     ``thetas`` (B, N·10), ``terms`` (B, 4·D), ``starts`` (tiles, 2·D·16), ``torques`` (tiles, steps + 1, D·16): held
     from each node to the next, or on a ramp between them; ``out`` (B, tiles, 2·D·16).
     """
-    D = terms.shape[1] // TERMS
-    n = D * L
-    steps = torques.shape[1] - 1
-    a, q, v, tau = work[:n], work[n : 2 * n], work[2 * n : 3 * n], work[3 * n : 4 * n]
-    sv, sa, q0, v0 = work[4 * n : 5 * n], work[5 * n : 6 * n], work[6 * n : 7 * n], work[7 * n : 8 * n]
-    rest = work[8 * n :]
+    n = terms.shape[1] // TERMS * L
+    step, ramp, kind = how
+    state, rest = _split(work, 3 * n)
+    q, v, tau = state[:n], state[n : 2 * n], state[2 * n :]
+    a, sv, sa, q0, v0 = rest[:n], rest[n : 2 * n], rest[2 * n : 3 * n], rest[3 * n : 4 * n], rest[4 * n : 5 * n]
+    rest = rest[5 * n :]
     for b in range(len(thetas)):
         theta, joint = thetas[b], terms[b]
         for tile in range(len(starts)):
-            for k in range(n):
-                q[k], v[k] = starts[tile, k], starts[tile, n + k]
-            for h in range(steps):
+            state[: 2 * n] = starts[tile]
+            for h in range(torques.shape[1] - 1):
                 now, then = torques[tile, h], torques[tile, h + 1]
                 if kind == EULER:
                     for k in range(n):
                         tau[k] = 0.5 * (now[k] + then[k]) if ramp else now[k]
-                    _accelerate(
-                        integers, reals, links, factors, gravity, theta, joint, q, v, tau, step, rest, a
-                    )  # fmt: skip
+                    _accelerate(arm, theta, joint, state, step, rest, a)
                     for k in range(n):
                         v[k] += step * a[k]
                         q[k] += step * v[k]
@@ -222,9 +204,7 @@ def simulate(
                     weight = (1.0 if stage == 0 or stage == 3 else 2.0) / 6.0
                     for k in range(n):
                         tau[k] = now[k] + part * (then[k] - now[k]) if ramp else now[k]
-                    _accelerate(
-                        integers, reals, links, factors, gravity, theta, joint, q, v, tau, 0.0, rest, a
-                    )  # fmt: skip
+                    _accelerate(arm, theta, joint, state, 0.0, rest, a)
                     following = 0.5 if stage < 2 else 1.0
                     for k in range(n):
                         sv[k] += weight * v[k]
@@ -234,8 +214,17 @@ def simulate(
                 for k in range(n):
                     q[k] = q0[k] + step * sv[k]
                     v[k] = v0[k] + step * sa[k]
-            for k in range(n):
-                out[b, tile, k], out[b, tile, n + k] = q[k], v[k]
+            out[b, tile] = state[: 2 * n]
+
+
+def arm_of(tree: FlatTree) -> Arm:
+    """Integers and reals of the tree, which joint each moving one follows, how often and with which offset, gravity.
+
+    A plain tuple: numba's cache could not be read any more once a class of its own has another name.
+    """
+    links = np.ascontiguousarray(tree.independent[: tree.moving], np.int64)
+    factors = np.concatenate([tree.factors[: tree.moving], tree.offsets])
+    return tree.integers, tree.reals, links, factors, tree.gravity
 
 
 def tiles(values: Array) -> Array:
@@ -247,7 +236,7 @@ def tiles(values: Array) -> Array:
     return out.reshape(count // L, -1)
 
 
-def workspace(tree: Tree, joints: int) -> Array:
+def workspace(tree: FlatTree, joints: int) -> Array:
     """Room for one thread."""
     N, n = tree.bodies, joints * L
     return aligned(8 * n + (BASE + 3 * tree.moving + 16 * (N + 1) + joints**2 + 7) * L + JOINT + room(tree))

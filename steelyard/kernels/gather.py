@@ -7,12 +7,9 @@ as ``panels.fill`` writes them and the operands of matrix products.
 
 from __future__ import annotations
 
-import numpy as np
-
 from steelyard.kernels.compiled import compiled
 from steelyard.kernels.tree import LANES
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 L = LANES
 

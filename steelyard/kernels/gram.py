@@ -7,11 +7,8 @@ sixteen sums in registers, eight loads for sixteen multiply-adds. That takes 24 
 
 from __future__ import annotations
 
-import numpy as np
-
 from steelyard.kernels.compiled import compiled
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 NARROW = 48  # columns: up to so many the tiles beat dsyrk with 16 registers too
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard import inertia
-from steelyard.kernels.tree import HEADER, NODE_REALS, PER_NODE, PRISMATIC, REVOLUTE, ROW_REALS, WELD, Tree
+from steelyard.kernels.tree import HEADER, NODE_REALS, PER_NODE, PRISMATIC, REVOLUTE, ROW_REALS, WELD, FlatTree
 
 Array = np.ndarray
 
@@ -32,7 +32,7 @@ class Grouping:
     matrix: Array  # (n, 10·N) with Y θ = Y[:, kept] (matrix @ θ) for the rows of every motion
 
     @classmethod
-    def of(cls, tree: Tree) -> Grouping:
+    def of(cls, tree: FlatTree) -> Grouping:
         """By structure alone, leaves first."""
         N, R = tree.bodies, len(tree.rows)
         nodes = tree.integers[HEADER : HEADER + PER_NODE * N].reshape(N, PER_NODE)
@@ -56,7 +56,7 @@ class Grouping:
         return cls(np.concatenate(kept[::-1]), np.concatenate(rows[::-1]))
 
     @classmethod
-    def none(cls, tree: Tree) -> Grouping:
+    def none(cls, tree: FlatTree) -> Grouping:
         """Every column."""
         return cls(np.arange(10 * tree.bodies), np.eye(10 * tree.bodies))
 

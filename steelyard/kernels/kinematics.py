@@ -11,12 +11,9 @@ Loops run over 16 lanes with constant offsets, on one-dimensional arrays, few at
 
 from __future__ import annotations
 
-import numpy as np
-
 from steelyard.kernels.compiled import compiled, exactly
 from steelyard.kernels.tree import BASE, HEADER, LANES, NODE_REALS, PER_NODE, REVOLUTE, ROW_REALS, WELD
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 L = LANES
 POSE = 21 * L  # of a node: R by rows, p, ω, α, a
@@ -51,30 +48,22 @@ def _sincos(q: Array, out: Array) -> None:
 @compiled
 def root(base: Array, x: Array) -> None:
     """The base itself: at the origin, in its own axes."""
-    for k in range(12 * L):
-        x[k] = 0.0
+    x[: 12 * L] = 0.0
     for l in range(L):
         x[l], x[4 * L + l], x[8 * L + l] = 1.0, 1.0, 1.0
-        for k in range(3):
-            x[AC + k * L + l] = base[k * L + l]
-            x[AW + k * L + l] = base[(3 + k) * L + l]
-            x[AA + k * L + l] = base[(6 + k) * L + l]
+    for k in range(3 * L):
+        x[AC + k], x[AW + k], x[AA + k] = base[k], base[3 * L + k], base[6 * L + k]
 
 
 @compiled
 def _joint(kind: int, qva: Array, y: Array) -> None:
     """What a joint adds: sin, 1 − cos, speed and acceleration of a turn; way, speed and acceleration of a slide."""
-    for k in range(7 * L):
-        y[k] = 0.0
-    if kind == WELD:
-        return
+    y[:JOINT] = 0.0
     if kind == REVOLUTE:
         _sincos(qva, y)
-        for k in range(2 * L):
-            y[2 * L + k] = qva[L + k]
-    else:
-        for k in range(3 * L):
-            y[4 * L + k] = qva[k]
+        y[2 * L : 4 * L] = qva[L : 3 * L]
+    elif kind != WELD:
+        y[4 * L : JOINT] = qva[: 3 * L]
 
 
 @compiled
@@ -149,8 +138,8 @@ def visit(i: int, integers: Array, reals: Array, state: Array, y: Array, tree: A
     """Pose of node i and motion vectors of its rows; ``tree`` has the poses of all nodes, then all motion vectors."""
     N = integers[0]
     node = HEADER + PER_NODE * (i - 1)
-    parent, kind, joint, row, rows = (
-        integers[node], integers[node + 1], integers[node + 2], integers[node + 3], integers[node + 4])  # fmt: skip
+    parent, kind, joint = integers[node], integers[node + 1], integers[node + 2]
+    row, rows = integers[node + 3], integers[node + 4]
     x = tree[POSE * i : POSE * (i + 1)]
     _joint(kind, state[(BASE + 3 * joint) * L :], y)
     _move(tree[POSE * parent : POSE * (parent + 1)], x, reals[NODE_REALS * (i - 1) :], y)

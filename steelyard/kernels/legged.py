@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.kernels.compiled import compiled
-from steelyard.kernels.forces import _wrench
+from steelyard.kernels.forces import wrench
 from steelyard.kernels.kinematics import POSE, root, visit
 from steelyard.kernels.legs import FOOT_REALS, MOST, PER_FOOT, UP, add_square, push
 from steelyard.kernels.panels import first_moments, second_moments
@@ -125,7 +125,7 @@ def base_rows(integers: Array, reals: Array) -> bool:
         f[l] = 0.0
     for i in range(2, N + 1):
         visit(i, tree, geometry, state, joint, poses)
-        _wrench(poses[POSE * i : POSE * (i + 1)], bodies[10 * (i - 1) :], forces[6 * L * i :])
+        wrench(poses[POSE * i : POSE * (i + 1)], bodies[10 * (i - 1) :], forces[6 * L * i :])
     for i in range(N, 1, -1):
         node = HEADER + PER_NODE * (i - 1)
         j = tree[node + 3]

@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.kernels.compiled import compiled
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 NOISE = 1e-15  # of what a gradient is the difference of: below this its sign is rounding
 DEPENDENT = 1e-13  # of a column's square: what is left of it outside the passive columns is rounding
@@ -75,21 +74,13 @@ def _back(L: Array, y: Array, k: int, s: Array) -> None:
 
 
 @compiled
-def active_set(G: Array, c: Array, start: Array, free: int, out: Array) -> int:
+def active_set_in(G: Array, c: Array, start: Array, free: int, out: Array, room: Array, marks: Array) -> int:
     """Solve; x and the negative gradient c − Gx are written to the rows of ``out`` (2, n).
 
     ``start``: indices to begin with, of which the first ``free`` are unbounded. Gives the number of entries to the
-    passive set; negative where the answer is not stationary to within ``STATIONARY`` and must not be believed.
-    """
-    n = len(c)
-    return active_set_in(G, c, start, free, out, np.empty((n + 4, n)), np.empty((2, n), np.int64))
-
-
-@compiled
-def active_set_in(G: Array, c: Array, start: Array, free: int, out: Array, room: Array, marks: Array) -> int:
-    """The same in given ``room`` (n + 4, n) and ``marks`` (2, n): nothing is allocated.
-
-    Afterwards the first entries of marks[0] are the passive set: all x that may be positive.
+    passive set; negative where the answer is not stationary to within ``STATIONARY`` and must not be believed. With
+    ``room`` (n + 4, n) and ``marks`` (2, n) nothing is allocated; afterwards the first entries of marks[0] are the
+    passive set: all x that may be positive.
     """
     n = len(c)
     L, work = room[:n], room[n:]
@@ -200,9 +191,10 @@ _NOWHERE = np.empty(0, np.int64)
 
 
 def solve(G: Array, c: Array, start: Array = _NOWHERE, free: int = 0) -> tuple[Array, int]:
-    """(2, n) x and c − Gx, and what ``active_set`` says about them; G and c are C-contiguous float64."""
-    out = np.empty((2, len(c)))
-    return out, active_set(G, c, start, free, out)
+    """(2, n) x and c − Gx, and what ``active_set_in`` returns of them; G and c are C-contiguous float64."""
+    n = len(c)
+    out = np.empty((2, n))
+    return out, active_set_in(G, c, start, free, out, np.empty((n + 4, n)), np.empty((2, n), np.int64))
 
 
 def warm_up() -> None:

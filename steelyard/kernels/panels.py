@@ -35,9 +35,8 @@ import numpy as np
 
 from steelyard.kernels.compiled import compiled, copy_lanes
 from steelyard.kernels.kinematics import AA, AC, AP, AW, JOINT, POSE, cross, root, visit
-from steelyard.kernels.tree import HEADER, LANES, PER_NODE, PER_ROW, Tree, aligned, room
-
-Array = np.ndarray
+from steelyard.kernels.tree import HEADER, LANES, PER_NODE, PER_ROW, FlatTree, aligned, room
+from steelyard.spatial import Array
 
 L = LANES
 BLOCK = 60 * L  # A_i by columns
@@ -58,24 +57,14 @@ def first_moments(x: Array, A: Array) -> None:
         k00, k01, k02 = -yy - zz, xy - ez, xz + ey
         k10, k11, k12 = xy + ez, -xx - zz, yz - ex
         k20, k21, k22 = xz - ey, yz + ex, -xx - yy
-        rx, ry, rz = x[l], x[3 * L + l], x[6 * L + l]
-        fx, fy, fz = k00 * rx + k01 * ry + k02 * rz, k10 * rx + k11 * ry + k12 * rz, k20 * rx + k21 * ry + k22 * rz
-        A[6 * L + l], A[7 * L + l], A[8 * L + l] = fx, fy, fz
-        A[9 * L + l] = ry * az - rz * ay + py * fz - pz * fy
-        A[10 * L + l] = rz * ax - rx * az + pz * fx - px * fz
-        A[11 * L + l] = rx * ay - ry * ax + px * fy - py * fx
-        rx, ry, rz = x[L + l], x[4 * L + l], x[7 * L + l]
-        fx, fy, fz = k00 * rx + k01 * ry + k02 * rz, k10 * rx + k11 * ry + k12 * rz, k20 * rx + k21 * ry + k22 * rz
-        A[12 * L + l], A[13 * L + l], A[14 * L + l] = fx, fy, fz
-        A[15 * L + l] = ry * az - rz * ay + py * fz - pz * fy
-        A[16 * L + l] = rz * ax - rx * az + pz * fx - px * fz
-        A[17 * L + l] = rx * ay - ry * ax + px * fy - py * fx
-        rx, ry, rz = x[2 * L + l], x[5 * L + l], x[8 * L + l]
-        fx, fy, fz = k00 * rx + k01 * ry + k02 * rz, k10 * rx + k11 * ry + k12 * rz, k20 * rx + k21 * ry + k22 * rz
-        A[18 * L + l], A[19 * L + l], A[20 * L + l] = fx, fy, fz
-        A[21 * L + l] = ry * az - rz * ay + py * fz - pz * fy
-        A[22 * L + l] = rz * ax - rx * az + pz * fx - px * fz
-        A[23 * L + l] = rx * ay - ry * ax + px * fy - py * fx
+        for k in range(3):  # columns of R
+            rx, ry, rz = x[k * L + l], x[(3 + k) * L + l], x[(6 + k) * L + l]
+            fx, fy, fz = k00 * rx + k01 * ry + k02 * rz, k10 * rx + k11 * ry + k12 * rz, k20 * rx + k21 * ry + k22 * rz
+            at = 6 * (k + 1) * L + l
+            A[at], A[at + L], A[at + 2 * L] = fx, fy, fz
+            A[at + 3 * L] = ry * az - rz * ay + py * fz - pz * fy
+            A[at + 4 * L] = rz * ax - rx * az + pz * fx - px * fz
+            A[at + 5 * L] = rx * ay - ry * ax + px * fy - py * fx
 
 
 @compiled
@@ -115,25 +104,13 @@ def row(S: Array, A: Array, out: Array) -> None:
     """SᵀA, ten values a lane."""
     for l in range(L):
         a, b, c, d, e, f = S[l], S[L + l], S[2 * L + l], S[3 * L + l], S[4 * L + l], S[5 * L + l]
-        out[l] = a * A[l] + b * A[L + l] + c * A[2 * L + l] + d * A[3 * L + l] + e * A[4 * L + l] + f * A[5 * L + l]
-        out[L + l] = (
-            a * A[6 * L + l] + b * A[7 * L + l] + c * A[8 * L + l]
-            + d * A[9 * L + l] + e * A[10 * L + l] + f * A[11 * L + l]
-        )  # fmt: skip
-        out[2 * L + l] = (
-            a * A[12 * L + l] + b * A[13 * L + l] + c * A[14 * L + l]
-            + d * A[15 * L + l] + e * A[16 * L + l] + f * A[17 * L + l]
-        )  # fmt: skip
-        out[3 * L + l] = (
-            a * A[18 * L + l] + b * A[19 * L + l] + c * A[20 * L + l]
-            + d * A[21 * L + l] + e * A[22 * L + l] + f * A[23 * L + l]
-        )  # fmt: skip
-        out[4 * L + l] = d * A[27 * L + l] + e * A[28 * L + l] + f * A[29 * L + l]
-        out[5 * L + l] = d * A[33 * L + l] + e * A[34 * L + l] + f * A[35 * L + l]
-        out[6 * L + l] = d * A[39 * L + l] + e * A[40 * L + l] + f * A[41 * L + l]
-        out[7 * L + l] = d * A[45 * L + l] + e * A[46 * L + l] + f * A[47 * L + l]
-        out[8 * L + l] = d * A[51 * L + l] + e * A[52 * L + l] + f * A[53 * L + l]
-        out[9 * L + l] = d * A[57 * L + l] + e * A[58 * L + l] + f * A[59 * L + l]
+        for k in range(4):
+            at = 6 * k * L + l
+            force = a * A[at] + b * A[at + L] + c * A[at + 2 * L]
+            out[k * L + l] = force + d * A[at + 3 * L] + e * A[at + 4 * L] + f * A[at + 5 * L]
+        for k in range(4, 10):
+            at = 6 * k * L + l
+            out[k * L + l] = d * A[at + 3 * L] + e * A[at + 4 * L] + f * A[at + 5 * L]
 
 
 @compiled
@@ -194,7 +171,7 @@ class Panels:
     base: Array  # (10·N, 6·B), or (0, 6·B) on a fixed base
     joint: tuple[Array, ...]  # (10·n_j, B) for each row of the tree
 
-    def __init__(self, tree: Tree, batch: int = 64):
+    def __init__(self, tree: FlatTree, batch: int = 64):
         """``batch``: samples, a multiple of 16."""
         assert batch % LANES == 0 and batch > 0
         self.tree, self.batch = tree, batch
@@ -211,7 +188,7 @@ class Panels:
         return slice(10 * int(node - 1), 10 * int(node - 1 + count))
 
     def fill(self, states: Array, first: int = 0) -> None:
-        """Work out the batch that begins with tile ``first`` of ``Tree.states``."""
+        """Work out the batch that begins with tile ``first`` of ``FlatTree.states``."""
         fill(self.tree.integers, self.tree.reals, states, first, self.work, self.buffer)
 
     def columns(self, values: Array) -> Array:

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from steelyard.spatial import Array
+
 if TYPE_CHECKING:
     from steelyard.kernels.grouping import Grouping
-
-Array = np.ndarray
 
 LANES = 16  # samples that are worked on at once; fewer, or a number that is no power of two, did not vectorise
 WELD, REVOLUTE, PRISMATIC = 0, 1, 2
@@ -32,7 +32,7 @@ POSE_REALS = 21
 REGULAR = 0.02  # a leg is too nearly straight where contact-free rows would grow beyond 1 / this
 
 
-class Samples(Protocol):
+class MotionSamples(Protocol):
     """Motion of a robot, a row a sample; vectors of a floating base in base axes, SI."""
 
     @property
@@ -54,7 +54,7 @@ class Samples(Protocol):
 
 
 @dataclass(frozen=True)
-class Tree:
+class FlatTree:
     """Structure and geometry of a robot; all that a kernel needs beside samples."""
 
     integers: Array  # N, moving, rows, floating; a node: parent, kind, joint, first row, rows; a row as in ``table``
@@ -68,16 +68,20 @@ class Tree:
     factors: Array  # how often: a follower's row counts for its leader
     offsets: Array  # (moving joints,) rad or m, of followers
 
-    def base_alone(self) -> Tree:
+    def base_alone(self) -> FlatTree:
         """The same without rows: a base panel and nothing else."""
         N = self.bodies
         integers = self.integers[: HEADER + PER_NODE * N].copy()
         integers[2] = 0
         integers[HEADER:].reshape(N, PER_NODE)[:, 3:] = 0
         return replace(
-            self, integers=integers, reals=self.reals[: NODE_REALS * N], rows=(),
-            independent=self.independent[: self.moving], factors=self.factors[: self.moving],
-        )  # fmt: skip
+            self,
+            integers=integers,
+            reals=self.reals[: NODE_REALS * N],
+            rows=(),
+            independent=self.independent[: self.moving],
+            factors=self.factors[: self.moving],
+        )
 
     @property
     def bodies(self) -> int:
@@ -123,7 +127,7 @@ class Tree:
         """Values a sample has: 12 of the base, and q, v, a of every moving joint."""
         return BASE + 3 * self.moving
 
-    def states(self, segment: Samples, batch: int = LANES) -> Array:
+    def states(self, segment: MotionSamples, batch: int = LANES) -> Array:
         """(tiles, width·16) samples for the kernels, tiles of 16 lanes, filled up with zeros to whole batches.
 
         Values, one after another: proper acceleration, angular velocity and angular acceleration of the base, up, then
@@ -151,7 +155,7 @@ class Tree:
         return out.reshape(len(out), -1)
 
 
-def room(tree: Tree) -> int:
+def room(tree: FlatTree) -> int:
     """Numbers that a kernel needs to keep a tile's poses and motion vectors."""
     return LANES * (POSE_REALS * (tree.bodies + 1) + ROW_REALS * len(tree.rows))
 

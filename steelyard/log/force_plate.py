@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.errors import Finding
 from steelyard.log.log import QUATERNION, Log
-from steelyard.spatial import rotations
+from steelyard.spatial import placement, rotation_from_quaternion
 
 Array = np.ndarray
 
@@ -37,9 +37,7 @@ class Plate:
 def plate_pose(log: Log, name: str) -> Array:
     """(4, 4) pose of a force plate in the world."""
     given = log.metadata["plates"][name]
-    pose = np.eye(4)
-    pose[:3, :3], pose[:3, 3] = rotations(np.array([given["quaternion"]], float))[0], given["position"]
-    return pose
+    return placement(rotation_from_quaternion(given["quaternion"]), given["position"])
 
 
 def plate_findings(log: Log) -> Iterator[Finding]:

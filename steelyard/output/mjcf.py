@@ -15,6 +15,7 @@ import numpy as np
 from steelyard.errors import DescriptionError, Finding
 from steelyard.output.xml_text import Inertial, Inertials, check_links, numbers, symmetric, xml_comment
 from steelyard.robot.description import Description, Joint, Link, Shape
+from steelyard.spatial import quaternion_from_rotation
 
 _TINY = 1e-9  # kg and kg·m²: a moving body MuJoCo accepts and nobody feels
 _FAR = 1e9  # stands for a bound that is not there, where MuJoCo wants two
@@ -200,15 +201,5 @@ def _size(shape: Shape) -> str:
 
 
 def _pose(T: np.ndarray) -> str:
-    return f'pos="{numbers(T[:3, 3])}" quat="{numbers(_quaternion(T[:3, :3]))}"'
-
-
-def _quaternion(R: np.ndarray) -> np.ndarray:
-    """w, x, y, z of a rotation: the largest row of 4·qqᵀ, which never cancels."""
-    trace = np.trace(R)
-    K = np.empty((4, 4))
-    K[0, 0] = 1 + trace
-    K[0, 1:] = K[1:, 0] = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
-    K[1:, 1:] = R + R.T + (1 - trace) * np.eye(3)
-    q = K[np.argmax(np.diag(K))]
-    return np.asarray(q / np.linalg.norm(q))
+    wxyz = np.roll(quaternion_from_rotation(T[:3, :3]), 1)  # MuJoCo's order
+    return f'pos="{numbers(T[:3, 3])}" quat="{numbers(wxyz)}"'

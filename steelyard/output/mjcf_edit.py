@@ -27,9 +27,10 @@ from steelyard.output.xml_text import (
     set_attribute,
     xml_comment,
 )
-from steelyard.robot.description import Description, rotation_from_quaternion
+from steelyard.robot.description import Description
 from steelyard.robot.mjcf import anchor, body_names, compile_mjcf
 from steelyard.robot.xml import Node, parse_xml
+from steelyard.spatial import rotation_from_wxyz
 
 # Compiler settings under which explicit inertial values do not hold. (balanceinertia only changes values that
 # break the triangle inequality, which MuJoCo refuses without it.)
@@ -105,7 +106,7 @@ def _compiled(text: str) -> Any | None:
 
 
 def _values(model: Any, b: int) -> Inertial:
-    R = rotation_from_quaternion(model.body_iquat[b])
+    R = rotation_from_wxyz(model.body_iquat[b])
     inertia = R @ np.diag(model.body_inertia[b]) @ R.T
     return float(model.body_mass[b]), np.array(model.body_ipos[b]), inertia
 

@@ -28,6 +28,7 @@ from steelyard.output.xml_text import (
 from steelyard.robot.description import Description, Joint, Link, Shape
 from steelyard.robot.meshes import package_root
 from steelyard.robot.xml import parse_xml
+from steelyard.spatial import rpy_from_rotation
 
 
 def to_urdf(description: Description, inertials: Inertials, comment: str) -> str:
@@ -158,14 +159,4 @@ def _limit(joint: Joint) -> str:
 
 
 def _origin(T: np.ndarray) -> str:
-    return f'<origin xyz="{numbers(T[:3, 3])}" rpy="{numbers(_rpy(T[:3, :3]))}"/>'
-
-
-def _rpy(R: np.ndarray) -> np.ndarray:
-    """Roll, pitch, yaw with R = Rz Ry Rx."""
-    pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
-    # Near pitch ±90° yaw is mostly noise; roll is taken from what yaw leaves, so the product is exact.
-    yaw = np.arctan2(R[1, 0], R[0, 0])
-    c, s = np.cos(yaw), np.sin(yaw)
-    roll = np.arctan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
-    return np.array([roll, pitch, yaw])
+    return f'<origin xyz="{numbers(T[:3, 3])}" rpy="{numbers(rpy_from_rotation(T[:3, :3]))}"/>'

@@ -18,7 +18,6 @@ import numpy as np
 from steelyard import inertia
 from steelyard.errors import DescriptionError, Finding
 from steelyard.robot.xml import parse_xml, read_bytes
-from steelyard.spatial import rotations
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,28 +137,3 @@ def _by_name(source: str | Path) -> Path:
     fix = f"Did you mean {', '.join(near)}" if near else "`steelyard robots` lists the names there are"
     shown = name if len(name) <= 200 else f"{name[:200]}…"
     raise DescriptionError(Finding(shown, "is neither a file nor the name of a robot", fix))
-
-
-def placement(rotation: np.ndarray, position: np.ndarray) -> np.ndarray:
-    """(4, 4) from a rotation (3, 3) and a position (3,)."""
-    T = np.eye(4)
-    T[:3, :3] = rotation
-    T[:3, 3] = position
-    return T
-
-
-def rotation_from_rpy(rpy: np.ndarray) -> np.ndarray:
-    """R = Rz(yaw) Ry(pitch) Rx(roll), URDF's fixed-axis convention."""
-    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )
-
-
-def rotation_from_quaternion(wxyz: np.ndarray) -> np.ndarray:
-    """Rotation of a quaternion in MuJoCo's order w, x, y, z; normalised here."""
-    return np.asarray(rotations(np.roll(np.asarray(wxyz, float), -1)[None])[0])

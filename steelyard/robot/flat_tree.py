@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard.kernels.tree import NODE_REALS, PER_NODE, PRISMATIC, REVOLUTE, WELD, Tree
-from steelyard.spatial import skew
+from steelyard.kernels.tree import NODE_REALS, PER_NODE, PRISMATIC, REVOLUTE, WELD, FlatTree
+from steelyard.spatial import Array, skew
 
 if TYPE_CHECKING:
     from steelyard.robot.model import Robot
 
-Array = np.ndarray
 
-
-def flat_tree(robot: Robot) -> Tree | None:
+def flat_tree(robot: Robot) -> FlatTree | None:
     """The tree of a robot; None where it has a joint that no kernel covers."""
     model, cuts = robot.model, {s.joint for s in robot.sensors}
     order = _depth_first([int(p) for p in model.parents])  # of the model's joints
@@ -48,7 +46,7 @@ def flat_tree(robot: Robot) -> Tree | None:
         return None
     counts = np.array([len(model.subtrees[joint]) for _, joint, _ in rows], int)
     table = np.array([[node[joint] for _, joint, _ in rows], counts, np.cumsum(counts) - counts], np.int64).T
-    return Tree(
+    return FlatTree(
         np.concatenate([np.array([N, moving, len(rows), robot.floating], np.int64), nodes.ravel(), table.ravel()]),
         np.concatenate([reals.ravel(), *[motion for *_, motion in rows]]),
         tuple(name for name, *_ in rows),

@@ -25,11 +25,10 @@ from steelyard.robot.description import (
     Link,
     Mimic,
     Shape,
-    placement,
-    rotation_from_quaternion,
 )
 from steelyard.robot.mjcf_source import check_source
 from steelyard.robot.xml import Node
+from steelyard.spatial import placement, rotation_from_wxyz
 
 
 def from_mjcf(path: Path, text: str, root: Node, package_dirs: Sequence[Path] = ()) -> Description:
@@ -164,7 +163,7 @@ class _Converter:
     def _link(self, b: int) -> Link:
         m, name = self.model, self.body_names[b]
         mass = float(m.body_mass[b])
-        R = rotation_from_quaternion(m.body_iquat[b])
+        R = rotation_from_wxyz(m.body_iquat[b])
         inertia = R @ np.diag(m.body_inertia[b]) @ R.T
         com = np.array(m.body_ipos[b]) - self.anchors[b] if mass > 0 else np.zeros(3)
         collision, visual = self._shapes(b)
@@ -177,7 +176,7 @@ class _Converter:
             return
         above = int(m.body_parentid[b])
         parent = self.body_names[above] if above else "world"
-        T = placement(rotation_from_quaternion(m.body_quat[b]), m.body_pos[b] - self.anchors[above])
+        T = placement(rotation_from_wxyz(m.body_quat[b]), m.body_pos[b] - self.anchors[above])
         line = self.lines.get(name, 0)
         if not ids:
             joint = f"{name}.weld"
@@ -200,7 +199,7 @@ class _Converter:
         if kind == kinds.mjJNT_HINGE:
             name = "revolute" if limited else "continuous"
             half = np.append(np.cos(ref / 2), -np.sin(ref / 2) * axis)
-            X = X @ placement(rotation_from_quaternion(half), np.zeros(3))
+            X = X @ placement(rotation_from_wxyz(half), np.zeros(3))
         elif kind == kinds.mjJNT_SLIDE:
             name = "prismatic"
             X = X @ placement(np.eye(3), -ref * axis)
@@ -237,14 +236,14 @@ class _Converter:
     def _mesh(self, i: int, T: np.ndarray) -> Shape:
         """MuJoCo moves a mesh into its principal axes; undone here, so that the file's vertices fit."""
         m = self.model
-        moved = placement(rotation_from_quaternion(m.mesh_quat[i]), m.mesh_pos[i])
+        moved = placement(rotation_from_wxyz(m.mesh_quat[i]), m.mesh_pos[i])
         address = int(m.mesh_pathadr[i])
         name = bytes(m.paths)[address:].split(b"\0")[0].decode() if address >= 0 else ""
         file = Path(name) if name and Path(name).is_file() else None
         return Shape("mesh", tuple(m.mesh_scale[i].tolist()), T @ np.linalg.inv(moved), file)
 
     def _pose(self, b: int, position: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
-        return placement(rotation_from_quaternion(quaternion), position - self.anchors[b])
+        return placement(rotation_from_wxyz(quaternion), position - self.anchors[b])
 
     def _frames(self, bodies: list[int], taken: set[str]) -> dict[str, tuple[str, np.ndarray]]:
         """Sites, named geoms that collide (feet often have no site), and body frames that were moved."""

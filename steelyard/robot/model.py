@@ -23,7 +23,7 @@ from steelyard.robot.ft_sensor import Sensor
 from steelyard.spatial import WRENCH
 
 if TYPE_CHECKING:
-    from steelyard.kernels.tree import Tree
+    from steelyard.kernels.tree import FlatTree
 
 Array = np.ndarray
 Base = Literal["fixed", "floating"]
@@ -126,7 +126,7 @@ class Robot:
         return tuple(row for sensor in self.sensors for row in sensor.rows)
 
     @cached_property
-    def tree(self) -> Tree | None:
+    def tree(self) -> FlatTree | None:
         """The robot as flat arrays for compiled kernels; None where it has a joint that none covers."""
         from steelyard.robot.flat_tree import flat_tree
 

@@ -19,11 +19,10 @@ from steelyard.robot.description import (
     Link,
     Mimic,
     Shape,
-    placement,
-    rotation_from_rpy,
 )
 from steelyard.robot.meshes import Roots
 from steelyard.robot.xml import Findings, Node
+from steelyard.spatial import placement, rotation_from_rpy
 
 _KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 _SIZES = {"box": (("size", 3),), "cylinder": (("radius", 1), ("length", 1)), "sphere": (("radius", 1),)}

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from steelyard.solve.region import LOWER, WEIGHT, Region
-
-Array = np.ndarray
+from steelyard.solve.problem import pack_symmetric
+from steelyard.solve.region import Region
+from steelyard.spatial import Array
 
 STEPS = 300  # of Newton's method
 
 
 @dataclass(frozen=True)
-class Middle:
+class AnalyticCentre:
     """A region's analytic centre."""
 
     roots: Array  # (B, 4, 4) L⁻¹ with M = LLᵀ
@@ -27,16 +27,14 @@ class Middle:
     triangle: Array  # (n−r, n−r) T with TᵀT the Hessian of Φ in the coordinates that R does not see
 
 
-def middle(region: Region) -> Middle:
+def find_analytic_centre(region: Region) -> AnalyticCentre:
     """Newton's method with a line search, from the region's start."""
     barrier = _Barrier(region)
     v = np.zeros(len(region.start))
     for _ in range(STEPS):
         g, C = barrier.derivatives(v)
         d = 1 / np.linalg.norm(C, axis=0)
-        T = np.asarray(
-            np.linalg.qr(C * d, mode="r")
-        )  # of the Hessian's root: forming the Hessian would square its condition
+        T = np.asarray(np.linalg.qr(C * d, mode="r"))  # of its root: the Hessian would square its condition
         step = -d * back(T, d * g)
         decrement = float(-g @ step)
         value, length = barrier.value(v), 1.0
@@ -46,9 +44,9 @@ def middle(region: Region) -> Middle:
         if decrement < 1e-12 or length <= 1e-6:
             break
     M, slack, _, _ = barrier.state(v)
-    _, C = barrier.derivatives(v)
-    r = len(region.R)
-    return Middle(np.linalg.inv(np.linalg.cholesky(M)), slack, np.asarray(np.linalg.qr(C[: len(C) - r, r:], mode="r")))
+    C, r = barrier.derivatives(v)[1], len(region.R)
+    unseen = np.asarray(np.linalg.qr(C[: len(C) - r, r:], mode="r"))
+    return AnalyticCentre(np.linalg.inv(np.linalg.cholesky(M)), slack, unseen)
 
 
 def back(T: Array, b: Array) -> Array:
@@ -92,7 +90,7 @@ class _Barrier:
         M, slack, residual, left = self.state(v)
         inverse = np.linalg.inv(np.linalg.cholesky(M))
         X = inverse[:, None] @ self.F @ np.swapaxes(inverse, 1, 2)[:, None]  # (B, 10, 4, 4)
-        bodies = np.swapaxes(X[:, :, *LOWER] * WEIGHT, 1, 2) @ self.blocks
+        bodies = np.swapaxes(pack_symmetric(X), 1, 2) @ self.blocks
         rows = self.rows / slack[:, None]
         r, inner = len(residual), float(residual @ residual)
         g = -np.einsum("bkii,bkn->n", X, self.blocks) - rows.sum(axis=0)

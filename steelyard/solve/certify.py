@@ -20,8 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.solve.problem import Problem, Solution
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 TOLERANCE = 1e-6  # of the objective
 SLOPE = 1e-5  # of the gradient's parts; it enters the gap squared

@@ -14,9 +14,8 @@ import numpy as np
 from scipy import sparse
 
 from steelyard import inertia
-from steelyard.solve.problem import Problem, Solution, positive
-
-Array = np.ndarray
+from steelyard.solve.problem import Problem, Solution, pack_symmetric, positive, unpack_symmetric
+from steelyard.spatial import Array
 
 
 def solve(problem: Problem, tolerance: float = 1e-10) -> Solution:
@@ -30,6 +29,18 @@ def solve(problem: Problem, tolerance: float = 1e-10) -> Solution:
         solution = _solve(problem, size, tolerance)
         best, before = solution.theta, size
     return solution
+
+
+def run(P: Any, q: Array, A: Any, b: Array, cones: list[Any], tolerance: float, **settings: Any) -> Any:
+    """Clarabel's answer to min ½xᵀPx + qᵀx with b − Ax in these cones."""
+    import clarabel
+
+    asked = clarabel.DefaultSettings()
+    asked.verbose = False
+    asked.tol_gap_abs = asked.tol_gap_rel = asked.tol_feas = tolerance
+    for name, value in settings.items():
+        setattr(asked, name, value)
+    return clarabel.DefaultSolver(P, q, A.tocsc(), b, cones, asked).solve()
 
 
 def _solve(problem: Problem, size: float, tolerance: float) -> Solution:
@@ -64,8 +75,8 @@ def _solve(problem: Problem, size: float, tolerance: float) -> Solution:
             cones.append(kind(int(which.sum())))
     for cone in problem.cones:
         k, p = cone.F.shape[:2]
-        rows.append(_padded(-np.column_stack([_svec(F) for F in cone.F]) @ W[cone.at : cone.at + k], total))
-        rhs.append(_svec(cone.value(problem.centre)))
+        rows.append(_padded(-pack_symmetric(cone.F).T @ W[cone.at : cone.at + k], total))
+        rhs.append(pack_symmetric(cone.value(problem.centre)))
         cones.append(clarabel.PSDTriangleConeT(p))
     q = np.zeros(total)
     for e in range(len(problem.entropies)):
@@ -73,15 +84,9 @@ def _solve(problem: Problem, size: float, tolerance: float) -> Solution:
         rows, rhs, cones = rows + blocks, rhs + sides, cones + kinds
         q += cost / size**2
 
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
-    settings.tol_ktratio = 1e-9
-    settings.max_iter = 200
     P = sparse.diags(np.concatenate([np.zeros(first), np.ones(m), np.zeros(total - n)])).tocsc()
-    A = sparse.vstack(rows).tocsc() if rows else sparse.csc_matrix((0, total))
-    answer = clarabel.DefaultSolver(P, q, A, np.concatenate(rhs) if rhs else np.zeros(0), cones, settings).solve()
-
+    A = sparse.vstack([*rows, sparse.csc_matrix((0, total))])
+    answer = run(P, q, A, np.concatenate([*rhs, []]), cones, tolerance, tol_ktratio=1e-9, max_iter=200)
     theta, dual = problem.centre + W @ np.array(answer.x)[:n], np.array(answer.z)[tied:] * size**2
     count = len(problem.lower)
     bound_duals = {i: max(float(m), 0.0) for i, m in zip(problem.lower, dual[:count], strict=True)}
@@ -95,7 +100,7 @@ def _solve(problem: Problem, size: float, tolerance: float) -> Solution:
     duals = []
     for cone in problem.cones:
         p = cone.F.shape[1]
-        duals.append(positive(_smat(dual[at : at + p * (p + 1) // 2], p)))
+        duals.append(positive(unpack_symmetric(dual[at : at + p * (p + 1) // 2])))
         at += p * (p + 1) // 2
     return Solution(theta, tuple(duals), bound_duals, "clarabel", str(answer.status), linear_duals)
 
@@ -115,21 +120,6 @@ def _padded(block: Any, total: int) -> Any:
     ).tocsc()
 
 
-def _svec(M: Array) -> Array:
-    """Upper triangle column by column, off-diagonal entries times √2: keeps inner products."""
-    p = len(M)
-    return np.array([M[i, j] * (1.0 if i == j else np.sqrt(2)) for j in range(p) for i in range(j + 1)])
-
-
-def _smat(v: Array, p: int) -> Array:
-    M, k = np.zeros((p, p)), 0
-    for j in range(p):
-        for i in range(j + 1):
-            M[i, j] = M[j, i] = v[k] if i == j else v[k] / np.sqrt(2)
-            k += 1
-    return M
-
-
 def _entropy(problem: Problem, e: int, W: Array, total: int) -> tuple[list[Any], list[Array], list[Any], Array]:
     """−γ log det via [X Z; Zᵀ diag Z] ⪰ 0 and tᵢ ≤ log Zᵢᵢ, X = C⁻¹J C⁻ᵀ with J₀ = CCᵀ; + γ tr X."""
     import clarabel
@@ -143,18 +133,18 @@ def _entropy(problem: Problem, e: int, W: Array, total: int) -> tuple[list[Any],
     lower = [(i, j) for j in range(4) for i in range(j, 4)]  # Z lower triangular
 
     def embedded(X: Array) -> Array:
-        M = np.zeros((8, 8))
-        M[:4, :4] = X
-        return _svec(M)
+        M = np.zeros((*X.shape[:-2], 8, 8))
+        M[..., :4, :4] = X
+        return pack_symmetric(M)
 
     big = sparse.lil_matrix((36, total))
-    big[:, :n] = -np.column_stack([embedded(X) for X in basis]) @ W[here]
+    big[:, :n] = -embedded(basis).T @ W[here]
     for k, (i, j) in enumerate(lower):
         M = np.zeros((8, 8))
         M[i, 4 + j] = M[4 + j, i] = 1.0
         if i == j:
             M[4 + i, 4 + i] = 1.0
-        big[:, z_at + k] = -_svec(M)[:, None]
+        big[:, z_at + k] = -pack_symmetric(M)[:, None]
     blocks, kinds = [big.tocsc()], [clarabel.PSDTriangleConeT(8)]
     sides = [embedded(np.tensordot(problem.centre[here], basis, axes=1))]
     for i in range(4):  # (t, 1, Z_ii) in the exponential cone: Z_ii ≥ exp(t)

@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from steelyard.solve.analytic_centre import back, middle
-from steelyard.solve.region import LOWER, WEIGHT, Region
-
-Array = np.ndarray
+from steelyard.solve import clarabel_
+from steelyard.solve.analytic_centre import AnalyticCentre, back, find_analytic_centre
+from steelyard.solve.problem import pack_symmetric, positive, unpack_symmetric
+from steelyard.solve.region import Region
+from steelyard.spatial import Array
 
 TOLERANCE = 1e-9  # that Clarabel is asked for; what it leaves is mended
 
@@ -96,7 +97,7 @@ class Extremes:
     def _proved(self, goal: Array, found: _Answer) -> tuple[float, float]:
         """The bound on goalᵀθ by the answer's multipliers, mended (see the module), and what the reach pays of it."""
         region, r = self.region, len(self.region.R)
-        W, at = region.coordinates, self._middle
+        W, at = region.coordinates, self._centre
         Z, mu = found.cones, np.maximum(found.rows, 0.0)
         for _ in range(3):  # twice would do, but for rounding
             e = goal + mu @ region.rows
@@ -111,8 +112,8 @@ class Extremes:
         return region.proved(goal, list(Z), mu), float(np.sum(mu[len(region.level) :]))
 
     @cached_property
-    def _middle(self) -> Any:
-        return middle(self.region)
+    def _centre(self) -> AnalyticCentre:
+        return find_analytic_centre(self.region)
 
     @cached_property
     def _posed(self) -> tuple[Any, list[Any]]:
@@ -126,8 +127,8 @@ class Extremes:
         ball[1:, :n] = region.R * region.scale / region.radius
         ball[1:, n] = (region.R @ region.start - region.z) / region.radius
         blocks = [sparse.csc_matrix(rows), sparse.csc_matrix(ball)]
-        for F, index in zip(self.F[:, :, *LOWER] * WEIGHT, self.index, strict=True):
-            block = sparse.lil_matrix((len(WEIGHT), n + 1))
+        for F, index in zip(pack_symmetric(self.F), self.index, strict=True):
+            block = sparse.lil_matrix((10, n + 1))
             block[:, index] = F.T * region.scale[index]
             block[:, n] = (F.T @ region.start[index])[:, None]
             blocks.append(block.tocsc())
@@ -152,24 +153,16 @@ class Extremes:
             A, q, kinds = self._bent(A, q, kinds, bent, unit)
         b = np.zeros(A.shape[0])
         b[0] = 1.0
-        settings = clarabel.DefaultSettings()
-        settings.verbose = False
-        settings.direct_solve_method = "faer"  # supernodal: several times faster on rows as dense as the data's
-        settings.max_threads = 1
-        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOLERANCE
-        P = sparse.csc_matrix((len(q), len(q)))
-        answer = clarabel.DefaultSolver(P, q, A.tocsc(), b, kinds, settings).solve()
+        # supernodal "faer" is several times faster on rows as dense as the data's
+        more = {"direct_solve_method": "faer", "max_threads": 1}
+        answer = clarabel_.run(sparse.csc_matrix((len(q), len(q))), q, A, b, kinds, TOLERANCE, **more)
         u, dual = np.array(answer.x), unit * np.array(answer.z)
         if not (np.isfinite(u).all() and np.isfinite(dual).all() and u[n] > 0):  # then the proof has to do without
             u, dual = np.append(np.zeros(n), 1.0), np.zeros(len(dual))
             dual[0] = float(c @ region.start)
         theta = region.start + region.scale * u[:n] / u[n]
         m, first = len(region.levels), 2 + len(region.levels) + len(region.R)
-        Z = np.zeros((len(self.F), 4, 4))
-        Z[:, *LOWER] = dual[first : first + 10 * len(Z)].reshape(-1, 10) / WEIGHT
-        Z[:, *LOWER[::-1]] = Z[:, *LOWER]
-        w, V = np.linalg.eigh(Z)
-        Z = (V * np.maximum(w, 0.0)[:, None, :]) @ np.swapaxes(V, 1, 2)
+        Z = positive(unpack_symmetric(dual[first : first + 10 * len(self.F)].reshape(-1, 10)))
         point = np.zeros(3) if bent is None else -dual[-3:] / (2 * region.scale[bent + 1 : bent + 4].max())
         return _Answer(theta, Z, dual[1 : 1 + m], float(dual[0]) / weight, point)
 

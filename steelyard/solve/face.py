@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.solve.problem import Problem, Solution, positive
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 STEPS = 3
 OUTSIDE = 1e-9  # of a cone's natural size, or of the objective: what rounding and a turning face may leave

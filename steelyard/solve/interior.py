@@ -21,8 +21,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from steelyard.solve.face import settled
 from steelyard.solve.problem import Problem, Solution
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 ITERATIONS = 60
 STATIONARY = 1e-13  # of the rows' residual, or as near as rounding lets it come
@@ -115,13 +114,12 @@ def solve(problem: Problem, tolerance: float = 1e-9) -> Solution:
             dZ = [t - m - _symmetric(m @ d @ i) for t, m, d, i in zip(target, Z, dS, inverse, strict=True)]
             step = min(1.0, (1.0 if predicting else SHORT) * min(_reach(root_S, dS), _reach(root_Z, dZ)))
             if predicting:
-                after = _inner([s + step * d for s, d in zip(S, dS, strict=True)],
-                               [m + step * d for m, d in zip(Z, dZ, strict=True)])  # fmt: skip
+                after = _inner(_ahead(S, dS, step), _ahead(Z, dZ, step))
                 nu = (after / gap) ** 3 * gap / max(order, 1) if gap > 0 else 0.0
                 target = [nu * i - _symmetric(e @ d @ i) for e, d, i in zip(dZ, dS, inverse, strict=True)]
         x = x + step * dx
         S = [f.linear(x) - f.shift for f in families]
-        Z = [m + step * d for m, d in zip(Z, dZ, strict=True)]
+        Z = _ahead(Z, dZ, step)
     duals, bounds, rows = [np.zeros(0)] * len(problem.cones), np.zeros(0), np.zeros(0)
     for f, m in zip(families, Z, strict=True):
         if isinstance(f, _Rows):
@@ -167,6 +165,10 @@ def _interior(problem: Problem) -> Array:
     for i, low in problem.lower.items():
         theta[i] = max(theta[i], low + 1e-3 * problem.scale[i])
     return theta
+
+
+def _ahead(values: list[Array], steps: list[Array], length: float) -> list[Array]:
+    return [x + length * d for x, d in zip(values, steps, strict=True)]
 
 
 def _inner(S: list[Array], Z: list[Array]) -> float:

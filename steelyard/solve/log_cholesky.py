@@ -20,8 +20,7 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.inertia import SOLVER_MARGIN
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 _ROW, _COLUMN = np.array([0, 1, 2, 0, 1, 0]), np.array([0, 1, 2, 1, 2, 2])  # d₁ d₂ d₃ s₁₂ s₂₃ s₁₃ in V
 

@@ -10,8 +10,7 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from steelyard.solve.problem import Problem, Solution
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 NOISE = 1e-15  # of what a gradient is the difference of: below this its sign is rounding
 DEPENDENT = 1e-12  # of a column's length: what is left of it outside the passive columns is rounding

@@ -23,8 +23,7 @@ from scipy.linalg import solve_triangular
 
 from steelyard.solve.log_cholesky import Chart
 from steelyard.solve.problem import Problem, Solution
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 LONGEST = 2.0  # step of a logarithm: a factor of seven
 NEARLY = 0.95  # of the way to the cone's edge

@@ -15,8 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.solve.problem import Problem, Solution, positive
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 ROUNDS = 20
 SPARE = 1e-13  # of a row's natural size: what a constraint gets beyond its edge, for rounding

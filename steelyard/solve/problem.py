@@ -18,8 +18,7 @@ from scipy.linalg import solve_triangular
 
 from steelyard import inertia
 from steelyard.information import Information
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 SINGULAR = 1e-12  # least pivot of a regular factor, of its largest
 
@@ -41,7 +40,7 @@ class Cone:
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearConstraints:
     """A θ ≥ b, or A θ = b in the rows that are ``equal``."""
 
     A: Array = field(default_factory=lambda: np.zeros((0, 0)))  # (r, n)
@@ -49,34 +48,30 @@ class Linear:
     equal: Array = field(default_factory=lambda: np.zeros(0, bool))  # (r,)
 
     @classmethod
-    def of(cls, A: Array, b: Array | float = 0.0, equal: bool = False) -> Linear:
+    def of(cls, A: Array, b: Array | float = 0.0, equal: bool = False) -> LinearConstraints:
         """Rows of one kind."""
         return cls(A, np.broadcast_to(np.asarray(b, float), len(A)).copy(), np.full(len(A), equal))
 
     def __len__(self) -> int:
         return len(self.b)
 
-    def __add__(self, other: Linear) -> Linear:
+    def __add__(self, other: LinearConstraints) -> LinearConstraints:
         if not len(self) or not len(other):
             return self if len(self) else other
-        joined = (np.concatenate(pair) for pair in zip(self._parts, other._parts, strict=True))
-        return Linear(*joined)
-
-    @property
-    def _parts(self) -> tuple[Array, Array, Array]:
-        return self.A, self.b, self.equal
+        A, b = np.vstack([self.A, other.A]), np.append(self.b, other.b)
+        return LinearConstraints(A, b, np.append(self.equal, other.equal))
 
     def slack(self, theta: Array) -> Array:
         """(r,) A θ − b."""
         return np.asarray(self.A @ theta - self.b) if len(self) else np.zeros(0)
 
-    def unit(self, scale: Array) -> Linear:
+    def unit(self, scale: Array) -> LinearConstraints:
         """The same rows, each divided by its natural size: one where every parameter has its own."""
         if not len(self):
             return self
         size = np.abs(self.A) @ scale
         size[size == 0] = 1.0
-        return Linear(self.A / size[:, None], self.b / size, self.equal)
+        return LinearConstraints(self.A / size[:, None], self.b / size, self.equal)
 
 
 @dataclass(frozen=True)
@@ -112,12 +107,6 @@ class Entropy:
             return self.gradient(theta), 0.0
         return slope, max(cost, 0.0)
 
-    def hessian(self, theta: Array) -> Array:
-        """(10, 10)."""
-        L = np.linalg.inv(inertia.pseudo(theta[self.at : self.at + 10]))
-        X = L @ inertia.PSEUDO_BASIS
-        return np.asarray(self.weight * np.einsum("aij,bji->ab", X, X))
-
 
 @dataclass(frozen=True)
 class Problem:
@@ -129,7 +118,7 @@ class Problem:
     cones: tuple[Cone, ...] = ()
     lower: dict[int, float] = field(default_factory=dict)  # index → bound
     entropies: tuple[Entropy, ...] = ()
-    linear: Linear = field(default_factory=Linear)
+    linear: LinearConstraints = field(default_factory=LinearConstraints)
 
     @cached_property
     def centre(self) -> Array:
@@ -216,7 +205,7 @@ class Problem:
                 tuple(Cone(int(at), F) for at, F in zip(data["cone_at"], data["cone_F"], strict=True)),
                 {int(i): float(v) for i, v in zip(data["lower_index"], data["lower_value"], strict=True)},
                 tuple(Entropy(int(at), J, float(weight)) for at, J, weight in entropies),
-                Linear(data["linear_A"], data["linear_b"], data["linear_equal"]),
+                LinearConstraints(data["linear_A"], data["linear_b"], data["linear_equal"]),
             )
 
 
@@ -239,6 +228,21 @@ def _regular(triangle: Array) -> bool:
 
 
 def positive(M: Array) -> Array:
-    """The nearest positive semidefinite matrix, so that rounding does not spoil a certificate."""
+    """The nearest positive semidefinite matrices to (…, p, p), so that rounding does not spoil a certificate."""
     w, V = np.linalg.eigh(M)
-    return np.asarray((V * np.maximum(w, 0)) @ V.T)
+    return np.asarray((V * np.maximum(w, 0)[..., None, :]) @ np.swapaxes(V, -1, -2))
+
+
+def pack_symmetric(M: Array) -> Array:
+    """(…, p(p + 1)/2) upper triangles column by column, entries off the diagonal times √2: keeps inner products."""
+    j, i = np.tril_indices(M.shape[-1])
+    return np.asarray(M[..., i, j] * np.where(i == j, 1.0, np.sqrt(2)))
+
+
+def unpack_symmetric(v: Array) -> Array:
+    """(…, p, p) symmetric matrices that ``pack_symmetric`` packed."""
+    p = int(np.sqrt(2 * v.shape[-1]))
+    j, i = np.tril_indices(p)
+    M = np.zeros((*v.shape[:-1], p, p))
+    M[..., i, j] = M[..., j, i] = v / np.where(i == j, 1.0, np.sqrt(2))
+    return M

@@ -19,13 +19,10 @@ from functools import cached_property
 import numpy as np
 
 from steelyard import inertia
-from steelyard.solve.problem import Cone
+from steelyard.solve.problem import Cone, pack_symmetric, positive, unpack_symmetric
+from steelyard.spatial import Array
 
-Array = np.ndarray
-
-LOWER = np.tril_indices(4)
-WEIGHT = np.where(LOWER[0] == LOWER[1], 1.0, np.sqrt(2.0))  # lower triangle as a vector that keeps inner products
-_DUAL_BASIS = np.linalg.inv(inertia.PSEUDO_BASIS[:, *LOWER] * WEIGHT)  # e → vector of E with ⟨E, J(θ)⟩ = eᵀθ
+_DUAL_BASIS = np.linalg.inv(pack_symmetric(inertia.PSEUDO_BASIS))  # e → packed E with ⟨E, J(θ)⟩ = eᵀθ
 
 
 @dataclass(frozen=True)
@@ -55,9 +52,7 @@ class Reach:
         """The greatest value that eᵀθ could have within reach, of bodies that are physical."""
         total = sum(abs(float(e[i])) * most for i, most in self.others.items())
         for at in self.bodies:
-            E = np.zeros((4, 4))
-            E[LOWER] = _DUAL_BASIS @ e[at : at + 10] / WEIGHT
-            E[LOWER[::-1]] = E[LOWER]
+            E = unpack_symmetric(_DUAL_BASIS @ e[at : at + 10])
             total += max(float(np.linalg.eigvalsh(E / np.outer(self.unit, self.unit))[-1]), 0.0)
         return total
 
@@ -108,8 +103,7 @@ class Region:
         gradient = goal + mu @ self.rows
         level = float(goal @ self.start + mu @ (self.rows @ self.start - self.levels))
         for cone, Z in zip(self.cones, duals, strict=True):
-            w, V = np.linalg.eigh(0.5 * (Z + Z.T))
-            Z = (V * np.maximum(w, 0.0)) @ V.T
+            Z = positive(0.5 * (Z + Z.T))
             gradient[cone.at : cone.at + len(cone.F)] += cone.adjoint(Z)
             level += float(np.sum(Z * cone.value(self.start)))
         y = -self.coordinates[:, : len(self.R)].T @ gradient  # carries all of the gradient that R sees

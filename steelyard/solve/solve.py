@@ -10,13 +10,12 @@ import numpy as np
 
 from steelyard.errors import Finding, SolveError
 from steelyard.information import Information
-from steelyard.solve import clarabel_ as conic
-from steelyard.solve import interior, newton, nnls
+from steelyard.solve import clarabel_, interior, nnls
 from steelyard.solve.certify import Certificate, certify
 from steelyard.solve.polish import polished
 from steelyard.solve.problem import Problem, Solution
+from steelyard.spatial import Array
 
-Array = np.ndarray
 Backend = Callable[[Problem], Solution]
 
 INSIDE = -1e-13  # an answer this little outside is taken at once: a body of the least mass is consistent all the same
@@ -25,10 +24,10 @@ INSIDE = -1e-13  # an answer this little outside is taken at once: a body of the
 def backends_for(problem: Problem) -> tuple[Backend, ...]:
     """Which to try, the quickest first of those that can."""
     if problem.entropies or np.any(problem.linear.equal):
-        return conic.solve, newton.solve
+        return (clarabel_.solve,)
     if problem.cones or len(problem.linear):
-        return interior.solve, conic.solve, newton.solve
-    return nnls.solve, interior.solve, conic.solve, newton.solve
+        return interior.solve, clarabel_.solve
+    return nnls.solve, interior.solve, clarabel_.solve
 
 
 def certified(

@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard import inertia
-from steelyard.compose import Make
 from steelyard.compose.composition import Assembly, Composition
 from steelyard.compose.prior import body_root
 from steelyard.compose.pseudo_inertia import mass_floor
@@ -20,8 +19,10 @@ from steelyard.information import Information
 from steelyard.robot.model import Body, Robot
 from steelyard.solve.problem import Problem
 from steelyard.solve.solve import certified
+from steelyard.spatial import Array
 from tests.motions import physical
 
+Make = Callable[[Body, Array], Composition]  # of a body, given the natural size of its ten parameters
 SEEDS = range(6)
 
 

@@ -6,13 +6,18 @@ from functools import partial
 import numpy as np
 import pytest
 
-from steelyard.compose import COMPOSITIONS, linear, points, pseudo_inertia
+from steelyard.compose import boxed, linear, mata, points, pseudo_inertia, shapes
 from tests.compose import battery
 
 pytestmark = pytest.mark.numerical
 
 MAKERS = {
-    **COMPOSITIONS,
+    "linear": linear.composition,
+    "mata": mata.composition,
+    "lmi": pseudo_inertia.composition,
+    "constrained": boxed.composition,
+    "points": points.composition,
+    "shapes": shapes.composition,
     "points, 2 an edge": partial(points.composition, count=2),
     "points, 5 an edge": partial(points.composition, count=5, ridge=0.0),
     "points, in the hull": partial(points.composition, within="hull", ridge=0.0),

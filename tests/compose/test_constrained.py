@@ -21,7 +21,7 @@ from steelyard.identify.solving import solve
 from steelyard.identify.verdict import exit_code
 from steelyard.information import Information
 from steelyard.robot.model import Robot
-from steelyard.solve.problem import Linear, Problem
+from steelyard.solve.problem import LinearConstraints, Problem
 from steelyard.solve.solve import certified
 from tests.bodies import body, consistent, described, measured, objective, solve_bodies
 from tests.motions import installed, load
@@ -42,7 +42,7 @@ def posed(data, bodies, prior):
         at += len(p.rows)
     lower = {10 * k: float(p.lower[0]) for k, p in enumerate(parts)}
     start = np.concatenate([p.start for p in parts])
-    return Problem(data + prior.information, prior.scale, start, (), lower, (), Linear.of(rows))
+    return Problem(data + prior.information, prior.scale, start, (), lower, (), LinearConstraints.of(rows))
 
 
 def lmi_with(data, bodies, prior, linear):
@@ -96,7 +96,7 @@ def test_each_linearisation_costs_and_never_more_than_the_whole_condition():
             theta = certified(refined)[0].theta
             broken = [r for k, b in enumerate(bodies) for r in repair._broken(b, theta, k, 30)]
             cuts, rounds = len(broken), rounds - 1
-            refined = replace(refined, linear=refined.linear + Linear.of(np.array(broken).reshape(-1, 30)))
+            refined = replace(refined, linear=refined.linear + LinearConstraints.of(np.array(broken).reshape(-1, 30)))
         costs.append(problem.objective(certified(refined)[0].theta))
     assert np.all(np.diff(costs) >= -1e-7 * costs[0])
     assert costs[-1] > costs[0] * (1 + 1e-6), "some cut was needed"

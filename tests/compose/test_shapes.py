@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard import inertia
-from steelyard.compose import COMPOSITIONS, shapes
+from steelyard.compose import shapes
 from steelyard.compose.described import cells, described, thickened, thickness
 from steelyard.compose.primitives import cuboid, polyhedron, sphere
 from steelyard.compose.pseudo_inertia import mass_floor
@@ -220,7 +220,7 @@ def test_bodies_of_real_robots_are_made_of_their_geometry_welded_links_included(
             reach = 2e-3 * body.size  # what thickening adds
             assert np.all(low >= body.box[0] - reach)
             assert np.all(high <= body.box[1] + reach)
-        composition = COMPOSITIONS["shapes"](body, np.ones(10))
+        composition = shapes.composition(body, np.ones(10))
         assert np.all(composition.start > composition.lower)
         assert inertia.is_consistent(composition.map @ composition.start, body.size)
 

@@ -120,7 +120,7 @@ def test_jacobians_are_how_placed_points_move(name):
     robot, rng = load(name), np.random.default_rng(5)
     tree, part = flat_tree(robot), segment(robot, rng, samples=3)
     frame = robot.frames[robot.bodies[-1].name]
-    here = forces.Places(tree, tree.states(part), 3)
+    here = forces.Kinematics(tree, tree.states(part), 3)
     x, J, lead = here.pose(frame.joint, frame.placement)[1], here.jacobian(frame.joint), 6 if robot.floating else 0
     linear = J[:, :3] + np.cross(J[:, 3:], x[:, :, None], axis=1)
     for k in range(len(robot.joints)):
@@ -131,7 +131,7 @@ def test_jacobians_are_how_placed_points_move(name):
             states = tree.states(
                 segment(robot, np.random.default_rng(5), samples=3).__class__(**{**vars(part), "q": q})
             )
-            ends.append(forces.Places(tree, states, 3).pose(frame.joint, frame.placement)[1])
+            ends.append(forces.Kinematics(tree, states, 3).pose(frame.joint, frame.placement)[1])
         np.testing.assert_allclose(linear[:, :, lead + k], (ends[0] - ends[1]) / 2e-6, rtol=0, atol=1e-8)
 
 

@@ -5,7 +5,8 @@ import struct
 import numpy as np
 import pytest
 
-from steelyard.robot.description import read_description, rotation_from_quaternion
+from steelyard.robot.description import read_description
+from steelyard.spatial import rotation_from_wxyz
 
 mujoco = pytest.importorskip("mujoco", reason="MJCF needs MuJoCo")
 
@@ -62,11 +63,11 @@ def motion(joint, q):
     """``q`` is MuJoCo's: an angle, a length, or a quaternion w, x, y, z."""
     T = np.eye(4)
     if joint.kind in ("revolute", "continuous"):
-        T[:3, :3] = rotation_from_quaternion([np.cos(q / 2), *(np.sin(q / 2) * joint.axis)])
+        T[:3, :3] = rotation_from_wxyz([np.cos(q / 2), *(np.sin(q / 2) * joint.axis)])
     elif joint.kind == "prismatic":
         T[:3, 3] = joint.axis * q
     elif joint.kind == "ball":
-        T[:3, :3] = rotation_from_quaternion(q)
+        T[:3, :3] = rotation_from_wxyz(q)
     return T
 
 
@@ -187,7 +188,7 @@ def test_a_mesh_keeps_its_file_and_the_placement_of_the_files_vertices(tmp_path)
     assert shape.mesh == tmp_path / "assets/t.stl"
     assert shape.size == (2, 1, 1)
     np.testing.assert_allclose(shape.placement[:3, 3], [1, 2, 3], atol=1e-6)  # MuJoCo keeps vertices as floats
-    expected = rotation_from_quaternion([1, 0.1, 0.2, 0.3])
+    expected = rotation_from_wxyz([1, 0.1, 0.2, 0.3])
     np.testing.assert_allclose(shape.placement[:3, :3], expected, atol=1e-6)
 
 

@@ -14,8 +14,8 @@ from steelyard.compose.division_rule import Rule
 from steelyard.compose.primitives import capsule, cuboid, cylinder, ellipsoid, polyhedron, sphere
 from steelyard.compose.shape_file import ShapeFile, read_shapes
 from steelyard.errors import DescriptionError, LogError, UsageError
-from steelyard.robot.description import rotation_from_rpy
 from steelyard.robot.model import LOAD, Robot
+from steelyard.spatial import rotation_from_rpy
 
 GOOD = """
 [division]

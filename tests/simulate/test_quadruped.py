@@ -28,7 +28,7 @@ from steelyard.experiment.simulate.truth import Specimen
 from steelyard.identify.estimate_json import estimate_json, estimate_text
 from steelyard.log.log import Log
 from steelyard.log.table import read_log
-from steelyard.spatial import rotations
+from steelyard.spatial import rotation_from_quaternion
 from tests.simulate.legged import QUADRUPEDS, quadruped
 
 UNFILTERED = Filter(1000.0, 1000.0, 500.0)
@@ -145,7 +145,7 @@ def test_the_imu_sees_what_its_mount_does():
     log = simulate_quadruped(robot, "multisine", recording=Recording(rate=1000.0), seconds=0.8, seed=2)
     assert log.metadata["imu_frame"] == "imu_link"
     mount = robot.on_base(robot.frame("imu_link"))
-    R = rotations(log.vector("base.quaternion", "xyzw"))
+    R = rotation_from_quaternion(log.vector("base.quaternion", "xyzw"))
     w = log.vector("base.angular_velocity")
     velocity = np.einsum("tij,tj->ti", R, log.vector("base.velocity") + np.cross(w, mount[:3, 3]))
     proper = np.gradient(velocity, log.time, axis=0)[1:-1] - robot.gravity

@@ -6,7 +6,8 @@ import pytest
 from steelyard.errors import DescriptionError
 from steelyard.output.mjcf import to_mjcf
 from steelyard.robot import index
-from steelyard.robot.description import read_description, rotation_from_quaternion
+from steelyard.robot.description import read_description
+from steelyard.spatial import rotation_from_wxyz
 
 mujoco = pytest.importorskip("mujoco", reason="written models are compiled by MuJoCo")
 
@@ -21,7 +22,7 @@ def compiled(description, base, inertials=None):
 def motion(joint, q):
     T = np.eye(4)
     if joint.kind in ("revolute", "continuous"):
-        T[:3, :3] = rotation_from_quaternion([np.cos(q / 2), *(np.sin(q / 2) * joint.axis)])
+        T[:3, :3] = rotation_from_wxyz([np.cos(q / 2), *(np.sin(q / 2) * joint.axis)])
     elif joint.kind == "prismatic":
         T[:3, 3] = joint.axis * q
     return T
@@ -78,7 +79,7 @@ def test_masses_inertias_and_positions_are_those_of_the_description(name, base):
         body = model.body("world_link" if link.name == "world" else link.name).id
         np.testing.assert_allclose(data.xpos[body], expected[link.name][:3, 3], atol=1e-9)
         np.testing.assert_allclose(data.xmat[body].reshape(3, 3), expected[link.name][:3, :3], atol=1e-9)
-        R = rotation_from_quaternion(model.body_iquat[body])
+        R = rotation_from_wxyz(model.body_iquat[body])
         inertia = R @ np.diag(model.body_inertia[body]) @ R.T
         own = pseudo(model.body_mass[body], model.body_ipos[body], inertia, expected[link.name])
         theirs[group] = theirs.get(group, 0) + own

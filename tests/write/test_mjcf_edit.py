@@ -9,7 +9,8 @@ import pytest
 from steelyard.errors import DescriptionError
 from steelyard.output.mjcf_edit import edit_mjcf
 from steelyard.robot.build import build
-from steelyard.robot.description import read_description, rotation_from_quaternion
+from steelyard.robot.description import read_description
+from steelyard.spatial import rotation_from_wxyz
 
 mujoco = pytest.importorskip("mujoco", reason="MJCF needs MuJoCo")
 
@@ -100,7 +101,7 @@ def test_values_at_a_joint_anchor_are_written_in_mujocos_body_frame(tmp_path):
     text = edit_mjcf(read(tmp_path, ARM), {"upper": VALUES}, "c")
     model = mujoco.MjModel.from_xml_string(text)
     np.testing.assert_allclose(model.body("upper").ipos, VALUES[1] + [0.05, 0, 0.02], atol=1e-15)
-    R = rotation_from_quaternion(model.body("upper").iquat)
+    R = rotation_from_wxyz(model.body("upper").iquat)
     np.testing.assert_allclose(R @ np.diag(model.body("upper").inertia) @ R.T, INERTIA, atol=1e-12)
 
 

@@ -4,15 +4,12 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from steelyard.errors import DescriptionError
-from steelyard.output.mjcf import _quaternion
-from steelyard.output.urdf import _rpy, to_urdf
+from steelyard.output.urdf import to_urdf
 from steelyard.output.xml_text import xml_comment
 from steelyard.robot import index
-from steelyard.robot.description import read_description, rotation_from_quaternion, rotation_from_rpy
+from steelyard.robot.description import read_description
 
 NAMES = ["a1", "panda", "talos", "g1", "ur10", "icub"]
 installed = pytest.mark.skipif(not index._example_robot_data(), reason="example-robot-data is not installed")
@@ -123,16 +120,6 @@ def test_a_link_that_is_not_there_is_refused(tmp_path):
     description = read_source(tmp_path)
     with pytest.raises(DescriptionError, match=r"has no link nose\. Name some of: a, b, c & d, e\."):
         to_urdf(description, {"nose": (1.0, np.zeros(3), np.eye(3))}, "")
-
-
-ANGLES = st.one_of(st.floats(-4, 4), st.sampled_from([0, np.pi / 2, -np.pi / 2, np.pi]), st.floats(1.57, 1.5708))
-
-
-@given(st.tuples(ANGLES, ANGLES, ANGLES))
-def test_angles_and_quaternions_give_back_the_rotation_also_at_gimbal_lock(rpy):
-    R = rotation_from_rpy(np.array(rpy))
-    np.testing.assert_allclose(rotation_from_rpy(_rpy(R)), R, atol=1e-14)
-    np.testing.assert_allclose(rotation_from_quaternion(_quaternion(R)), R, atol=1e-14)
 
 
 @pytest.mark.parametrize("text", ["--", "a--->b", "-", "x\0y\x1b", "é ✓", "---", "<a b='c'>&"])

@@ -20,7 +20,7 @@ from steelyard.equations.options import Equations
 from steelyard.equations.rows import BASE_ROWS
 from steelyard.equations.segment import Segment
 from steelyard.kernels.grouping import Grouping
-from steelyard.kernels.tree import LANES, Tree
+from steelyard.kernels.tree import LANES, FlatTree
 from steelyard.robot.model import Robot
 
 Array = np.ndarray
@@ -29,7 +29,7 @@ Array = np.ndarray
 class Structure:
     """The blocks of a robot's equations; columns are the kept parameters, then terms of joints, then offsets."""
 
-    def __init__(self, robot: Robot, tree: Tree, columns: Columns, equations: Equations, *, grouped: bool = True):
+    def __init__(self, robot: Robot, tree: FlatTree, columns: Columns, equations: Equations, *, grouped: bool = True):
         self.robot, self.tree, self.columns = robot, tree, columns
         self.grouping = tree.grouping if grouped else Grouping.none(tree)
         self.lead = 6 if tree.floating else 0

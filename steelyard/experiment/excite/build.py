@@ -16,7 +16,8 @@ from steelyard.experiment.excite.candidates import Candidate
 from steelyard.experiment.excite.hands import straight
 from steelyard.experiment.excite.schedule import Schedule, joined, preview, smooth
 from steelyard.experiment.excite.stance import WELL, HumanoidStance, poses, solve
-from steelyard.experiment.excite.trajectory import STEP, Trajectory, TrajectorySamples, rotation
+from steelyard.experiment.excite.trajectory import STEP, Trajectory, TrajectorySamples
+from steelyard.spatial import rotation_from_rpy
 
 Array = np.ndarray
 
@@ -120,13 +121,13 @@ def _legs(
     u: Array,
 ) -> Array:
     """Solve both legs for base and feet, in place; a leg that moves by itself is blended in while it is up."""
-    R = rotation(values[:, 3:6])
+    R = rotation_from_rpy(values[:, 3:6])
     left = np.zeros((2, len(values)))
     for k, leg in enumerate(stance.legs):
         columns = 6 + leg.joints
         yaw = np.zeros((len(values), 3))
         yaw[:, 2] = feet[k, :, 3]
-        inside = np.einsum("tji,tjk->tik", R, rotation(yaw))
+        inside = np.einsum("tji,tjk->tik", R, rotation_from_rpy(yaw))
         place = np.einsum("tji,tj->ti", R, feet[k, :, :3] - values[:, :3])
         q = np.ascontiguousarray(values[:, columns])
         left[k] = solve(leg, poses(inside, place), q)

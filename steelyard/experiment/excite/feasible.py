@@ -17,7 +17,8 @@ import numpy as np
 
 from steelyard.experiment.excite.build import Built
 from steelyard.experiment.excite.stance import WELL
-from steelyard.experiment.excite.trajectory import TrajectorySamples, rotation
+from steelyard.experiment.excite.trajectory import TrajectorySamples
+from steelyard.spatial import rotation_from_rpy
 
 Array = np.ndarray
 
@@ -182,7 +183,7 @@ def _corners(built: Built, samples: TrajectorySamples, foot: int) -> Array:
     leg = built.stance.legs[foot]
     R, p = samples.places.pose(leg.sole.joint, np.eye(4))
     corners = np.einsum("tij,cj->tci", R, leg.sole.corners) + p[:, None]
-    world = np.einsum("tj,tcj->tc", rotation(samples.values[:, 3:6])[:, 2], corners) + samples.place[:, 2:]
+    world = np.einsum("tj,tcj->tc", rotation_from_rpy(samples.values[:, 3:6])[:, 2], corners) + samples.place[:, 2:]
     return np.asarray(world.min(axis=1))
 
 

@@ -16,11 +16,12 @@ from typing import Any
 import coal
 import numpy as np
 
-from steelyard.kernels.forces import Places
+from steelyard.kernels.forces import Kinematics
 from steelyard.kernels.tree import BASE
 from steelyard.robot import geometry
 from steelyard.robot.description import Shape
 from steelyard.robot.model import Robot
+from steelyard.spatial import rotation_about
 
 Array = np.ndarray
 
@@ -149,7 +150,7 @@ class PiecePoses:
                 if joint.kind == "prismatic":
                     at[:, :3, 3] += x[:, None] * (at[:, :3, :3] @ joint.axis)
                 else:
-                    at[:, :3, :3] = at[:, :3, :3] @ _rotations(np.asarray(joint.axis, float), x)
+                    at[:, :3, :3] = at[:, :3, :3] @ rotation_about(np.asarray(joint.axis, float), x)
             T[:, j] = at
         return T
 
@@ -204,18 +205,11 @@ class PiecePoses:
         return float(max(abs(joint.lower), abs(joint.upper))) if np.isfinite(joint.upper - joint.lower) else SLIDE
 
 
-def places_at(robot: Robot, q: Array) -> Places:
+def places_at(robot: Robot, q: Array) -> Kinematics:
     """Where bodies are, and how joints move them, in postures (T, J) of a base that stays at the origin."""
     assert robot.tree is not None
     still = np.zeros_like(q)
-    return Places(robot.tree, robot.tree.tiles(np.zeros((len(q), BASE)), q, still, still), len(q))
-
-
-def _rotations(axis: Array, angle: Array) -> Array:
-    """(T, 3, 3) by Rodrigues' formula."""
-    x, y, z = axis
-    K = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.asarray(np.eye(3) + np.sin(angle)[:, None, None] * K + (1 - np.cos(angle))[:, None, None] * (K @ K))
+    return Kinematics(robot.tree, robot.tree.tiles(np.zeros((len(q), BASE)), q, still, still), len(q))
 
 
 def segments_apart(P: Array, Q: Array) -> Array:

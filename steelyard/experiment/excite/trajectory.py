@@ -16,11 +16,11 @@ import numpy as np
 from scipy.interpolate import BSpline, make_interp_spline
 
 from steelyard.equations.segment import Segment
-from steelyard.kernels.forces import Places, generalised
-from steelyard.kernels.tree import Tree
+from steelyard.kernels.forces import Kinematics, generalised
+from steelyard.kernels.tree import FlatTree
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
-from steelyard.spatial import XYZ
+from steelyard.spatial import XYZ, quaternion_from_rpy, rotation_from_rpy
 
 Array = np.ndarray
 
@@ -70,7 +70,9 @@ class Trajectory:
         }
         for name, vector in vectors.items():
             columns |= {f"{name}.{c}": vector[:, k] for k, c in enumerate(XYZ)}
-        columns |= {f"base.quaternion.{c}": x for c, x in zip("xyzw", quaternion(s.values[:, 3:6]).T, strict=True)}
+        columns |= {
+            f"base.quaternion.{c}": x for c, x in zip("xyzw", quaternion_from_rpy(s.values[:, 3:6]).T, strict=True)
+        }
         columns |= {f"contact.{name}": values.astype(float) for name, values in standing.items()}
         return Log.from_columns(columns, metadata, source)
 
@@ -108,7 +110,7 @@ class TrajectorySamples:
     @cached_property
     def rotation(self) -> Array:
         """(T, 3, 3) of the base."""
-        return rotation(self.values[:, 3:6])
+        return rotation_from_rpy(self.values[:, 3:6])
 
     @cached_property
     def gyro(self) -> Array:
@@ -132,9 +134,9 @@ class TrajectorySamples:
         return Segment(self.time, rate, self.q, self.v, self.a, None, {}, self.gyro, self.alpha, acc, up, {})
 
     @cached_property
-    def places(self) -> Places:
+    def places(self) -> Kinematics:
         """Where bodies are and how joints move them, in the base's frame."""
-        return Places(_tree(self.robot), self._states, len(self.time))
+        return Kinematics(_tree(self.robot), self._states, len(self.time))
 
     @cached_property
     def _states(self) -> Array:
@@ -168,27 +170,9 @@ def ordered(robot: Robot) -> Array:
     return theta
 
 
-def _tree(robot: Robot) -> Tree:
+def _tree(robot: Robot) -> FlatTree:
     assert robot.tree is not None
     return robot.tree
-
-
-def rotation(angles: Array) -> Array:
-    """(T, 3, 3) of roll, pitch, yaw (T, 3)."""
-    (cr, cp, cy), (sr, sp, sy) = np.cos(angles).T, np.sin(angles).T
-    rows = [
-        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-        [-sp, cp * sr, cp * cr],
-    ]
-    return np.moveaxis(np.array(rows), 2, 0)
-
-
-def quaternion(angles: Array) -> Array:
-    """(T, 4) x, y, z, w of roll, pitch, yaw (T, 3)."""
-    (cr, cp, cy), (sr, sp, sy) = np.cos(angles / 2).T, np.sin(angles / 2).T
-    x, y = sr * cp * cy - cr * sp * sy, cr * sp * cy + sr * cp * sy
-    return np.column_stack([x, y, cr * cp * sy - sr * sp * cy, cr * cp * cy + sr * sp * sy])
 
 
 def turned_back(R: Array, x: Array) -> Array:

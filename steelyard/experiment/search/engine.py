@@ -21,7 +21,7 @@ from steelyard.experiment.simulate.mujoco_model import add_bodies, engine
 from steelyard.experiment.simulate.world import World
 from steelyard.kernels import forward
 from steelyard.robot.model import Robot
-from steelyard.spatial import rotations
+from steelyard.spatial import rotation_from_quaternion
 
 Array = np.ndarray
 
@@ -45,12 +45,12 @@ class Compiled:
             raise UsageError(Finding(robot.name, what, "Search with MuJoCo (--engine mujoco)"))
         self.robot, self.windows, self._tree = robot, windows, tree
         self._nodes = np.array([tree.nodes[b.name] - 1 for b in robot.bodies])
-        self._links = np.ascontiguousarray(tree.independent[: tree.moving], np.int64)
-        self._factors = np.concatenate([tree.factors[: tree.moving], tree.offsets])
+        self._arm = forward.arm_of(tree)
         self._starts = forward.tiles(np.hstack([windows.q, windows.v]))
         torques = forward.tiles(windows.torques.reshape(len(windows), -1))
         self._torques = torques.reshape(len(torques), windows.steps + 1, -1)
-        self._kind = forward.EULER if windows.integrator == "euler" else forward.RK4
+        kind = forward.EULER if windows.integrator == "euler" else forward.RK4
+        self._how = float(windows.step), bool(windows.ramp), kind
         self._end = np.hstack([windows.q_end, windows.v_end])
 
     def residuals(self, parameters: Array, terms: Array | None = None) -> Array:
@@ -64,22 +64,8 @@ class Compiled:
         thetas[:, self._nodes] = parameters
         joint = np.zeros((B, forward.TERMS * J)) if terms is None else np.tile(np.ravel(terms), (B, 1))
         out = np.empty((B, *self._starts.shape))
-        forward.simulate(
-            tree.integers,
-            tree.reals,
-            self._links,
-            self._factors,
-            tree.gravity,
-            thetas.reshape(B, -1),
-            joint,
-            self._starts,
-            self._torques,
-            self.windows.step,
-            int(self.windows.ramp),
-            self._kind,
-            forward.workspace(tree, J),
-            out,
-        )
+        work = forward.workspace(tree, J)
+        forward.simulate(self._arm, thetas.reshape(B, -1), joint, self._starts, self._torques, self._how, work, out)
         lanes = out.reshape(B, len(self._starts), 2 * J, forward.L).transpose(0, 1, 3, 2)
         return np.asarray(lanes.reshape(B, -1, 2 * J)[:, : len(self.windows)])
 
@@ -115,7 +101,7 @@ class Mujoco:
         states[:, self._q], states[:, nq + self._v] = q, v
         if base is not None:
             states[:, :3], states[:, 3:7] = base[:, :3], base[:, [6, 3, 4, 5]]
-            states[:, nq : nq + 3] = np.einsum("sij,sj->si", rotations(base[:, 3:7]), base[:, 7:10])
+            states[:, nq : nq + 3] = np.einsum("sij,sj->si", rotation_from_quaternion(base[:, 3:7]), base[:, 7:10])
             states[:, nq + 3 : nq + 6] = base[:, 10:13]
         return states
 

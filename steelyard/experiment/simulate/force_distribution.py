@@ -17,8 +17,9 @@ import numpy as np
 import pinocchio as pin
 
 from steelyard.experiment.simulate.legs import Feet, Legs
-from steelyard.experiment.simulate.state import RobotState, cross
+from steelyard.experiment.simulate.state import RobotState
 from steelyard.kernels import nnls
+from steelyard.spatial import cross
 
 Array = np.ndarray
 

@@ -15,10 +15,11 @@ import numpy as np
 import pinocchio as pin
 
 from steelyard.experiment.simulate.reference_motion import ReferenceMotion, with_soles
-from steelyard.experiment.simulate.state import RobotState, cross
+from steelyard.experiment.simulate.state import RobotState
 from steelyard.kernels import nnls
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import Sole
+from steelyard.spatial import cross
 
 Array = np.ndarray
 

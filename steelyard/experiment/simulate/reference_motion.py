@@ -18,7 +18,7 @@ from steelyard.errors import Finding, UsageError
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import Sole
-from steelyard.spatial import XYZ
+from steelyard.spatial import XYZ, rotation_from_quaternion
 
 Array = np.ndarray
 
@@ -96,7 +96,7 @@ def read_score(robot: Robot, soles: Sequence[Sole], motion: Log, period: float) 
         return np.asarray(CubicHermiteSpline(t, f, slope, axis=0)(at))
 
     pose = between(quaternion, 0.5 * np.einsum("ijt,tj->ti", E, spin))
-    R = _rotations(quaternion)
+    R = rotation_from_quaternion(quaternion)
     turning = np.cross(spin, velocity)
     base = [
         between(place, np.einsum("tij,tj->ti", R, velocity)),
@@ -113,7 +113,9 @@ def read_score(robot: Robot, soles: Sequence[Sole], motion: Log, period: float) 
     q = np.hstack(base)
     place, turn, speed, push = _soles(robot, soles, q, v, a)
     share = _shares(standing, period)
-    return ReferenceMotion(period, q, v, a, _rotations(q[:, 3:7]), place, turn, speed, push, standing, share)
+    return ReferenceMotion(
+        period, q, v, a, rotation_from_quaternion(q[:, 3:7]), place, turn, speed, push, standing, share
+    )
 
 
 def _soles(robot: Robot, soles: Sequence[Sole], q: Array, v: Array, a: Array) -> tuple[Array, ...]:
@@ -153,18 +155,6 @@ def _shares(standing: Array, period: float) -> Array:
         far = np.minimum(np.where(after > 0, after, n), np.where(before > 0, before, n)) * period
         out[:, i] = np.where(flags, np.clip(far / EASE, LIGHT, 1.0), 0.0)
     return out
-
-
-def _rotations(quaternion: Array) -> Array:
-    x, y, z, w = quaternion.T
-    R = np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-    return np.asarray(R.transpose(2, 0, 1))
 
 
 def _findings(robot: Robot, soles: Sequence[Sole], motion: Log) -> Iterator[Finding]:

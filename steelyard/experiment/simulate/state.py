@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+
+from steelyard.spatial import cross, rotation_from_unit
 
 Array = np.ndarray
 
@@ -30,7 +31,7 @@ class RobotState:
     @cached_property
     def rotation(self) -> Array:
         """(3, 3) base axes to world axes."""
-        return rotation(self.quaternion)
+        return rotation_from_unit(self.quaternion)
 
     @property
     def configuration(self) -> Array:
@@ -56,26 +57,3 @@ class Touch:
     force: Array  # (3,) N, of the ground on the robot, world axes
     point: Array  # (3,) m, where it acts, in the world: amid the pressure
     moment: Array  # (3,) N·m about that point, world axes: a sole's friction turns, too
-
-
-def cross(a: Array, b: Array) -> Array:
-    """(3,) product; ``np.cross`` takes ten times as long for one pair."""
-    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
-
-
-def crosses(a: Array, b: Array) -> Array:
-    """(N, 3) products, row by row; ``np.cross`` takes several times as long for a few."""
-    x, y = a.T, b.T
-    return np.array([x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]]).T
-
-
-def rotation(quaternion: Sequence[float] | Array) -> Array:
-    """(3, 3) of one unit quaternion x y z w; called at every instant."""
-    x, y, z, w = map(float, quaternion)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    )

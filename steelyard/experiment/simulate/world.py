@@ -20,9 +20,10 @@ from steelyard.experiment.simulate.ground import Ground
 from steelyard.experiment.simulate.legs import point_feet
 from steelyard.experiment.simulate.loads import Load, carried
 from steelyard.experiment.simulate.mujoco_model import add_bodies, engine, wxyz
-from steelyard.experiment.simulate.state import RobotState, Touch, cross, crosses, rotation
+from steelyard.experiment.simulate.state import RobotState, Touch
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import Sole
+from steelyard.spatial import cross, rotation_from_unit
 
 Array = np.ndarray
 
@@ -180,7 +181,7 @@ class World:
         v = np.zeros(6 + len(q)) if motion is None else np.asarray(motion, float)
         self.data.time = time
         self.data.qpos[:3], self.data.qpos[3:7] = position, np.asarray(quaternion)[[3, 0, 1, 2]]
-        self.data.qvel[:3] = rotation(quaternion) @ v[:3]
+        self.data.qvel[:3] = rotation_from_unit(quaternion) @ v[:3]
         self.data.qvel[3:6] = v[3:6]
         self.data.qpos[self._q], self.data.qvel[self._v] = q, v[6:]
         self._pushes.clear()
@@ -237,7 +238,7 @@ class World:
         self._forward()
         d = self.data
         quaternion = d.qpos[[4, 5, 6, 3]].copy()
-        R = rotation(quaternion)
+        R = rotation_from_unit(quaternion)
         return RobotState(
             float(d.time),
             d.qpos[:3].copy(),
@@ -270,14 +271,14 @@ class World:
         whose, at, force, pressure = self._contacts()
         forces, weights = whose @ force, whose @ pressure
         points = whose @ (pressure[:, None] * at) / np.where(weights > 0, weights, 1.0)[:, None]
-        moments = whose @ crosses(at, force) - crosses(points, forces)
+        moments = whose @ cross(at, force) - cross(points, forces)
         return tuple(map(Touch, forces, points, moments))
 
     @property
     def wrenches(self) -> Array:
         """(F, 6) N and N·m, of the ground on each foot at its frame in ``stands``, in its axes; zero in the air."""
         whose, at, force, _ = self._contacts()
-        forces, moments = whose @ force, whose @ crosses(at, force)  # about the world's origin
+        forces, moments = whose @ force, whose @ cross(at, force)  # about the world's origin
         out = np.zeros((len(self.stands), 6))
         for six, f, m, frame, body in zip(out, forces, moments, self.stands, self._bodies, strict=True):
             R = self.data.xmat[body].reshape(3, 3)

@@ -20,7 +20,7 @@ from steelyard.compose.described import cells
 from steelyard.compose.division import criterion
 from steelyard.compose.division_rule import Rule
 from steelyard.compose.primitives import Cluster, Primitive
-from steelyard.compose.shapes import Shapes
+from steelyard.compose.shapes import ShapeSet
 from steelyard.information import Information
 from steelyard.solve import nnls
 
@@ -35,7 +35,7 @@ BODIES_A_MOVE = 2
 class State:
     """Shapes of all bodies, and the optimum with them."""
 
-    shapes: tuple[Shapes, ...]
+    shapes: tuple[ShapeSet, ...]
     masses: tuple[Array, ...]  # (k,) of each body's shapes, kg
     theta: Array  # (n,) ten parameters a body, then the rest
     objective: float
@@ -52,7 +52,7 @@ class Move:
     parts: int = 2
     axis: int | None = None
 
-    def applied(self, shapes: Shapes, masses: Array) -> tuple[Shapes, Array] | None:
+    def applied(self, shapes: ShapeSet, masses: Array) -> tuple[ShapeSet, Array] | None:
         """The body afterwards, as heavy everywhere as before; None where a child would be too thin."""
         match self.done:
             case "added":
@@ -102,10 +102,10 @@ class _Market:
         self.slopes = [slope[at] for at in places]
         self.grams = [total.R[:, at].T @ total.R[:, at] for at in places]
 
-    def after(self, move: Move) -> tuple[Shapes, Array] | None:
+    def after(self, move: Move) -> tuple[ShapeSet, Array] | None:
         return move.applied(self.state.shapes[move.body], self.state.masses[move.body])
 
-    def promise(self, body: int, after: tuple[Shapes, Array]) -> float:
+    def promise(self, body: int, after: tuple[ShapeSet, Array]) -> float:
         """By the new shapes' reduced costs: mass moved from the dearest to the cheapest, or put there anew."""
         shapes, masses = after
         old = self.state.shapes[body].parts
@@ -152,7 +152,7 @@ def _moves(state: State, rule: Rule, volumes: Sequence[float], slopes: Sequence[
     return moves
 
 
-def _costs(total: Information, state: State, rest: Composition, trials: Sequence[tuple[int, Shapes]]) -> Array:
+def _costs(total: Information, state: State, rest: Composition, trials: Sequence[tuple[int, ShapeSet]]) -> Array:
     """(trials,) the optimum with other shapes for one body; only to compare, so nothing is certified."""
     n = 10 * len(state.shapes)
     columns = [total.R[:, 10 * b : 10 * b + 10] @ s.map for b, s in enumerate(state.shapes)]

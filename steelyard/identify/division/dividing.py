@@ -18,7 +18,7 @@ import numpy as np
 from steelyard import inertia
 from steelyard.compose.composition import Assembly, Composition
 from steelyard.compose.division_rule import Rule
-from steelyard.compose.shapes import Shapes
+from steelyard.compose.shapes import ShapeSet
 from steelyard.errors import SolveError
 from steelyard.identify.division.choosing import State, choose
 from steelyard.information import Information
@@ -43,7 +43,7 @@ class Step:
     shapes: int  # of all bodies
     done: tuple[str, ...]  # what was divided or added, and of which body
     bodies: Mapping[str, Array]  # name → (10,)
-    made: Mapping[str, Shapes]  # name → what it is made of
+    made: Mapping[str, ShapeSet]  # name → what it is made of
     masses: Mapping[str, Array]  # name → (k,) of those shapes, kg
 
     def body(self, name: str) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class Step:
 class Refined:
     """What Algorithm 1 ended with, and how it got there."""
 
-    first: tuple[Shapes, ...]
+    first: tuple[ShapeSet, ...]
     state: State
     proof: Certificate
     steps: tuple[Step, ...]  # the first before any division
@@ -108,7 +108,7 @@ class Refined:
 
 def refine(
     total: Information,
-    shapes: Sequence[Shapes],
+    shapes: Sequence[ShapeSet],
     rest: Composition,
     rule: Rule,
     *,
@@ -144,7 +144,7 @@ def refine(
     return Refined(tuple(shapes), state, proof, tuple(steps), stopped)
 
 
-def _outside(shapes: Sequence[Shapes], mean: Array, root: Array) -> tuple[int, float, str]:
+def _outside(shapes: Sequence[ShapeSet], mean: Array, root: Array) -> tuple[int, float, str]:
     """How many bodies' shapes cannot make the prior, how far that is off at most, and whose."""
     off = {}
     for b, s in enumerate(shapes):
@@ -157,7 +157,7 @@ def _outside(shapes: Sequence[Shapes], mean: Array, root: Array) -> tuple[int, f
 
 def _solve(
     total: Information,
-    shapes: Sequence[Shapes],
+    shapes: Sequence[ShapeSet],
     rest: Composition,
     backends: Sequence[Backend] | None,
     save: Path | None = None,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from steelyard.identify.options import Options
     from steelyard.information import Information
     from steelyard.robot.model import Body
-    from steelyard.solve.problem import Linear
+    from steelyard.solve.problem import LinearConstraints
 
 DESCRIBED_TOTAL = 0.05  # standard deviation of the description's total mass, as a share of it
 
@@ -43,16 +43,16 @@ class Constrained(Composed):
 
         return boxed.composition(body, prior.scale)
 
-    def extra(self, posed: Posed) -> tuple[Information, Linear, tuple[str, ...]]:
+    def extra(self, posed: Posed) -> tuple[Information, LinearConstraints, tuple[str, ...]]:
         """Total mass, soft or hard, and symmetric pairs: as information and rows about the free parameters."""
         import numpy as np
 
         from steelyard.information import Information
         from steelyard.robot.symmetry import pairs
-        from steelyard.solve.problem import Linear
+        from steelyard.solve.problem import LinearConstraints
 
         if posed.setup is None or posed.theta is None:
-            return posed.data, Linear(), ()
+            return posed.data, LinearConstraints(), ()
         setup, theta, data = posed.setup, posed.theta, posed.data
         columns, free, known = setup.columns, setup.free, setup.known
         own = [b for b in setup.robot.bodies if b.carrier is None]
@@ -73,11 +73,11 @@ class Constrained(Composed):
                 rows[:, columns.body(pair.left)], rows[:, columns.body(pair.right)] = pair.rows
                 E, e = [*E, *rows], [*e, *np.zeros(4)]
         if not E:
-            return data, Linear(), notices
+            return data, LinearConstraints(), notices
         A, b = np.stack(E), np.array(e)
         b = b - A[:, known] @ theta[known]
         matters = np.any(A[:, free] != 0, axis=1)  # both of a pair may be held
-        return data, Linear.of(A[matters][:, free], b[matters], equal=True), notices
+        return data, LinearConstraints.of(A[matters][:, free], b[matters], equal=True), notices
 
     def solve(self, posed: Posed) -> Answer:
         """Parameters and their certificate."""

@@ -1,4 +1,4 @@
-"""A second, independent backend: Newton's method on the logarithmic barrier.
+"""An independent check of all solvers: Newton's method on the logarithmic barrier.
 
     minimise  f(θ) − μ Σ log det Mᵦ(θ) − μ Σ log(θᵢ − lowerᵢ) − μ Σ log(Aθ − b)ⱼ,    μ → 0,
 
@@ -13,9 +13,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, null_space
 
-from steelyard.solve.problem import Problem, Solution
-
-Array = np.ndarray
+from steelyard import inertia
+from steelyard.solve.problem import Entropy, Problem, Solution
+from steelyard.spatial import Array
 
 CLOSE = 0.05  # of μ: a barrier's full step converges from here on, where differences of its value are mere rounding
 
@@ -122,7 +122,7 @@ class _Path:
         for e in self.problem.entropies:
             rows = self.W[e.at : e.at + 10]
             g += e.gradient(theta) @ rows
-            H += rows.T @ e.hessian(theta) @ rows
+            H += rows.T @ entropy_hessian(e, theta) @ rows
         for cone in self.problem.cones:
             rows = self.W[cone.at : cone.at + len(cone.F)]
             X = _inverse(cone.value(theta)) @ cone.F
@@ -142,6 +142,12 @@ class _Path:
                 return candidate, True
             length *= 0.5
         return x, False
+
+
+def entropy_hessian(entropy: Entropy, theta: Array) -> Array:
+    """(10, 10) second derivative of an entropic prior by its body's parameters."""
+    X = np.linalg.inv(inertia.pseudo(theta[entropy.at : entropy.at + 10])) @ inertia.PSEUDO_BASIS
+    return np.asarray(entropy.weight * np.einsum("aij,bji->ab", X, X))
 
 
 def _inverse(M: Array) -> Array:
