@@ -10,11 +10,32 @@ link, physically consistent, and with a statement of what the data said and what
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import steelyard.identify  # noqa: F401 - the room first: a function of its name takes its place, and nothing puts it back
-from steelyard.api import identify
+
+def lazy_names(
+    package: str, modules: Mapping[str, tuple[str, ...]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package whose names are imported when they are first used.
+
+    Args:
+        package: Its ``__name__``.
+        modules: Module of the package → names that others may take from it.
+    """
+    where = {name: module for module, names in modules.items() for name in names}
+
+    def get(name: str) -> Any:
+        if name in where:
+            return getattr(import_module(f"{package}.{where[name]}"), name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return get, lambda: sorted(where)
+
+
+import steelyard.identify  # noqa: E402, F401 - the room first: a function of its name takes its place, and nothing puts it back
+from steelyard.api import identify  # noqa: E402
 
 if TYPE_CHECKING:
     from steelyard.equations.filters import Filter
@@ -35,7 +56,9 @@ if TYPE_CHECKING:
     from steelyard.identify.unknown_load import UnknownLoad
     from steelyard.information import Information
     from steelyard.log.log import Log
-    from steelyard.online import LoadEstimator, OnlineIdentifier, OnlineOptions
+    from steelyard.online.engine import OnlineOptions
+    from steelyard.online.identifier import OnlineIdentifier
+    from steelyard.online.payload import LoadEstimator
     from steelyard.robot.model import Robot
 
 _MODULES = {
@@ -60,8 +83,6 @@ _MODULES = {
     "online": ("LoadEstimator", "OnlineIdentifier", "OnlineOptions"),
     "robot.model": ("Robot",),
 }
-_WHERE = {name: module for module, names in _MODULES.items() for name in names}
-
 __all__ = [
     "Constrained",
     "Estimate",
@@ -92,12 +113,7 @@ __all__ = [
     "weigh_load",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import on first use: ``import steelyard`` stays instant."""
-    if name in _WHERE:
-        return getattr(import_module(f"steelyard.{_WHERE[name]}"), name)
-    raise AttributeError(f"module 'steelyard' has no attribute {name!r}")
+__getattr__, _lazy = lazy_names(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

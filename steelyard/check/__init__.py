@@ -1,1 +1,16 @@
-"""Is this log, and this description, believable?"""
+"""Is this log, and this description, believable?
+
+In: a description, a log and equation options. Out: findings, each with a place, a reason and a fix. Begin with
+``survey.py``; a check is one file in ``checks/``, and what cannot be believed at all is refused on the way in, in
+``opening.py``.
+"""
+
+from steelyard import lazy_names
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "opening": ("open_logs",),
+        "excitation": ("Excitation",),
+    },
+)

@@ -1,6 +1,16 @@
-"""Thousands of logs, each read once and where it lies: a log → triangles, triangles → a sum, the sum → an estimate."""
+"""The same over thousands of logs, each read once and where it lies.
 
-from steelyard.fleet.gather import FleetOptions, Gathered, gather_logs
-from steelyard.fleet.identify import identify_many
+In: names of logs, here or at URLs, and ``Workers``. Out: a log → triangles, triangles → a sum, the sum → an estimate,
+the same for any number of workers. Begin with ``gather.py``; who works is decided in ``workers.py``.
+"""
 
-__all__ = ["FleetOptions", "Gathered", "gather_logs", "identify_many"]
+from steelyard import lazy_names
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "gather": ("FleetOptions", "Gathered", "gather_logs"),
+        "identify": ("identify_many",),
+        "workers": ("Workers",),
+    },
+)

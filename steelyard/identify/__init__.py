@@ -1,1 +1,21 @@
-"""Robot and logs in, an estimate out."""
+"""Robot and logs in, an estimate out.
+
+In: a description, logs, ``Options`` with a method, and a ``Job``. Out: an ``Identification`` with its ``Estimate``,
+which is data; the sentence, the JSON and the verdict stand beside it. Begin with ``identify.py``, then ``fit.py``; a
+method is one file in ``methods/``.
+"""
+
+from steelyard import lazy_names
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "options": ("Options", "RangeOptions"),
+        "job": ("Job",),
+        "method": ("Answer", "Method", "Posed", "method_names", "method_type"),
+        "estimate": ("BodyEstimate", "Estimate"),
+        "payload": ("weigh_load",),
+        "unknown_load": ("UnknownLoad",),
+        "prediction": ("base_error", "predict"),
+    },
+)

@@ -1,1 +1,19 @@
-"""What do the data determine, and how surely?"""
+"""What do the data determine, and how surely?
+
+In: weighted information, its noise and a prior. Out: the noise of each equation (``noise.py``), covariances and base
+parameters (``uncertainty.py``), ranges that hold whatever the prior (``ranges.py``), intervals at the edge of what is
+physical (``profile_likelihood.py``), spread over logs (``bootstrap.py``). A loss for residuals belongs in ``noise.py``.
+"""
+
+from steelyard import lazy_names
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "noise": ("Noise",),
+        "uncertainty": ("BaseParameter", "BodyVerdict", "Uncertainty", "base_parameters"),
+        "ranges": ("Ranges", "find_ranges"),
+        "profile_likelihood": ("Interval", "Profile"),
+        "bootstrap": ("Bootstrap",),
+    },
+)

@@ -1,4 +1,8 @@
-"""Compiled loops. numba is imported with the first kernel, never with ``steelyard`` itself."""
+"""Compiled loops on flat arrays; no robot, no log, no option.
+
+In and out: arrays of floats and integers (``tree.py`` says how a robot lies in them). numba is imported with the
+first kernel, never with ``steelyard`` itself.
+"""
 
 
 def warm_up() -> None:

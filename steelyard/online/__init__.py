@@ -1,9 +1,19 @@
-"""Identification inside the control loop: ``OnlineIdentifier`` and ``LoadEstimator``."""
+"""The same inside a control loop.
 
-from steelyard.online.change import Change
-from steelyard.online.engine import OnlineOptions
-from steelyard.online.identifier import OnlineIdentifier
-from steelyard.online.payload import LoadEstimate, LoadEstimator
-from steelyard.online.state import OnlineEstimate
+In: one sample at a time. Out: parameters after every window, proved and physical, and a notice of every change of
+payload: ``OnlineIdentifier`` and ``LoadEstimator``. Begin with ``engine.py``; the compiled step is
+``kernels/online.py``.
+"""
 
-__all__ = ["Change", "LoadEstimate", "LoadEstimator", "OnlineEstimate", "OnlineIdentifier", "OnlineOptions"]
+from steelyard import lazy_names
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "change": ("Change",),
+        "engine": ("OnlineOptions",),
+        "identifier": ("OnlineIdentifier",),
+        "payload": ("LoadEstimate", "LoadEstimator"),
+        "state": ("OnlineEstimate",),
+    },
+)

@@ -1,1 +1,18 @@
-"""How is a result shown and handed on? Files appear whole or not at all, and inputs are never overwritten."""
+"""How is a result shown and handed on?
+
+In: an ``Identification``, motions, calibrations, searches. Out: URDF, MJCF, JSON, the report (``report/sections/``, a
+file a section), scenes, comparisons. Files appear whole or not at all, and inputs are never overwritten. Begin with
+``results.py``.
+"""
+
+from steelyard import lazy_names
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "results": ("write_results",),
+        "urdf": ("to_urdf",),
+        "mjcf": ("to_mjcf",),
+        "view": ("serve",),
+    },
+)

@@ -1,1 +1,19 @@
-"""Information, composition and prior → parameters, with a proof."""
+"""What is the optimum, and its proof?
+
+In: a ``Problem`` (information, cones, bounds, linear rows, entropies), numbers only. Out: a ``Solution`` and the
+``Certificate`` that proves it, whichever solver found it. Begin with ``solve.py``; ``certify.py`` is what everything
+rests on.
+"""
+
+from steelyard import lazy_names
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "problem": ("Cone", "Entropy", "LinearConstraints", "Problem", "Solution"),
+        "certify": ("Certificate",),
+        "solve": ("certified",),
+        "region": ("Region",),
+        "extreme": ("Extremes",),
+    },
+)
