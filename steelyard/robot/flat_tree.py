@@ -77,6 +77,6 @@ def _joint(joint: Any) -> tuple[int | None, Array]:
     for kind, prefix in ((REVOLUTE, "JointModelR"), (PRISMATIC, "JointModelP")):
         if joint.shortname() in {prefix + x for x in ("X", "Y", "Z", "evoluteUnaligned", "rismaticUnaligned")}:
             data = joint.createData()
-            joint.calc(data, np.zeros(1))
-            return kind, np.asarray(data.S[3:] if kind == REVOLUTE else data.S[:3], float)
+            joint.calc(data, np.zeros(joint.idx_q + joint.nq))  # it looks for its own position among all
+            return kind, np.array(data.S[3:] if kind == REVOLUTE else data.S[:3], float)
     return None, np.zeros(3)
