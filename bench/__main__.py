@@ -14,12 +14,16 @@ from typing import Any
 
 from bench.arms import arms
 from bench.arms import table as arms_table
+from bench.cli import cli
+from bench.cli import kept as cli_kept
 from bench.consistency import consistency, table
 from bench.coverage import coverage
 from bench.excite import CASES as EXCITE
 from bench.excite import excite
 from bench.excite import kept as excite_kept
 from bench.excite import table as excite_table
+from bench.house import ROOT, house
+from bench.house import table as house_table
 from bench.humanoid import humanoid
 from bench.humanoid import kept as humanoid_kept
 from bench.identify import identify
@@ -51,9 +55,27 @@ from bench.stream import kept as stream_kept
 
 PHYSICAL = ("lmi", "points", "shapes", "nonlinear")  # methods that promise bodies that can exist
 STUDIES = (
-    "arms", "consistency", "coverage", "excite", "humanoid", "identify", "intervals", "kernels", "online", "played",
-    "points", "ranges", "rooms", "same", "scale", "search", "solvers", "stream",
-)  # fmt: skip
+    "arms",
+    "cli",
+    "consistency",
+    "coverage",
+    "excite",
+    "house",
+    "humanoid",
+    "identify",
+    "intervals",
+    "kernels",
+    "online",
+    "played",
+    "points",
+    "ranges",
+    "rooms",
+    "same",
+    "scale",
+    "search",
+    "solvers",
+    "stream",
+)
 
 
 def main() -> int:
@@ -88,12 +110,17 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="processes at once (consistency)")
     parser.add_argument("--robots", default=",".join(GRIDS), help="names, with commas (points)")
     parser.add_argument("--figure", type=Path, default=None, help="SVG to write (points, stream)")
+    parser.add_argument("--tree", type=Path, default=ROOT, help="checkout that is counted (house)")
     same_arguments(parser)
     options = parser.parse_args()
     if options.name == "same":
         return same_study(options)
     if options.name == "rooms":
         return draw_rooms()
+    if options.name == "house":
+        counted = house(options.tree)
+        print(json.dumps(counted) if options.json else "\n".join(house_table(counted)))
+        return 0
     result: dict[str, Any]
     if options.name == "points":
         result, kept = points(options.seeds or 5, options.robots.split(",")), True
@@ -102,6 +129,9 @@ def main() -> int:
     elif options.name == "coverage":
         found = coverage(options.seeds or 500, options.seconds)
         result, kept = found.as_json(), 0.93 <= found.covered <= 0.97
+    elif options.name == "cli":
+        result = cli(options.repeats, options.data)
+        kept = cli_kept(result)
     elif options.name == "humanoid":
         result = humanoid(options.repeats)
         kept = humanoid_kept(result)

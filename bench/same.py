@@ -4,7 +4,7 @@
     python -m bench same            # runs them again and compares; exit code 1 where something differs
 
 For changes that must not change a number. Cases and how they are run are in ``same_cases.py``, what counts as equal and
-why in ``same_compare.py``, how far rounding alone moves each case in ``same/README.md``. OpenBLAS and numba choose
+why in ``same_compare.py``, where the reference comes from in ``same/README.md``. OpenBLAS and numba choose
 their code by the processor, so both are told which to take, and have one thread. ``python -m bench.same`` is the same
 command and imports none of the other studies.
 """

@@ -193,7 +193,7 @@ CASES: dict[str, Case] = {
     "arm points in hull": _arm("--method points --points 2 --points-in hull"),
     "arm points auto": _arm("--method points --points auto"),
     "arm divided": _arm("--method shapes --divisions 12"),
-    "arm prior null": _arm("--prior-space null --null-space data"),
+    "arm prior null": _arm("--prior-space data"),
     "arm prior box": _arm("--prior box --prior-width box --prior-weight 0.1"),
     "arm null space": _arm("--method least-squares --null-space data"),
     "arm some links": _arm("--links wrist_2_link,wrist_3_link --delay 0.002 --ranges masses --ranges-inside"),

@@ -255,5 +255,5 @@ def theta(estimate: Mapping[str, Any], names: list[str]) -> Array:
     values |= {f"{joint}.motor.{term}": x for joint, terms in motors.items() for term, x in terms.items()}
     wrench = ("fx", "fy", "fz", "mx", "my", "mz")
     for sensor, entry in estimate["sensors"].items():
-        values |= {f"{sensor}.{c}.offset": x for c, x in zip(wrench, entry["offset"], strict=True)}
+        values |= {f"{sensor}.offset.{c}": x for c, x in zip(wrench, entry["offset"], strict=True)}
     return np.array([values[name] for name in names], float)

@@ -25,7 +25,7 @@ from steelyard.identify.method import Method
 from steelyard.identify.options import Options, RangeOptions
 
 PANELS = {
-    "": ("out", "validate", "friction", "links", "method", "as_json"),  # what most people need
+    "": ("out", "validate", "friction", "links", "method", "no_report", "as_json"),  # what most people need
     "Robot and equations": ("base", "equations", "feet", "lock", "gravity", "cutoff", "kinematics_cutoff", "delay"),
     "Prior and weights": (
         "prior",
@@ -96,6 +96,7 @@ def identify(
         int | None,
         typer.Option(metavar="N", help="Draw the logs again N times and fit each: how far results spread."),
     ] = None,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html: quicker, for scripts.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Identify a robot from logs of its motion: writes estimate.json, robot.urdf, report.html and more."""
@@ -112,6 +113,7 @@ def identify(
     inputs = [*(validate or []), *read, *written(earlier)]
     refuse_overwriting(out, [*inputs, *([Path(robot)] if Path(robot).exists() else [])])
     chosen, work = topics_of(topic), Work(workers, scheduler, listed_logs, skip_unreadable, checkpoint, bootstrap)
+    work = replace(work, report=not no_report)
     held_out, names = bags(validate or [], chosen), logs or []
     job = Job(ranges=ranges, command=command_line(), save_problem=problem_file(out))
     if work.asked or any(map(is_url, names)):
@@ -128,7 +130,7 @@ def identify(
         else:
             result = identify_further(robot, files_in, earlier, options, validate=held_out, mapping=mapping, job=job)
         progress("writing")
-        files = write_results(result, out)
+        files = write_results(result, out, report=not no_report)
     tell(result, files, as_json)
 
 

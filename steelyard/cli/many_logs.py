@@ -38,6 +38,7 @@ class Work:
     mapping: Path | None = None  # how foreign logs are read
     topics: Mapping[str, str] = field(default_factory=dict)  # of bags
     earlier: Path | None = None  # what was identified before
+    report: bool = True  # whether one is written
 
     def __post_init__(self) -> None:
         refuse_both(self.workers, self.scheduler)
@@ -70,7 +71,7 @@ def identify_many_logs(
         )
         result = identify_many(robot, names, options, fleet, validate=validate, job=job)
         progress("writing")
-        files = write_results(result, out)
+        files = write_results(result, out, report=work.report)
     if work.checkpoint is None:
         Checkpoint(checkpoint).clear()
     return result, files

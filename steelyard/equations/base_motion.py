@@ -58,9 +58,10 @@ def base_motion(robot: Robot, log: Log, rate: float, smooth, derivative, level: 
         acc = np.einsum("tki,tk->ti", R, world + GRAVITY * np.array([0.0, 0.0, 1.0]))
     else:
         raise _lacks(
-            log, "how the base accelerates",
+            log,
+            "how the base accelerates",
             "Add imu.acc.x…z, or base.quaternion.x…w with base.acceleration, base.velocity or base.position",
-        )  # fmt: skip
+        )
     up = tilt_both_ways(gyro, acc, rate) if against_gravity is None and level else against_gravity
     return gyro, alpha, acc, up
 

@@ -322,6 +322,9 @@ def _base_and_equations(
     if log.names("contact"):
         return base, "contact-free"
     raise UsageError(
-        Finding(log.source, "has a floating base but neither contact wrenches nor feet",
-                "Name the feet (--feet F,…), or say --equations full if nothing touches the robot")
-    )  # fmt: skip
+        Finding(
+            log.source,
+            "has a floating base but neither contact wrenches nor feet",
+            "Name the feet (--feet F,…), or say --equations full if nothing touches the robot",
+        )
+    )

@@ -16,7 +16,7 @@ import numpy as np
 from steelyard.errors import Finding, UsageError
 from steelyard.fleet.bootstrap import bootstrap, refuse
 from steelyard.fleet.gather import FleetOptions, Gathered, gather_logs
-from steelyard.identify.conclude import Evidence, conclude
+from steelyard.identify.conclude import RunRecord, conclude
 from steelyard.identify.fit import fit
 from steelyard.identify.identify import Identification, digests, provenance, truth_of
 from steelyard.identify.job import Job
@@ -69,7 +69,7 @@ def identify_many(
     read = f"{len(gathered.inputs)} logs, {gathered.seconds / 3600:.3g} h of samples, were read once"
     how_many = f", {gathered.kept} of them by an earlier run" if gathered.kept else ""
     about = f"{read}{how_many}: errors of the fit are of smoothed rows, --validate tells those of raw ones"
-    evidence = Evidence(
+    record = RunRecord(
         _explained(gathered, found.theta),
         {drawn.log: s for s, drawn in scores},
         channels.names,
@@ -78,7 +78,7 @@ def identify_many(
         truth_of(setup, [gathered.first]),
         _left_out(gathered),
     )
-    estimate = conclude(setup, options, found, evidence, job)
+    estimate = conclude(setup, options, found, record, job)
     if fleet.replicates is not None:
         spread = bootstrap(gathered, found, estimate, options, fleet.replicates, fleet.workers, job)
         estimate = replace(estimate, bootstrap=spread)

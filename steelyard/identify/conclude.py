@@ -30,7 +30,7 @@ from steelyard.spatial import WRENCH, Array
 
 
 @dataclass(frozen=True)
-class Evidence:
+class RunRecord:
     """What an estimate rests on beside the fit."""
 
     explained: Score  # of the logs that were learned from
@@ -42,13 +42,13 @@ class Evidence:
     left_out: str = ""  # what was asked for and not used
 
 
-def conclude(setup: Setup, options: Options, found: Fit, evidence: Evidence, job: Job) -> Estimate:
+def conclude(setup: Setup, options: Options, found: Fit, record: RunRecord, job: Job) -> Estimate:
     """The answer, from what was fitted and how well that explains the logs."""
     theta, free, unc, drives = found.theta, found.free, found.uncertainty, found.drives
     gains = drives.named() if drives is not None else {}
     bounded = bounds.ranges(setup, found, job)
     edges = bounds.intervals(setup, options, found)
-    said = [*evidence.notices, *found.notices, *(bounded.notices(job.ranges.inside) if bounded else [])]
+    said = [*record.notices, *found.notices, *(bounded.notices(job.ranges.inside) if bounded else [])]
     said += describe_gains(gains, drives)
     covers, remarks = options.solver.covers(setup, found.prior)
     said += remarks
@@ -65,16 +65,16 @@ def conclude(setup: Setup, options: Options, found: Fit, evidence: Evidence, job
         base_condition=found.space.condition,
         rows=found.information.rows,
         objective=0.5 * found.information.cost(theta),
-        fit=evidence.explained,
-        validation=evidence.validation,
+        fit=record.explained,
+        validation=record.validation,
         certificate=found.certificate,
-        provenance=evidence.origin,
+        provenance=record.origin,
         notices=tuple(dict.fromkeys(said + describe_thin(setup, theta))),
         hidden=find_hidden(setup, found.prior),
-        blind=describe_blindness(setup, evidence.rows),
-        advice=advice(setup, unc, found.prior, evidence.explained),
+        blind=describe_blindness(setup, record.rows),
+        advice=advice(setup, unc, found.prior, record.explained),
         total=judge_total(masses, theta, free, unc) if masses else None,
-        truth=evidence.truth,
+        truth=record.truth,
         locked=dict(setup.robot.locked),
         loads=tuple(b for b in bodies if b.carrier is not None),
         scale=judge_scale(setup, unc, drives),
@@ -84,7 +84,7 @@ def conclude(setup: Setup, options: Options, found: Fit, evidence: Evidence, job
         points=covers,
         shapes=found.refined.shapes if found.refined else {},
         divisions=found.refined.steps if found.refined else (),
-        left_out=evidence.left_out,
+        left_out=record.left_out,
     )
 
 
@@ -107,9 +107,21 @@ def judge_bodies(setup: Setup, prior: priors.Prior, theta: Array, unc: Uncertain
             mass, com, _ = inertia.unpack(theta[at])
             com_std = np.array([unc.std(g - c * unit[0]) for g, c in zip(unit[1:4], com, strict=True)]) / mass
         found.append(
-            BodyEstimate(name, body.links, theta[at], std, data, verdict, body.size, prior.mean[at], widths[at],
-                         at.start in where, body.carrier.name if body.carrier else None, com_std)
-        )  # fmt: skip
+            BodyEstimate(
+                name,
+                body.links,
+                theta[at],
+                std,
+                data,
+                verdict,
+                body.size,
+                prior.mean[at],
+                widths[at],
+                at.start in where,
+                body.carrier.name if body.carrier else None,
+                com_std,
+            )
+        )
     return tuple(found)
 
 

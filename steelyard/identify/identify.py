@@ -18,7 +18,7 @@ from steelyard.equations.rows import Rows
 from steelyard.equations.setup import Setup
 from steelyard.errors import Finding, UsageError
 from steelyard.files import digest
-from steelyard.identify.conclude import Evidence, conclude
+from steelyard.identify.conclude import RunRecord, conclude
 from steelyard.identify.drive_gains import as_torques
 from steelyard.identify.estimate import Estimate
 from steelyard.identify.fit import fit
@@ -103,7 +103,7 @@ def identify(
         rows_of = [replace(setup, columns=columns).rows(segments, like=everything) for segments in segments_of]
         every = [log.with_gains(gains) for log in every]
     scores = _scores(rows_of, found.theta[driven], every, holds, len(fit_logs))
-    evidence = Evidence(
+    record = RunRecord(
         pooled([s for s, drawn in scores if drawn.role == "fit"]),
         {drawn.log: s for s, drawn in scores if drawn.role == "validation"},
         everything.names,
@@ -112,7 +112,7 @@ def identify(
         job.truth or truth_of(setup, fit_logs),
     )
     return Identification(
-        conclude(setup, options, found, evidence, job),
+        conclude(setup, options, found, record, job),
         setup.robot,
         setup.columns,
         found.theta,

@@ -61,9 +61,14 @@ class Prediction:
         """The rows at times that are ``inside``, under another name."""
         at, on = inside(self.time), inside(self.grid)
         return replace(
-            self, log=name, time=self.time[at], predicted=self.predicted[at], measured=self.measured[at],
-            grid=self.grid[on], smoothed=(self.smoothed[0][on], self.smoothed[1][on]),
-        )  # fmt: skip
+            self,
+            log=name,
+            time=self.time[at],
+            predicted=self.predicted[at],
+            measured=self.measured[at],
+            grid=self.grid[on],
+            smoothed=(self.smoothed[0][on], self.smoothed[1][on]),
+        )
 
     def score(self, role: Role) -> tuple[Score, Series]:
         """Errors, and what is drawn of them."""
@@ -106,9 +111,15 @@ def predict(rows: Rows, theta: Array, log: Log) -> Prediction:
         measurements.append(measured)
     left, right = (np.concatenate(side) for side in zip(*smoothed, strict=True))
     return Prediction(
-        log.source, rows.names, tuple(row_unit(rows, name) for name in rows.names), np.concatenate(times),
-        np.concatenate(predictions), np.concatenate(measurements), np.concatenate(grids), (left, right),
-    )  # fmt: skip
+        log.source,
+        rows.names,
+        tuple(row_unit(rows, name) for name in rows.names),
+        np.concatenate(times),
+        np.concatenate(predictions),
+        np.concatenate(measurements),
+        np.concatenate(grids),
+        (left, right),
+    )
 
 
 def pooled(scores: Sequence[Score]) -> Score:
@@ -175,11 +186,13 @@ def _at_true_stamps(rows: Rows, log: Log, time: Array, predicted: Array) -> tupl
     gains = log.metadata.get("gains", {})
     inside = (log.time >= time[0]) & (log.time <= time[-1])
     columns = [
-        (f"sensor.{row}", 1.0) if row in rows.robot.readings
-        else (f"tau.{row}", 1.0) if log.has(f"tau.{row}")
+        (f"sensor.{row}", 1.0)
+        if row in rows.robot.readings
+        else (f"tau.{row}", 1.0)
+        if log.has(f"tau.{row}")
         else (f"current.{row}", gains[row])
         for row in rows.names
-    ]  # fmt: skip
+    ]
     tau = np.column_stack([factor * log.columns[name][inside] for name, factor in columns])
     stamps = log.time[inside]
     return stamps, make_interp_spline(time, predicted, k=3)(stamps), tau

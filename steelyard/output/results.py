@@ -31,10 +31,13 @@ FILES = (
 )
 
 
-def write_results(result: Identification, folder: Path, courses: Sequence[TimeCourse] = ()) -> list[Path]:
+def write_results(
+    result: Identification, folder: Path, courses: Sequence[TimeCourse] = (), report: bool = True
+) -> list[Path]:
     """Write the estimate, the robot as URDF and MJCF, the information, the series, the scene and the report.
 
-    ``courses`` is what was known over time, where something was identified on the way: the report draws it.
+    ``courses`` is what was known over time, where something was identified on the way: the report draws it. Without
+    ``report`` none is written, and none of an earlier run stays.
     """
     estimate, robot = result.estimate, result.robot
     refuse_overwriting(folder, [Path(p) for p in estimate.provenance["inputs"]])
@@ -56,10 +59,12 @@ def write_results(result: Identification, folder: Path, courses: Sequence[TimeCo
         out.write_bytes("series.npz", save_series(result.series))
         scene = make_scene(robot, result.posture)
         out.write_text("scene.json", scene_text(scene))
-        if has_report():
+        if report and has_report():
             from steelyard.output.report import render
 
             out.write_text("report.html", render(content, result.series, scene=scene))
+    if not report:
+        (folder / "report.html").unlink(missing_ok=True)
     return [folder / name for name in FILES if (folder / name).exists()]
 
 
