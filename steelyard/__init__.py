@@ -10,32 +10,11 @@ link, physically consistent, and with a statement of what the data said and what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-
-def lazy_names(
-    package: str, modules: Mapping[str, tuple[str, ...]]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package whose names are imported when they are first used.
-
-    Args:
-        package: Its ``__name__``.
-        modules: Module of the package → names that others may take from it.
-    """
-    where = {name: module for module, names in modules.items() for name in names}
-
-    def get(name: str) -> Any:
-        if name in where:
-            return getattr(import_module(f"{package}.{where[name]}"), name)
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
-
-    return get, lambda: sorted(where)
-
-
-import steelyard.identify  # noqa: E402, F401 - the room first: a function of its name takes its place, and nothing puts it back
-from steelyard.api import identify  # noqa: E402
+import steelyard.identify  # noqa: F401 - the room first: a function of its name takes its place, and nothing puts it back
+from steelyard.api import identify
+from steelyard.errors import lazy_names
 
 if TYPE_CHECKING:
     from steelyard.equations.filters import Filter

@@ -1,10 +1,11 @@
-"""What can be wrong with what a user gives us: refused once, with every reason and a fix for each."""
+"""What can be wrong with what a user gives us: refused once, with every reason and a fix; and names asked for late."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
 
 
 class Finding(NamedTuple):
@@ -58,3 +59,22 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str, most: int = 1)
     if not near:
         return otherwise
     return f"Did you mean {near[0]!r}" if most == 1 else f"Did you mean {' or '.join(near)}"
+
+
+def lazy_names(
+    package: str, modules: Mapping[str, tuple[str, ...]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package whose names are imported when they are first used.
+
+    Args:
+        package: Its ``__name__``.
+        modules: Module of the package → names that others may take from it.
+    """
+    where = {name: module for module, names in modules.items() for name in names}
+
+    def get(name: str) -> Any:
+        if name in where:
+            return getattr(import_module(f"{package}.{where[name]}"), name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return get, lambda: sorted(where)

@@ -5,7 +5,7 @@ In: a description, a log and equation options. Out: findings, each with a place,
 ``opening.py``.
 """
 
-from steelyard import lazy_names
+from steelyard.errors import lazy_names
 
 __getattr__, __dir__ = lazy_names(
     __name__,

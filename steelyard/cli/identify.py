@@ -100,7 +100,6 @@ def identify(
     as_json: JsonOption = False,
 ) -> None:
     """Identify a robot from logs of its motion: writes estimate.json, robot.urdf, report.html and more."""
-    from steelyard.cli.many_logs import Work, identify_many_logs
     from steelyard.fleet.locations import expand, is_url
     from steelyard.identify.identify import identify as run
     from steelyard.identify.job import Job
@@ -112,12 +111,15 @@ def identify(
     read = [f for f in (mapping, listed_logs, shapes and Path(shapes.source)) if f]
     inputs = [*(validate or []), *read, *written(earlier)]
     refuse_overwriting(out, [*inputs, *([Path(robot)] if Path(robot).exists() else [])])
-    chosen, work = topics_of(topic), Work(workers, scheduler, listed_logs, skip_unreadable, checkpoint, bootstrap)
-    work = replace(work, report=not no_report)
-    held_out, names = bags(validate or [], chosen), logs or []
+    chosen, names = topics_of(topic), logs or []
+    held_out = bags(validate or [], chosen)
     job = Job(ranges=ranges, command=command_line(), save_problem=problem_file(out))
-    if work.asked or any(map(is_url, names)):
-        work = replace(work, mapping=mapping, topics=chosen, earlier=earlier)
+    asked = (workers, scheduler, listed_logs, checkpoint, bootstrap)  # to read each log once and keep sums
+    if skip_unreadable or any(x is not None for x in asked) or any(map(is_url, names)):
+        from steelyard.cli.many_logs import Work, identify_many_logs
+
+        work = Work(workers, scheduler, listed_logs, skip_unreadable, checkpoint, bootstrap, mapping, chosen, earlier)
+        work = replace(work, report=not no_report)
         result, files = identify_many_logs(robot, names, options, work, out, validate=held_out, job=job)
         tell(result, files, as_json)
     given = [Path(name) for name in expand(names)]

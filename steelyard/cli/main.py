@@ -5,56 +5,62 @@ Everything heavy is imported inside the verbs, so that ``--help`` answers at onc
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable
+from importlib import import_module
 
 import typer
 
-from steelyard.cli.calibrate import calibrate
-from steelyard.cli.check import check
-from steelyard.cli.compare import compare
-from steelyard.cli.demo import demo
-from steelyard.cli.excite import excite
-from steelyard.cli.gather import gather
-from steelyard.cli.identify import identify
-from steelyard.cli.load import load
-from steelyard.cli.report import report
-from steelyard.cli.reproduce import reproduce
-from steelyard.cli.robots import robots
-from steelyard.cli.search import search
-from steelyard.cli.simulate import simulate
-from steelyard.cli.view import view
+VERBS = (  # a file each, in the order of --help
+    "identify",
+    "load",
+    "gather",
+    "check",
+    "demo",
+    "simulate",
+    "excite",
+    "search",
+    "compare",
+    "report",
+    "view",
+    "robots",
+    "calibrate",
+    "reproduce",
+)
+OWN_OPTIONS = {"allow_extra_args": True, "ignore_unknown_options": True}  # of each paper
 
-app = typer.Typer(
-    name="steelyard",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    help="Weigh a robot while it moves: mass, centre of mass and inertia of every link from a log of its motion.",
-)
-VERBS: tuple[Callable[..., None], ...] = (
-    identify,
-    load,
-    gather,
-    check,
-    demo,
-    simulate,
-    excite,
-    search,
-    compare,
-    report,
-    view,
-    robots,
-)
-for verb in VERBS:
-    app.command()(verb)
-app.add_typer(calibrate, name="calibrate")
-app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(reproduce)
+
+def make_app(verbs: tuple[str, ...] = VERBS) -> typer.Typer:
+    """The program with some of its verbs."""
+    app = typer.Typer(
+        name="steelyard",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        help="Weigh a robot while it moves: mass, centre of mass and inertia of every link from a log of its motion.",
+    )
+
+    @app.callback()
+    def only_verbs() -> None:
+        """Keep a single verb a verb, where typer would make it the program."""
+
+    for name in verbs:
+        verb = getattr(import_module(f"steelyard.cli.{name}"), name)
+        if isinstance(verb, typer.Typer):
+            app.add_typer(verb, name=name)
+        else:
+            app.command(name, context_settings=OWN_OPTIONS if name == "reproduce" else None)(verb)
+    return app
 
 
 def main() -> None:
     """Entry point: known errors become one message with every reason, and an exit code."""
+    # Factorisations here are small: a second thread of the matrix library costs more than it brings, and one answer
+    # for any number of cores is worth more. Read when NumPy loads, which no verb has done yet.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    asked = tuple(sys.argv[1:2])
+    app = make_app(asked if set(asked) & set(VERBS) else VERBS)  # the other verbs' files are not needed
     try:
         app()
     except OSError as error:

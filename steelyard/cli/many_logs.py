@@ -43,12 +43,6 @@ class Work:
     def __post_init__(self) -> None:
         refuse_both(self.workers, self.scheduler)
 
-    @property
-    def asked(self) -> bool:
-        """Whether logs are to be read once and summed, rather than held in memory together."""
-        given = self.workers, self.scheduler, self.listed, self.checkpoint, self.bootstrap
-        return self.skip or any(x is not None for x in given)
-
 
 def identify_many_logs(
     robot: str, logs: Sequence[str], options: Options, work: Work, out: Path, *, validate: Sequence[Any], job: Job

@@ -15,7 +15,8 @@ def report(
     """Write the report of a finished identification again."""
     from steelyard.files import write_text
     from steelyard.identify.estimate_json import read_estimate
-    from steelyard.output.report import load_series, render
+    from steelyard.identify.series import load_series
+    from steelyard.output.report.page import render
     from steelyard.output.scene import read_scene
 
     estimate = read_estimate(folder)

@@ -4,7 +4,7 @@ In: a ``Body`` and its scale. Out: a ``Composition`` (θ = map·x, x in cones an
 ``shapes``, ``pseudo_inertia``, ``mata``, ``linear``, ``boxed``; and a ``Prior``. Begin with ``composition.py``.
 """
 
-from steelyard import lazy_names
+from steelyard.errors import lazy_names
 
 __getattr__, __dir__ = lazy_names(
     __name__,

@@ -5,7 +5,7 @@ In: a description, logs (or a planned motion) and ``EquationOptions``. Out: a ``
 ``unknown_forces.py``, partly measured wrenches in ``missing.py``; columns of θ are in ``columns.py``.
 """
 
-from steelyard import lazy_names
+from steelyard.errors import lazy_names
 
 __getattr__, __dir__ = lazy_names(
     __name__,

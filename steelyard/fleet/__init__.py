@@ -4,7 +4,7 @@ In: names of logs, here or at URLs, and ``Workers``. Out: a log → triangles, t
 the same for any number of workers. Begin with ``gather.py``; who works is decided in ``workers.py``.
 """
 
-from steelyard import lazy_names
+from steelyard.errors import lazy_names
 
 __getattr__, __dir__ = lazy_names(
     __name__,

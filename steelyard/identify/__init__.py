@@ -5,7 +5,7 @@ which is data; the sentence, the JSON and the verdict stand beside it. Begin wit
 method is one file in ``methods/``.
 """
 
-from steelyard import lazy_names
+from steelyard.errors import lazy_names
 
 __getattr__, __dir__ = lazy_names(
     __name__,

@@ -5,7 +5,7 @@ parameters (``uncertainty.py``), ranges that hold whatever the prior (``ranges.p
 physical (``profile_likelihood.py``), spread over logs (``bootstrap.py``). A loss for residuals belongs in ``noise.py``.
 """
 
-from steelyard import lazy_names
+from steelyard.errors import lazy_names
 
 __getattr__, __dir__ = lazy_names(
     __name__,

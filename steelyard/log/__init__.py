@@ -4,7 +4,7 @@ In: a file of any format (``formats/``, a file each), a bag, or arrays; a mappin
 Out: a ``Log``. Begin with ``log.py``; ``formats/npz.py`` is the format to copy.
 """
 
-from steelyard import lazy_names
+from steelyard.errors import lazy_names
 
 __getattr__, __dir__ = lazy_names(
     __name__,

@@ -5,7 +5,7 @@ payload: ``OnlineIdentifier`` and ``LoadEstimator``. Begin with ``engine.py``; t
 ``kernels/online.py``.
 """
 
-from steelyard import lazy_names
+from steelyard.errors import lazy_names
 
 __getattr__, __dir__ = lazy_names(
     __name__,

@@ -5,7 +5,7 @@ file a section), scenes, comparisons. Files appear whole or not at all, and inpu
 ``results.py``.
 """
 
-from steelyard import lazy_names
+from steelyard.errors import lazy_names
 
 __getattr__, __dir__ = lazy_names(
     __name__,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from steelyard.errors import Finding, SteelyardError, UsageError
 from steelyard.files import Staging
@@ -14,10 +15,13 @@ from steelyard.identify.payload import load_text
 from steelyard.identify.sentence import sentence
 from steelyard.identify.series import save_series
 from steelyard.output.mjcf import to_mjcf
-from steelyard.output.mjcf_edit import edit_mjcf
-from steelyard.output.report.time_courses import TimeCourse
 from steelyard.output.scene import make_scene, scene_text
 from steelyard.output.urdf import to_urdf
+from steelyard.output.xml_text import Inertials
+from steelyard.robot.model import Robot
+
+if TYPE_CHECKING:
+    from steelyard.output.report.time_courses import TimeCourse
 
 FILES = (
     "load.json",
@@ -53,19 +57,28 @@ def write_results(
         except SteelyardError:  # URDF knows no ball joints
             if robot.description.format == "urdf":
                 raise
-        edited = edit_mjcf(robot.description, inertials, comment)  # the user's own MJCF, where that is what came in
-        out.write_text("robot.xml", edited or to_mjcf(robot.description, inertials, base=robot.base, comment=comment))
+        out.write_text("robot.xml", _mjcf(robot, inertials, comment))
         result.information.save(out.path("information.npz"))
         out.write_bytes("series.npz", save_series(result.series))
         scene = make_scene(robot, result.posture)
         out.write_text("scene.json", scene_text(scene))
         if report and has_report():
-            from steelyard.output.report import render
+            from steelyard.output.report.page import render
 
             out.write_text("report.html", render(content, result.series, scene=scene))
     if not report:
         (folder / "report.html").unlink(missing_ok=True)
     return [folder / name for name in FILES if (folder / name).exists()]
+
+
+def _mjcf(robot: Robot, inertials: Inertials, comment: str) -> str:
+    """The user's own MJCF with new inertials where that is what came in, else a generated one."""
+    edited = None
+    if robot.description.format == "mjcf":
+        from steelyard.output.mjcf_edit import edit_mjcf
+
+        edited = edit_mjcf(robot.description, inertials, comment)
+    return edited or to_mjcf(robot.description, inertials, base=robot.base, comment=comment)
 
 
 def has_report() -> bool:

@@ -5,7 +5,7 @@ links welded, a ``Robot``: moving bodies, joints, frames, geometry, force–torq
 ``description.py`` and ``build.py``.
 """
 
-from steelyard import lazy_names
+from steelyard.errors import lazy_names
 
 __getattr__, __dir__ = lazy_names(
     __name__,

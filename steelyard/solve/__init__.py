@@ -5,7 +5,7 @@ In: a ``Problem`` (information, cones, bounds, linear rows, entropies), numbers 
 rests on.
 """
 
-from steelyard import lazy_names
+from steelyard.errors import lazy_names
 
 __getattr__, __dir__ = lazy_names(
     __name__,

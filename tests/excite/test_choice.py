@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from steelyard.cli.main import app
+from steelyard.cli.main import make_app
 from steelyard.errors import UsageError
 from steelyard.experiment.excite import criteria
 from steelyard.experiment.excite.humanoid import as_log
@@ -160,7 +160,7 @@ def test_excite_writes_motions_of_a_humanoid_and_goes_on_where_it_was(tmp_path):
         "-o",
         str(tmp_path),
     ]
-    result = CliRunner().invoke(app, run)
+    result = CliRunner().invoke(make_app(), run)
     assert result.exit_code == 0, result.output
     assert "Ready to play: 3 motions" in result.output
     found = json.loads((tmp_path / "excite.json").read_text())
@@ -169,12 +169,12 @@ def test_excite_writes_motions_of_a_humanoid_and_goes_on_where_it_was(tmp_path):
     assert sum(k["drawn"] for k in found["candidates"].values()) == 12
     assert (tmp_path / "motion-003.parquet").is_file()
     assert (tmp_path / "excite.svg").read_text().startswith("<svg")
-    again = CliRunner().invoke(app, [*run, "--json"])
+    again = CliRunner().invoke(make_app(), [*run, "--json"])
     assert json.loads(again.stdout) == found
 
 
 @installed
 def test_a_quadruped_is_told_that_it_is_no_humanoid(tmp_path):
-    result = CliRunner().invoke(app, ["excite", "a1", "-o", str(tmp_path)])
+    result = CliRunner().invoke(make_app(), ["excite", "a1", "-o", str(tmp_path)])
     assert isinstance(result.exception, UsageError)
     assert "soles of a1" in str(result.exception)
