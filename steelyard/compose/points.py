@@ -22,7 +22,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from scipy.spatial import ConvexHull
 
 from steelyard import inertia
 from steelyard.compose.composition import Composition
@@ -116,7 +115,7 @@ def _grid(body: Body, n: int, within: Within) -> Masses:
     vertices, within = _region(body, within)
     lower, upper = vertices.min(axis=0), vertices.max(axis=0)
     centre, half = (lower + upper) / 2, (upper - lower) / 2
-    outward = ConvexHull(vertices).equations  # (f, 4) n·r + d ≤ 0 inside
+    outward = geometry.convex_hull(vertices).equations  # (f, 4) n·r + d ≤ 0 inside
 
     def candidates(n: int) -> Array:
         cube = np.array(list(itertools.product(np.linspace(-1.0, 1.0, n), repeat=3)))

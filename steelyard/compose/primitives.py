@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial import ConvexHull, QhullError
 
 from steelyard import inertia
+from steelyard.robot.geometry import convex_hull
 from steelyard.spatial import Array
 
 
@@ -287,10 +287,7 @@ def polyhedron(points: ArrayLike, placement: Array | None = None) -> Polyhedron:
     T = np.eye(4) if placement is None else placement
     cloud = np.asarray(points, float) @ T[:3, :3].T + T[:3, 3]
     centre = cloud.mean(axis=0)
-    try:
-        hull = ConvexHull(cloud - centre)
-    except QhullError as error:
-        raise ValueError("the points span no volume") from error
+    hull = convex_hull(cloud - centre)
     corners = cloud[hull.simplices]
     normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     inward = np.einsum("ti,ti->t", normal, hull.equations[:, :3]) < 0

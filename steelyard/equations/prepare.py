@@ -12,12 +12,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from scipy.interpolate import make_interp_spline
 
 from steelyard.equations.base_motion import base_motion, base_pose, imu_mount
 from steelyard.equations.causal_filter import Inputs, Lowpass
 from steelyard.equations.filters import Filter, from_pose, lowpass, sharpened
 from steelyard.equations.segment import Segment
+from steelyard.equations.spline import Spline
 from steelyard.errors import Finding, LogError
 from steelyard.log.force_plate import Plate, plate_pose
 from steelyard.log.log import Log
@@ -121,7 +121,7 @@ def _segment(
 
     def raw(values: Array, stamps: Array = log.time) -> Array:
         """On the even grid, not filtered."""
-        return values if even else np.asarray(make_interp_spline(stamps, values, k=3)(grid))
+        return values if even else Spline.through(stamps, values)(grid)
 
     def smooth(values: Array) -> Array:
         """Motion, filtered, on the part of the grid that the filter fills."""
@@ -130,8 +130,8 @@ def _segment(
     def derivative(values: Array, order: int = 1) -> Array:
         if not values.size:
             return values
-        spline = make_interp_spline(grid[half : count - half], values, k=5)
-        return np.asarray(spline(grid[half : count - half], order))
+        at = grid[half : count - half]
+        return Spline.through(at, values, degree=5)(at, order)
 
     cut = slice(EDGE, -EDGE)
     J = len(robot.joints)
@@ -202,7 +202,7 @@ def _causal(robot: Robot, log: Log, filter: Filter, grid: Array, moved: Array | 
     inputs.oriented(table, None)
     if moved is not None:
         forces = [name.startswith(("tau.", "current.", "wrench.", "sensor.")) for name in inputs.columns]
-        parts = [make_interp_spline(stamps, table, k=3)(grid) for stamps in (moved, log.time)]
+        parts = [Spline.through(stamps, table)(grid) for stamps in (moved, log.time)]
         table = np.where(forces, parts[1], parts[0])
         inputs.oriented(table, None)
     filtered = low.run(low.at_rest(table[0]), table)

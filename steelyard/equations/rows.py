@@ -147,11 +147,8 @@ class Rows:
             Y, target, turned = self.raw(segment.part(slice(start, int(mine[-1]) + half + 1)), before)
             before = turned.get(int(mine[-1]) + step - half - start - 1)
             if len(taps) > 1:
-                window = np.zeros((len(mine), len(Y)))
-                for row, centre in enumerate(mine):
-                    window[row, centre - half - start : centre + half + 1 - start] = taps
-                Y = (window @ Y.reshape(len(Y), -1)).reshape(len(mine), *Y.shape[1:])
-                target = window @ target
+                Y = _thinned(taps, step, Y.reshape(len(Y), -1)).reshape(len(mine), *Y.shape[1:])
+                target = _thinned(taps, step, target)
             yield Block(segment.time[mine], Y, target, first=k == 0)
 
     def forces(self, segment: Segment, theta: Array) -> tuple[Array, Array, Array]:
@@ -199,6 +196,23 @@ class Rows:
             part = segment.part(slice(None, None, step))
             found.append(Dynamics(self.robot, part).contact_jacobian(self.feet))
         return np.concatenate(found)[:, :, self._take]
+
+
+def _thinned(taps: Array, step: int, values: Array) -> Array:
+    """(m, …) values (T, …) through a low-pass, every ``step`` samples, where it has samples on both sides.
+
+    By products with a few rows of the band at a time: a whole one is zeros nearly everywhere.
+    """
+    count, several = (len(values) - len(taps)) // step + 1, max(1, len(taps) // step)
+    band = np.zeros((several, (several - 1) * step + len(taps)))
+    for row in range(several):
+        band[row, row * step : row * step + len(taps)] = taps
+    found = np.empty((count, values.shape[1]))
+    for k in range(0, count, several):
+        rows = min(several, count - k)
+        width = (rows - 1) * step + len(taps)
+        found[k : k + rows] = band[:rows, :width] @ values[k * step : k * step + width]
+    return found
 
 
 def _nothing_left(unknown: Sequence[Foot | Missing], rank: int, equations: int) -> Finding:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import make_interp_spline
 
 from steelyard.equations.rows import BASE_ROWS, Rows
+from steelyard.equations.spline import Spline
 from steelyard.equations.subspace import Subspace
 from steelyard.identify.series import Role, Series
 from steelyard.log.log import Log
@@ -195,7 +195,7 @@ def _at_true_stamps(rows: Rows, log: Log, time: Array, predicted: Array) -> tupl
     ]
     tau = np.column_stack([factor * log.columns[name][inside] for name, factor in columns])
     stamps = log.time[inside]
-    return stamps, make_interp_spline(time, predicted, k=3)(stamps), tau
+    return stamps, Spline.through(time, predicted)(stamps), tau
 
 
 def _ratio(error: Array, measured: Array) -> float | None:

@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from steelyard import inertia
 from steelyard.robot.description import Link, Shape
+
+if TYPE_CHECKING:
+    from scipy.spatial import ConvexHull
 
 Array = np.ndarray
 Box = tuple[Array, Array]  # lower and upper corner, (3,) m each
@@ -47,11 +49,21 @@ def outline(parts: Iterable[tuple[Link, Array]]) -> Array | None:
     return hull_vertices(np.vstack(found)) if found else None
 
 
+def convex_hull(points: Array) -> ConvexHull:
+    """The hull of points (·, d), by Qhull; ValueError where they are too few, flat or not finite."""
+    from scipy.spatial import ConvexHull, QhullError  # takes as long to import as a fit
+
+    try:
+        return ConvexHull(points)
+    except QhullError as error:
+        raise ValueError("the points span no volume") from error
+
+
 def hull_vertices(points: Array) -> Array | None:
     """(v, 3) those of the points (·, 3) that are corners of their convex hull; None where that is flat."""
     try:
-        return np.asarray(points[ConvexHull(points).vertices])
-    except (QhullError, ValueError):  # fewer than four points, in one plane, or not finite
+        return np.asarray(points[convex_hull(points).vertices])
+    except ValueError:
         return None
 
 
@@ -72,7 +84,7 @@ def solid(vertices: Array) -> Array:
     Summed over tetrahedra of a facet each and a point inside: ∫xxᵀ = V/20·(Σvvᵀ + ssᵀ), s = Σv over their corners.
     """
     inside = vertices.mean(axis=0)
-    facets = (vertices - inside)[ConvexHull(vertices).simplices]  # (f, 3, 3); the fourth corner is the origin
+    facets = (vertices - inside)[convex_hull(vertices).simplices]  # (f, 3, 3); the fourth corner is the origin
     volume = np.abs(np.linalg.det(facets)) / 6
     s = facets.sum(axis=1)
     J = np.empty((4, 4))

@@ -11,10 +11,9 @@ from itertools import product
 from typing import Any, Literal
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from steelyard import inertia
-from steelyard.robot.geometry import fewer
+from steelyard.robot.geometry import convex_hull, fewer
 
 Array = np.ndarray
 
@@ -62,8 +61,8 @@ class Mesh:
         """(n, 2) corners of its shadow along the third axis, in order."""
         flat = self.vertices[:, [across, up]]
         try:
-            return np.asarray(flat[ConvexHull(flat).vertices])
-        except (QhullError, ValueError):
+            return np.asarray(flat[convex_hull(flat).vertices])
+        except ValueError:
             return np.zeros((0, 2))
 
 
@@ -136,8 +135,8 @@ def _points(shape: Mapping[str, Any], most: int) -> Array | None:
 def hull(points: Array) -> list[Mesh]:
     """The convex hull of points (n, 3); nothing where they span no volume."""
     try:
-        found = ConvexHull(points)
-    except (QhullError, ValueError):
+        found = convex_hull(points)
+    except ValueError:
         return []
     number = np.zeros(len(points), int)
     number[found.vertices] = np.arange(len(found.vertices))
