@@ -25,7 +25,7 @@ from bench.peers import installed, missing
 from steelyard.equations.dynamics import Dynamics
 from steelyard.equations.segment import Segment
 from steelyard.errors import DescriptionError
-from steelyard.kernels import forces, legs, panels, sym6, warm_up
+from steelyard.kernels import forces, leg_elimination, panels, sym6, warm_up
 from steelyard.kernels import kinematics as lanes
 from steelyard.kernels.tree import LANES, FlatTree
 from steelyard.robot import index
@@ -41,7 +41,7 @@ AGREE = 1e-10
 LOOPS = (
     *(lanes._sincos, lanes._move, lanes._motion),
     *(panels.first_moments, panels.second_moments, panels.row),
-    *(forces.wrench, legs.push, legs.add_square, sym6._invert, sym6._times),
+    *(forces.wrench, leg_elimination.push, leg_elimination.add_square, sym6._invert, sym6._times),
 )
 
 

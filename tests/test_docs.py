@@ -56,6 +56,18 @@ def test_files_and_links_on_the_page_exist(page):
     assert not missing
 
 
+MODULES = sorted([*(ROOT / "steelyard").rglob("*.py"), *(ROOT / "bench").glob("*.py")])
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_that_docstrings_name_exist(module):
+    """Beside the module, in its room, in the package or in the repository."""
+    text = module.read_text(encoding="utf-8")
+    named = re.findall(r"``((?:[\w.]+/)*\w+\.py)``", text)
+    near = [folder for folder in module.parents if ROOT in (folder, *folder.parents)]
+    assert not [name for name in named if name != "NAME.py" and not any((folder / name).exists() for folder in near)]
+
+
 def _is_defined(module: str, name: str) -> bool:
     """Whether ``steelyard.a.b.name`` is a module, or a name at the top of one (or an attribute of such a name)."""
     parts = [*module.split("."), *([name] if name else [])]

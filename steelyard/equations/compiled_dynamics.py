@@ -1,4 +1,4 @@
-"""Dynamics of a segment by compiled kernels: what ``regressor.Dynamics`` is asked, and the same answers to rounding."""
+"""Dynamics of a segment by compiled kernels: what ``dynamics.Dynamics`` is asked, and the same answers to rounding."""
 
 from __future__ import annotations
 

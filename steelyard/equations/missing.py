@@ -1,9 +1,9 @@
 """Wrenches that a sensor measures in part: what it does not measure is an unknown force, and never zero.
 
 A component of ``wrench.F`` or ``plate.P`` that a log lacks is projected out of the equations like the forces of a foot
-(``contact.py``); the rows that survive hold no unknown. Two feet that measure fz alone would leave none of the base's:
-their normals differ by a degree, so one foot's shear could hide in the other's fz. But a foot that carries load stands
-on the ground, so the shear of such *level* feet is taken to be horizontal, and the vertical balance
+(``unknown_forces.py``); the rows that survive hold no unknown. Two feet that measure fz alone would leave none of the
+base's: their normals differ by a degree, so one foot's shear could hide in the other's fz. But a foot that carries
+load stands on the ground, so the shear of such *level* feet is taken to be horizontal, and the vertical balance
 up·(rate of momentum) = Σ fz (z_F·up) survives.
 """
 

@@ -6,7 +6,8 @@ does not measure is projected out of rows of any kind. A floating base
 is written with g = 0, v = 0, pose = identity and the *proper* acceleration of the base: the laws of motion look the
 same in any freely falling frame, so neither position nor velocity of the base is needed.
 
-Force–torque sensors inside the robot add their own rows to each kind, one a measured component (``sensor.py``).
+Force–torque sensors inside the robot add their own rows to each kind, one a measured component
+(``robot/ft_sensor.py``).
 
 Both sides pass the same symmetric low-pass and are then decimated to four times its cut-off.
 

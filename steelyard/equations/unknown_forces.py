@@ -5,6 +5,9 @@ f is. *Every* foot that may touch is projected out at all times: one in the air 
 that costs a little information and needs no contact flags. Rows are filtered in time afterwards, so N must not
 jump: with E fixed coordinates (the base's, where they suffice) the polar factor N = (EᵀPE)^-½ EᵀP of the
 projector P = 1 − Jᵀ(JJᵀ)⁺J depends on the posture alone, smoothly as long as EᵀPE stays regular.
+
+``Rows.raw`` applies N. For long logs it comes from ``kernels/point_feet.py``; the compiled online step has the same in
+``kernels/contact_free.py``.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from steelyard.robot.description import Shape
 from steelyard.robot.model import Frame, Robot
 
 if TYPE_CHECKING:
-    from steelyard.kernels.feet import PointFeet
+    from steelyard.kernels.point_feet import PointFeet
 
 Array = np.ndarray
 
@@ -172,7 +175,7 @@ class FreeRows:
 
 def point_feet(tree: FlatTree, feet: Sequence[Foot | Missing]) -> PointFeet | None:
     """Feet that kernels can eliminate leg by leg; None where some foot is no point on a leg of its own."""
-    from steelyard.kernels.feet import PointFeet
+    from steelyard.kernels.point_feet import PointFeet
 
     if any(isinstance(f, Missing) or f.surface or f.frame.joint == 0 for f in feet):
         return None

@@ -30,6 +30,7 @@ from steelyard.equations.stream.channels import Channels, Gathering
 from steelyard.equations.stream.worker import Way
 from steelyard.equations.unknown_forces import FreeRows
 from steelyard.errors import Finding, LogError, UsageError
+from steelyard.inference.noise import DUST
 from steelyard.information import Information
 from steelyard.log.log import Log
 from steelyard.log.pieces import PIECE_BYTES, LogPiece, read_pieces
@@ -56,12 +57,12 @@ class Streamed:
     def weights(self) -> Array:
         """(C,) 1/σ of every equation, by the residuals of the least squares that they weigh: equations as they come.
 
-        How long the noise of a row remembers takes the rows themselves (``noise.py``) and is not in it.
+        How long the noise of a row remembers takes the rows themselves (``inference/noise.py``) and is not in it.
         """
         w, count = np.ones(len(self.channels.names)), max(self.channels.count, 1)
         floor = 1e-6 * np.sqrt(self.channels.squares(np.zeros(self.setup.columns.n)) / count)
         for _ in range(ROUNDS):
-            theta = self.channels.information(w).solve()
+            theta = self.channels.information(w).solve(DUST)  # directions that only rounding sees decide no weight
             sigma = np.sqrt(self.channels.squares(theta) / count + floor**2)
             before, w = w, 1 / np.where(sigma > 0, sigma, 1.0)
             if np.allclose(w, before, rtol=1e-6):

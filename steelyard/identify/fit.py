@@ -94,7 +94,7 @@ def fit(setup: Setup, training: Training | Channels, options: Options, job: Job 
         drives = drives.moved(theta)
         theta[drives.index] = 0.0
         blocks, prior = drives.rows(measured), drives.belief()
-        info = noise.information(blocks, model, names) + before
+        info = noise.information(blocks, model, names, theta if options.robust else None) + before
 
     job.progress("judging")
     free, known = setup.free, setup.known

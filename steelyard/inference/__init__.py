@@ -2,7 +2,8 @@
 
 In: weighted information, its noise and a prior. Out: the noise of each equation (``noise.py``), covariances and base
 parameters (``uncertainty.py``), ranges that hold whatever the prior (``ranges.py``), intervals at the edge of what is
-physical (``profile_likelihood.py``), spread over logs (``bootstrap.py``). A loss for residuals belongs in ``noise.py``.
+physical (``profile_likelihood.py``), spread over logs (``bootstrap.py``). How a residual counts is in
+``loss.py``.
 """
 
 from steelyard.errors import lazy_names

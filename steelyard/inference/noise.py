@@ -3,7 +3,7 @@
 Filtered rows carry correlated noise, so plain σ²(YᵀY)⁻¹ promises far too much (nominal 95 % intervals covered 28 % in a
 prototype). Each channel gets a standard deviation σ and an autocorrelation ρ; rows are scaled by 1/(σ√κ) with the
 long-run factor κ = 1 + 2Σρ, so that YᵀY counts what the samples are worth, and ρ gives the covariance
-of the estimate (``identifiable.covariance``).
+of the estimate (``uncertainty.long_run_covariance``). How a residual counts is in ``loss.py``.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from steelyard.equations.rows import Block
 from steelyard.equations.stream.autocorrelation import LAGS
+from steelyard.inference.loss import ROBUST
 from steelyard.information import Information
 
 Array = np.ndarray
@@ -24,7 +25,6 @@ DUST = 1e-10  # directions that weigh less than this, of the heaviest, are round
 SETTLED = 0.01  # change of the weights at which iteration stops
 THIN, PLENTY = 3, 8  # of a first look: samples to one that it takes, and its rows to an unknown at least
 TALL = 4  # rows factored at once, of the parameters' number, at least
-HUBER = 1.345  # residuals beyond this many σ count linearly under the robust loss
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,10 @@ class Noise:
     def whitener(self) -> Array:
         """(C, C) what rows are multiplied with."""
         return np.asarray(self.root / np.sqrt(self.factor)[:, None])
+
+    def standard(self, residual: Array) -> Array:
+        """Residuals (T, C) of whitened rows in their standard deviations."""
+        return np.asarray(residual * np.sqrt(self.factor))
 
     @classmethod
     def unit(cls, scale: Array) -> Noise:
@@ -66,7 +70,7 @@ def information(
         Y = W @ block.Y
         z = block.target @ W.T
         if robust is not None:
-            weight = huber(z - Y @ robust, noise)
+            weight = ROBUST.root_weight(noise.standard(z - Y @ robust))
             Y, z = Y * weight[:, :, None], z * weight
         kept.append((Y.reshape(-1, len(names)), z.ravel()))
         if sum(len(z) for _, z in kept) >= TALL * len(names):  # each factoring costs as much as so many rows more
@@ -161,7 +165,7 @@ def _from_residuals(
     if robust:
         e = np.concatenate(errors)
         sigma = np.maximum(1.4826 * np.median(np.abs(e - np.median(e, axis=0)), axis=0), floor)
-        errors = [np.clip(e, -HUBER * sigma, HUBER * sigma) for e in errors]  # outliers count as the loss counts them
+        errors = [ROBUST.influence(e, sigma) for e in errors]  # outliers count as the loss counts them
     for e in errors:
         for lag in range(min(lags, len(e) - 1) + 1):
             sums[lag] += e[: len(e) - lag].T @ e[lag:]
@@ -205,12 +209,6 @@ def _lost(blocks: Iterable[Block], root: Array, lags: int, full: bool) -> Array:
         tail = both[max(len(both) - lags, 0) :]
     assert sums is not None
     return sums
-
-
-def huber(residual: Array, noise: Noise) -> Array:
-    """Weights (T, C) of whitened residuals: one up to ``HUBER`` standard deviations, then falling."""
-    size = np.abs(residual) * np.sqrt(noise.factor)
-    return np.asarray(np.sqrt(np.minimum(1.0, HUBER / np.maximum(size, 1e-12))))
 
 
 def _runs(parts: Iterable[tuple[bool, Array]]) -> list[Array]:

@@ -5,7 +5,7 @@ together, and that the data do not refute:
 
     D(θ) = (θ − θ̂)ᵀ A B⁻¹ A (θ − θ̂) ≤ least D of any consistent θ + χ²,
 
-with A⁻¹BA⁻¹ the covariance of what the data say (``identifiable.uncertainty``): rows count for what they are worth,
+with A⁻¹BA⁻¹ the covariance of what the data say (``uncertainty.uncertainty``): rows count for what they are worth,
 correlated noise included. χ² is the quantile for one degree of freedom where each range is to hold on its own, and for
 as many as there are base parameters where all are to hold together. No prior enters. Each end is a proved bound
 (``solve/region``): nothing that is allowed lies beyond it.

@@ -16,7 +16,8 @@ import numpy as np
 from steelyard import inertia
 from steelyard.equations.rows import Block
 from steelyard.equations.subspace import ROW_SPACE, Subspace
-from steelyard.inference.noise import Noise, huber
+from steelyard.inference.loss import ROBUST
+from steelyard.inference.noise import Noise
 from steelyard.information import Information
 
 Array = np.ndarray
@@ -130,10 +131,13 @@ def long_run_covariance(
     for block in blocks:
         Y = np.einsum("ij,tjn->tin", W, block.Y)
         residual = block.target @ W.T - Y @ theta
-        weight = huber(residual, noise) if robust else np.ones_like(residual)
+        weight = curvature = np.ones_like(residual)
+        if robust:
+            e = noise.standard(residual)
+            weight, curvature = ROBUST.root_weight(e), ROBUST.curvature(e)
         Y = Y * weight[:, :, None]
-        squares += float(np.sum((residual * weight**2) ** 2))  # Huber: E[ψ²] over the share that the loss does not bend
-        count += float(np.sum((weight == 1) / kappa))
+        squares += float(np.sum((residual * weight**2) ** 2))  # E[ψ²] over E[ψ′]
+        count += float(np.sum(curvature / kappa))
         both = Y if block.first else np.concatenate([tail, Y])
         start = len(both) - len(Y)
         summed = 0.5 * Y * (rho[0] / kappa)[None, :, None]  # later sample with each earlier one, and itself by half

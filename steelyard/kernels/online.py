@@ -1,5 +1,6 @@
 """One online step in one call: raw samples → filter → rows → Gram matrix → test for a change → shapes → proof.
 
+Rows come without the feet's unknown forces (``contact_free.py``).
 Everything lies in the two arrays of ``state_layout.py``; nothing is allocated. A step that does not succeed has changed
 nothing. The Gram matrices are those of [Y z], 11 × 11.
 
@@ -17,8 +18,8 @@ import numpy as np
 from steelyard.kernels import causal
 from steelyard.kernels.change import CHANGED, LEARNED, NOT_HERE, judge, settle, statistic
 from steelyard.kernels.compiled import compiled
-from steelyard.kernels.legged import base_rows
-from steelyard.kernels.legs import UP
+from steelyard.kernels.contact_free import contact_free_rows
+from steelyard.kernels.leg_elimination import UP
 from steelyard.kernels.nnls import active_set_in
 from steelyard.kernels.state_layout import AT, N1, number, part
 from steelyard.kernels.tree import BASE, LANES
@@ -213,7 +214,7 @@ def step(integers: Array, reals: Array, values: Array) -> int:
     _filter(integers, reals, values)
     _spread(integers, reals, k)
     _find_up(integers, reals, k)
-    if not base_rows(integers, reals):
+    if not contact_free_rows(integers, reals):
         return NOT_HERE
     after, up = part(reals, integers, AT.next_filter), part(reals, integers, AT.next_up)
     part(reals, integers, AT.filter)[:] = after

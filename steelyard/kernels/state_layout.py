@@ -15,7 +15,7 @@ import numpy as np
 
 from steelyard.kernels.compiled import compiled
 from steelyard.kernels.kinematics import JOINT
-from steelyard.kernels.legs import FOOT_REALS, PER_FOOT, PUSH
+from steelyard.kernels.leg_elimination import FOOT_REALS, PER_FOOT, PUSH
 from steelyard.kernels.panels import BLOCK
 from steelyard.kernels.sym6 import SIX
 from steelyard.kernels.tree import BASE, LANES, POSE_REALS, ROW_REALS, aligned

@@ -1,7 +1,8 @@
 """What is the optimum, and its proof?
 
 In: a ``Problem`` (information, cones, bounds, linear rows, entropies), numbers only. Out: a ``Solution`` and the
-``Certificate`` that proves it, whichever solver found it. Begin with ``solve.py``; ``certify.py`` is what everything
+``Certificate`` that proves it, whichever solver found it. Data enter squared: a robust loss weights rows anew
+(``inference/loss.py``). Begin with ``solve.py``; ``certify.py`` is what everything
 rests on.
 """
 

@@ -2,7 +2,7 @@
 
     minimise  f(θ(ξ)) − μ Φ(ξ),    μ → 0,
 
-where ξ is a chart of the cone's interior (``compose/log_cholesky.py``), bounded quantities are their bound plus an
+where ξ is a chart of the cone's interior (``solve/log_cholesky.py``), bounded quantities are their bound plus an
 exponential, and Φ is the sum of all log det M and log(θᵢ − lowerᵢ), nearly linear in ξ. In θ this function is strictly
 convex with bounded level sets, and a chart makes no new stationary points. So for each μ there is one, and a method
 that always descends finds it from wherever it starts; without Φ it would run to infinity wherever a body is thin.

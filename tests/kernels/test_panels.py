@@ -166,10 +166,10 @@ def test_a_sample_that_is_no_number_spoils_its_own_lane_alone():
 
 def test_warm_up_leaves_nothing_to_compile():
     from steelyard.kernels import dense as spreading
-    from steelyard.kernels import legs, panels
+    from steelyard.kernels import leg_elimination, panels
 
     warm_up()
-    kernels = (panels.fill, forces.forces, forces.places, legs.eliminate, spreading.spread)
+    kernels = (panels.fill, forces.forces, forces.places, leg_elimination.eliminate, spreading.spread)
     before = [len(k.signatures) for k in kernels]
     robot = load("demo_arm")
     tree, part = flat_tree(robot), segment(robot, np.random.default_rng(8), samples=5)

@@ -7,9 +7,8 @@ With weights w_e, one an equation as ``noise.Noise`` gives them where channels d
 
 so weighting rows anew needs no second look at them, and the squared residuals of every equation are known for every θ.
 The kept parameters are known combinations of all parameters; the result is the ``Information`` that the rows of
-``rows.py`` give, about the same parameters. Triangles are the default; Gram matrices are faster, and square the
-condition. Where it was asked for, products of rows with later ones are kept too
-(``autocorrelation.py``).
+``equations/rows.py`` give, about the same parameters. Triangles are the default; Gram matrices are faster, and square
+the condition. Where it was asked for, products of rows with later ones are kept too (``autocorrelation.py``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rows that cannot be taken apart: unknown forces are projected out of all equations of a sample at once.
 
-So these rows are made as ``rows.py`` makes them, some seconds at a time, and every equation has all columns. What
-is kept of them is the same as of rows in blocks: one triangle an equation, unweighted.
+So these rows are made as ``equations/rows.py`` makes them, some seconds at a time, and every equation has all columns.
+What is kept of them is the same as of rows in blocks: one triangle an equation, unweighted.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which columns an equation has, and where the panels hold them.
 
 A row of joint j has columns only of the bodies that j carries and of its own friction, a force of the base none of
-second moments; ``grouping.py`` names those that are enough. What is left is a *block* for every equation: a few columns
-and, last, the target. A line is one column of a block over the samples of a batch.
+second moments; ``kernels/grouping.py`` names those that are enough. What is left is a *block* for every equation: a
+few columns and, last, the target. A line is one column of a block over the samples of a batch.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Structure:
 
 
 class Lines:
-    """Where each line of the blocks comes from: the panels (``kernels/lines.py``), or ``Structure.values``."""
+    """Where each line of the blocks comes from: the panels (``kernels/gather.py``), or ``Structure.values``."""
 
     def __init__(self, structure: Structure, batch: int):
         s, start = structure, 0

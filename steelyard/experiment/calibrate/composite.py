@@ -1,9 +1,9 @@
 """Both inertias of a robot that shook on its feet: effective (``sinusoid.py``), and composite.
 
-The composite inertia is that of the robot frozen in its nominal posture, about its centre of mass. Shaking on feet that
-stay where they are never turns the legs, so no sine shows it. The trunk is therefore identified from the same logs by
-contact-free rows, the feet's forces projected out (``contact.py``), and the legs' inertias are added as described:
-J = J_trunk + Σ T J_leg Tᵀ, moved to the common centre of mass.
+The composite inertia is that of the robot frozen in its nominal posture, about its centre of mass. Shaking on feet
+that stay where they are never turns the legs, so no sine shows it. The trunk is therefore identified from the same
+logs by contact-free rows, the feet's forces projected out (``equations/unknown_forces.py``), and the legs' inertias
+are added as described: J = J_trunk + Σ T J_leg Tᵀ, moved to the common centre of mass.
 """
 
 from __future__ import annotations

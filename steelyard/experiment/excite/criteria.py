@@ -2,7 +2,7 @@
 
 A motion's rows, each divided by its noise, have a triangle R with RᵀR = YᵀY. Of θ only the base parameters can be told:
 with D the parameters' natural sizes and V (n, r) the orthonormal basis of what the structure allows to be seen
-(``identifiable.structural``), their information is MᵀM, M = R·D·V. Every criterion here is a function of such roots M;
+(``Setup.structure``), their information is MᵀM, M = R·D·V. Every criterion here is a function of such roots M;
 a root may be any matrix (m, r) with that product, rows of a motion included. Information adds: the root of two motions
 is the one of their rows stacked.
 

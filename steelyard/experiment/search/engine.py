@@ -71,7 +71,7 @@ class Compiled:
 
 
 class Mujoco:
-    """MuJoCo's ``rollout``; a floating robot stands on level ground with its feet (``simulate/world.py``)."""
+    """MuJoCo's ``rollout``; a floating robot stands on level ground (``experiment/simulate/world.py``)."""
 
     def __init__(self, robot: Robot, windows: Windows, feet: Sequence[str] = (), threads: int = 0) -> None:
         self._mujoco, self.robot, self.windows, self._threads = engine(), robot, windows, threads

@@ -1,13 +1,13 @@
 """Gauss–Newton on the GC error, in coordinates in which every step is a body that can exist.
 
-All ten parameters of every searched body go through the log-Cholesky chart ξ of ``compose/log_cholesky.py``. With r the
+All ten parameters of every searched body go through the log-Cholesky chart ξ of ``solve/log_cholesky.py``. With r the
 residuals of all windows and G their Jacobian by ξ, a step solves
 
     min ‖r + G δ‖² + 2μ Σ (tr(J₀⁻¹J) − log det J),    √μ = PRIOR · rms(r),
 
-J₀ the pseudo-inertia of each body at the start: the entropic prior of ``prior.py``, as weak as the residuals allow. It
-decides where they say nothing, keeps bodies from the edge of what can exist on the way, and fades as residuals fall.
-Where noise is left in the end, residuals are whitened by their covariance.
+J₀ the pseudo-inertia of each body at the start: the entropic prior of ``compose/prior.py``, as weak as the residuals
+allow. It decides where they say nothing, keeps bodies from the edge of what can exist on the way, and fades as
+residuals fall. Where noise is left in the end, residuals are whitened by their covariance.
 """
 
 from __future__ import annotations

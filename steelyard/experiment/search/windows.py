@@ -1,7 +1,8 @@
 """What is predicted: short windows of logs, each a measured state, the torques that followed, and where they led.
 
 A window is one data point of Go and Hata (II-D): simulate from its first state with its torques, and compare with its
-last state. Logs that have velocities and even stamps are taken as they are; others pass the filters of ``samples.py``.
+last state. Logs that have velocities and even stamps are taken as they are; others pass the filters of
+``equations/prepare.py``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """A legged robot in MuJoCo, on balls or on soles: our own tree of moving bodies, so that its inertias are Pinocchio's.
 
 One MuJoCo body a moving body, in the same frame, with all ten parameters of its truth; the base on a free joint. Then
-``M(q) a + h(q, v) = τ − friction + Σ Jᵀ f`` is the same equation here and in ``regressor.py``, and everything that
-comes out is in the log's conventions: joints by ``robot.joints``, quaternion x y z w, vectors of the base in base axes.
+``M(q) a + h(q, v) = τ − friction + Σ Jᵀ f`` is the same equation here and in ``equations/dynamics.py``, and everything
+that comes out is in the log's conventions: joints by ``robot.joints``, quaternion x y z w, vectors of the base in base
+axes.
 """
 
 from __future__ import annotations

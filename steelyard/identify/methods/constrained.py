@@ -23,7 +23,7 @@ DESCRIBED_TOTAL = 0.05  # standard deviation of the description's total mass, as
 
 @dataclass(frozen=True)
 class Constrained(Composed):
-    """Linear constraints, added until the answer keeps them; what is still unphysical is repaired (``repair.py``)."""
+    """Linear constraints, added until the answer keeps them; what is left unphysical is repaired (``repair.py``)."""
 
     symmetric: tuple[str, ...] = option(
         (), "Bodies that mirror each other, or auto (method constrained).", metavar="L=R,…"

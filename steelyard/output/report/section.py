@@ -1,4 +1,8 @@
-"""What a report is made of: sections, each a template with its values, and the plots it refers to."""
+"""What a report is made of: sections, each a template with its values, and the plots it refers to.
+
+Sections see the content of ``estimate.json`` and the series: a value that it lacks begins in
+``identify/estimate_json.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What the data said and what the description said, body by body, in plain words."""
+"""One row a body: what the data said of its mass, centre of mass and inertia, and what the description said.
+
+Ten numbers a body are in ``parameters.py``.
+"""
 
 from __future__ import annotations
 

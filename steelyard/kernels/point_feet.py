@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.kernels.forces import unpacked
-from steelyard.kernels.legs import MOST, PER_FOOT, SCRATCH, L, eliminate
+from steelyard.kernels.leg_elimination import MOST, PER_FOOT, SCRATCH, L, eliminate
 from steelyard.kernels.tree import FlatTree, aligned, room
 
 Array = np.ndarray

@@ -1,7 +1,8 @@
 """Unknown forces of point feet on legs of three joints, sixteen samples at a time.
 
-With g_k the columns of J_leg⁻ᵀ, the force at x that a leg's torques hold is Σ g_k τ_k; it pushes the base with
-X = [g_k; x × g_k]. What follows from that is in ``feet.py`` for whole logs, in ``legged.py`` for a control loop.
+With g_k the columns of J_leg⁻ᵀ, the force at x that a leg's torques hold is Σ g_k τ_k; it pushes the base with X =
+[g_k; x × g_k]. What follows from that is in ``point_feet.py`` for whole logs, in ``contact_free.py`` for a control
+loop.
 """
 
 from __future__ import annotations

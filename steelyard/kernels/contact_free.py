@@ -1,9 +1,9 @@
 """Rows about the base of a legged robot, up to 16 samples at a time, without an allocation.
 
 All joints belong to legs of three that end in a point foot, and all bodies but the base are known. Then the base's
-columns vanish from the legs' equations, which give the feet's forces: with X of ``legs.py`` the rows [1 −X] are free of
-them, and (1 + XXᵀ)^-½ makes them orthonormal: the polar basis of ``equations/unknown_forces.py``, for which
-A φ = −f − X(τ − τ_known).
+columns vanish from the legs' equations, which give the feet's forces: with X of ``leg_elimination.py`` the rows [1 −X]
+are free of them, and (1 + XXᵀ)^-½ makes them orthonormal: the polar basis of ``equations/unknown_forces.py``, for
+which A φ = −f − X(τ − τ_known).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from steelyard.kernels.compiled import compiled
 from steelyard.kernels.forces import wrench
 from steelyard.kernels.kinematics import POSE, root, visit
-from steelyard.kernels.legs import FOOT_REALS, MOST, PER_FOOT, UP, add_square, push
+from steelyard.kernels.leg_elimination import FOOT_REALS, MOST, PER_FOOT, UP, add_square, push
 from steelyard.kernels.panels import first_moments, second_moments
 from steelyard.kernels.state_layout import AT, part
 from steelyard.kernels.sym6 import identity, inverse_root, size
@@ -108,10 +108,11 @@ def _whiten(W: Array, Z: Array, A: Array, f: Array, out: Array) -> None:
 
 
 @compiled
-def base_rows(integers: Array, reals: Array) -> bool:
-    """Whitened rows [A target] of 16 samples from ``state`` and ``torques``; False where a leg is too straight.
+def contact_free_rows(integers: Array, reals: Array) -> bool:
+    """Rows [A target] of the base of 16 samples, free of feet's forces, whitened; False where a leg is too straight.
 
-    What the known bodies need is taken off the torques.
+    From ``state`` and ``torques``. What the known bodies need is taken off the torques; then the forces that the
+    legs' torques hold (X τ) are taken off the base's side, which leaves rows [1 −X] made orthonormal by (1 + XXᵀ)^-½.
     """
     tree, legs = part(integers, integers, AT.tree), part(integers, integers, AT.legs)
     state, tau = part(reals, integers, AT.state), part(reals, integers, AT.torques)
