@@ -1,8 +1,9 @@
 """One body by Ceres, as Rucker and Wensing, and Xu after them, solve for it: least squares in ξ, and nothing else.
 
-The residual is Rθ(ξ) − z with ξ the chart of ``steelyard/solve/log_cholesky.py``, its Jacobian R ∂θ/∂ξ by formula, the
-linear solver a dense QR. Ceres calls back into Python for both; what is behind that is compiled, and ``net`` is the time it
-would take without Python: what Ceres spends outside of evaluations, and what the compiled function takes by itself.
+The residual is Rθ(ξ) − z with ξ the chart of ``steelyard/solve/log_cholesky.py``, its Jacobian R ∂θ/∂ξ by formula,
+the linear solver a dense QR. Ceres calls back into Python for both; what is behind that is compiled, and ``net`` is
+the time it would take without Python: what Ceres spends outside of evaluations, and what the compiled function takes
+by itself.
 """
 
 from __future__ import annotations
