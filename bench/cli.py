@@ -70,7 +70,7 @@ def _case(data: Path, folder: Path) -> tuple[str, list[str]]:
     """Name, and robot, log and mapping of a run."""
     arm = data / "ur10e"
     if not arm.is_dir():
-        from steelyard.experiment.simulate.arm import simulate_arm
+        from steelyard.experiment.simulate.simulate_arm import simulate_arm
         from steelyard.log.table import write_log
         from steelyard.robot.model import Robot
 

@@ -16,7 +16,7 @@ from steelyard.equations.filters import lowpass
 from steelyard.equations.prepare import prepare
 from steelyard.equations.rows import Block
 from steelyard.equations.setup import Setup
-from steelyard.experiment.simulate.arm import Friction, fourier_motion, simulate_arm
+from steelyard.experiment.simulate.simulate_arm import Friction, fourier_motion, simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify.options import Options
 from steelyard.inference import noise

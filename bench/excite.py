@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 
 from steelyard.experiment.excite import criteria
-from steelyard.experiment.excite.arm import Search, excite_arm
 from steelyard.experiment.excite.arm_task import ArmTask, Limits
 from steelyard.experiment.excite.collision import Collisions
+from steelyard.experiment.excite.excite_arm import Search, excite_arm
 from steelyard.experiment.excite.pairs import find_srdf
 from steelyard.robot.model import Robot
 

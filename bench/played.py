@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.experiment.excite.humanoid import as_log
+from steelyard.experiment.excite.excite_humanoid import as_log
 from steelyard.experiment.excite.pool import Pool, kinds
-from steelyard.experiment.simulate.humanoid import simulate_humanoid
+from steelyard.experiment.simulate.simulate_humanoid import simulate_humanoid
 from steelyard.experiment.simulate.truth import Specimen, reweighed
 from steelyard.robot.model import Robot
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.experiment.search.engine import Compiled, Mujoco
+from steelyard.experiment.search.prediction_engine import Compiled, Mujoco
 from steelyard.experiment.search.windows import Integrator, Windows
 from steelyard.robot.model import Robot
 

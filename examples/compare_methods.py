@@ -4,7 +4,7 @@ import numpy as np
 
 from steelyard import Options, Robot, identify
 from steelyard.cli.demonstration import reference_motion
-from steelyard.experiment.simulate.arm import Friction, simulate_arm
+from steelyard.experiment.simulate.simulate_arm import Friction, simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify.prediction import base_error
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from steelyard import Options, Robot, identify
-from steelyard.experiment.simulate.arm import Friction, simulate_arm
+from steelyard.experiment.simulate.simulate_arm import Friction, simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify.sentence import sentence
 from steelyard.inertia import NAMES

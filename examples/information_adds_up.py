@@ -6,7 +6,7 @@ from steelyard import Information, Options, Robot
 from steelyard.compose import prior
 from steelyard.equations.prepare import prepare
 from steelyard.equations.setup import Setup
-from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.experiment.simulate.simulate_arm import simulate_arm
 from steelyard.inference.noise import Noise, information
 from steelyard.log.timing import log_rate
 from steelyard.robot.description import read_description

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from steelyard import Log, Robot, identify, inertia
-from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.experiment.simulate.simulate_arm import simulate_arm
 from steelyard.identify.sentence import sentence
 from steelyard.robot.index import find
 

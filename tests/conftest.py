@@ -46,7 +46,7 @@ def steelyard(monkeypatch, capsys) -> Callable[..., Outcome]:
 @pytest.fixture(scope="session")
 def arm(tmp_path_factory):
     """The demonstration arm, a truth that differs from its description, and two logs of it on disk."""
-    from steelyard.experiment.simulate.arm import Friction, simulate_arm
+    from steelyard.experiment.simulate.simulate_arm import Friction, simulate_arm
     from steelyard.experiment.simulate.truth import perturbed
     from steelyard.log.table import write_log
     from steelyard.robot.model import Robot

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from steelyard import Options, identify
-from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.experiment.simulate.simulate_arm import simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.log.table import read_log, write_log
 from steelyard.output.compare import compare

@@ -15,7 +15,7 @@ from steelyard.check.delay import SURE, find_delay
 from steelyard.check.subject import Subject
 from steelyard.check.torque_balance import slowed, spread
 from steelyard.equations.setup import Setup
-from steelyard.experiment.simulate.arm import NOISE, Friction, fourier_motion, simulate_arm
+from steelyard.experiment.simulate.simulate_arm import NOISE, Friction, fourier_motion, simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify.options import Options
 from steelyard.log.log import Log

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from steelyard import Job, Options, RangeOptions, UsageError, identify
-from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.experiment.simulate.simulate_arm import simulate_arm
 from steelyard.identify.resume import identify_further
 from steelyard.log.table import read_log
 from steelyard.output.results import write_results

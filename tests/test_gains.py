@@ -9,7 +9,7 @@ import pytest
 
 from steelyard import Options, identify
 from steelyard.check.torque_balance import partial
-from steelyard.experiment.simulate.arm import Friction, simulate_arm
+from steelyard.experiment.simulate.simulate_arm import Friction, simulate_arm
 
 GAIN = 9.0
 

@@ -12,7 +12,7 @@ from steelyard.equations.holdout import Training
 from steelyard.equations.prepare import prepare
 from steelyard.equations.setup import Setup
 from steelyard.errors import LogError, UsageError
-from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.experiment.simulate.simulate_arm import simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify import fit as fitting
 from steelyard.identify.estimate_json import estimate_json, estimate_text

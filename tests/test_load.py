@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from steelyard import Job, Options, UnknownLoad, UsageError, identify, inertia, weigh_load
-from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.experiment.simulate.simulate_arm import simulate_arm
 from steelyard.identify.sentence import sentence
 from steelyard.log.table import write_log
 from steelyard.output.results import write_results

@@ -12,7 +12,7 @@ from steelyard import Filter, LeastSquares, Lmi, Mata, Nonlinear, Options, Point
 from steelyard.cli.demonstration import reference_motion
 from steelyard.equations.setup import Setup
 from steelyard.errors import LogError, UsageError
-from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.experiment.simulate.simulate_arm import simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify.prediction import base_error
 from steelyard.log.log import Log

@@ -13,7 +13,7 @@ from scipy.optimize import minimize, nnls
 from scipy.stats import chi2
 
 from steelyard import Job, Options, RangeOptions, UsageError, identify, inertia
-from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.experiment.simulate.simulate_arm import simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify.estimate_json import estimate_json
 from steelyard.identify.sentence import sentence

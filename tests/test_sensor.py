@@ -15,7 +15,7 @@ from steelyard.equations.columns import Columns
 from steelyard.equations.segment import Segment
 from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import Foot, foot
-from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.experiment.simulate.simulate_arm import simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify.estimate_json import estimate_json
 from steelyard.identify.prediction import base_error

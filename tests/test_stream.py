@@ -25,7 +25,7 @@ from steelyard.equations.stream import stream
 from steelyard.equations.stream.structure import Structure
 from steelyard.equations.stream.worker import Worker
 from steelyard.equations.unknown_forces import foot
-from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.experiment.simulate.simulate_arm import simulate_arm
 from steelyard.fleet.log_stream import stream_log
 from steelyard.inference.noise import Noise, information
 from steelyard.information import Information

@@ -21,11 +21,11 @@ import numpy as np
 
 from bench.figure import Line, Panel, chart
 from papers.workers import add_workers
-from steelyard.experiment.search.engine import Compiled
 from steelyard.experiment.search.observability import base_distance, sight
-from steelyard.experiment.search.problem import SearchProblem, Space, parameter_error, parameters_of, values_of
-from steelyard.experiment.search.record import record_sines
+from steelyard.experiment.search.prediction_engine import Compiled
+from steelyard.experiment.search.record_sines import record_sines
 from steelyard.experiment.search.run import run
+from steelyard.experiment.search.search_problem import SearchProblem, Space, parameter_error, parameters_of, values_of
 from steelyard.experiment.search.windows import Windows
 from steelyard.fleet.workers import Workers
 from steelyard.robot.model import Robot

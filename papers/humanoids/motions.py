@@ -24,8 +24,8 @@ from scipy.linalg import qr
 from papers.humanoids.source import NOISE, Library, load
 from papers.humanoids.study import Yardstick, as_vector, errors, weigh
 from papers.humanoids.truths import truth_of
-from steelyard.experiment.excite.build import Built
-from steelyard.experiment.excite.humanoid import as_log, improved
+from steelyard.experiment.excite.build_motion import Built
+from steelyard.experiment.excite.excite_humanoid import as_log, improved
 from steelyard.experiment.excite.informativeness import Telling, Told, best_for_links, most_telling
 from steelyard.experiment.excite.kept import NAME, Kept
 from steelyard.experiment.excite.pool import Pool, Tried, kinds

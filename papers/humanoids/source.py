@@ -68,7 +68,7 @@ class Library:
     def _play(self, motion: Log, truth: Mapping[str, Array]) -> Log:
         if self.followed:
             return follow(self.robot, motion, truth)
-        from steelyard.experiment.simulate.humanoid import simulate_humanoid
+        from steelyard.experiment.simulate.simulate_humanoid import simulate_humanoid
 
         return simulate_humanoid(self.robot, motion, Specimen(truth), Recording(source=motion.source), may_fall=True)
 
@@ -80,7 +80,7 @@ class Library:
 
 def exciting(robot: Robot, count: int, more: int) -> list[Log]:
     """Of ``DRAWN`` times as many that keep their balance those that together tell most; then others, for judging."""
-    from steelyard.experiment.excite.humanoid import as_log
+    from steelyard.experiment.excite.excite_humanoid import as_log
     from steelyard.experiment.excite.informativeness import Telling, Told, most_telling
     from steelyard.experiment.excite.pool import Pool, kinds
 

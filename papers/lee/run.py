@@ -24,9 +24,9 @@ from steelyard.experiment.calibrate.balance import balance_on
 from steelyard.experiment.calibrate.bisection import Bisection
 from steelyard.experiment.calibrate.com import CentreOfMass, find_com
 from steelyard.experiment.calibrate.composite import find_inertia, frozen
+from steelyard.experiment.calibrate.quadruped_stance import QuadrupedStance
 from steelyard.experiment.calibrate.simulated import SimulatedRig, simulated_rig, true_stance
 from steelyard.experiment.calibrate.sinusoid import AXES, effective_of
-from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.sensors import level
 from steelyard.fleet.workers import Workers

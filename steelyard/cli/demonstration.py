@@ -15,11 +15,11 @@ from steelyard.compose.prior import make
 from steelyard.equations.columns import Columns
 from steelyard.equations.setup import Setup
 from steelyard.equations.subspace import Subspace
-from steelyard.experiment.simulate.arm import Friction, simulate_arm
 from steelyard.experiment.simulate.legs import find_feet
 from steelyard.experiment.simulate.loads import Load
-from steelyard.experiment.simulate.quadruped import simulate_quadruped
 from steelyard.experiment.simulate.record import Recording
+from steelyard.experiment.simulate.simulate_arm import Friction, simulate_arm
+from steelyard.experiment.simulate.simulate_quadruped import simulate_quadruped
 from steelyard.experiment.simulate.truth import Specimen, perturbed
 from steelyard.identify.identify import Identification, identify
 from steelyard.identify.job import Job

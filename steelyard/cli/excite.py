@@ -17,7 +17,7 @@ from steelyard.experiment.excite.options import ArmRequest, HumanoidRequest
 
 if TYPE_CHECKING:
     from steelyard.experiment.excite.arm_motion import ArmMotion
-    from steelyard.experiment.excite.humanoid import HumanoidMotions
+    from steelyard.experiment.excite.excite_humanoid import HumanoidMotions
 
 
 @takes(HumanoidRequest, panel="Motions of a humanoid", name="humanoid")
@@ -45,7 +45,7 @@ def excite(
     An arm gets one periodic motion; a humanoid gets several that it does on its own feet.
     """
     from steelyard.experiment.excite.arm_motion import find_arm_motion
-    from steelyard.experiment.excite.humanoid import excite_humanoid
+    from steelyard.experiment.excite.excite_humanoid import excite_humanoid
     from steelyard.fleet.workers import Workers
     from steelyard.output.excite_arm import write_arm_motion
     from steelyard.output.excite_humanoid import write_humanoid_motions

@@ -21,9 +21,9 @@ from steelyard.equations.missing import Missing, unmeasured
 from steelyard.equations.missing import notices as partly_measured
 from steelyard.equations.options import EquationOptions, Equations
 from steelyard.equations.prepare import prepare
+from steelyard.equations.random_rows import random_rows
 from steelyard.equations.rows import Rows
 from steelyard.equations.segment import Segment
-from steelyard.equations.structure import random_rows
 from steelyard.equations.subspace import Subspace
 from steelyard.equations.unknown_forces import Foot, FreeRows, foot
 from steelyard.errors import Finding, LogError, UsageError

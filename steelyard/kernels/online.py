@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.kernels import causal
-from steelyard.kernels.change import CHANGED, LEARNED, NOT_HERE, judge, settle, statistic
+from steelyard.kernels.change_test import CHANGED, LEARNED, NOT_HERE, judge, settle, statistic
 from steelyard.kernels.compiled import compiled
 from steelyard.kernels.contact_free import contact_free_rows
 from steelyard.kernels.leg_elimination import UP

@@ -20,7 +20,7 @@ from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import point_feet
 from steelyard.information import Information
 from steelyard.kernels import online
-from steelyard.kernels.change import NOT_HERE
+from steelyard.kernels.change_test import NOT_HERE
 from steelyard.kernels.state_layout import REMEMBERED, StateLayout
 from steelyard.kernels.tree import LANES
 from steelyard.online.change import ChangeTest

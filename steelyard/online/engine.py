@@ -26,7 +26,7 @@ from steelyard.identify.solving import held, pull
 from steelyard.inference import noise
 from steelyard.inference.uncertainty import Uncertainty, uncertainty
 from steelyard.information import Information
-from steelyard.kernels.change import CHANGED, LEARNED, NOT_HERE
+from steelyard.kernels.change_test import CHANGED, LEARNED, NOT_HERE
 from steelyard.log.log import Log
 from steelyard.log.timing import GAP, NEAR_STAMPS
 from steelyard.online.change import Change, ChangeTest

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from steelyard.information import Information
-from steelyard.kernels.change import CHANGED, LEARNED, NOT_HERE, judge
+from steelyard.kernels.change_test import CHANGED, LEARNED, NOT_HERE, judge
 from steelyard.online.change import ChangeTest
 
 Array = np.ndarray
@@ -55,7 +55,7 @@ class Running:
         self.test[:], self.clock[:] = saved["test"], saved["clock"]
 
     def learn(self, Y: Array, z: Array) -> int:
-        """Forget, take in one window of whitened rows (m, n), test; what that came to (``kernels/change.py``)."""
+        """Forget, take in one window of whitened rows (m, n), test; what that came to (``kernels/change_test.py``)."""
         rule = self._rule
         if rule.forgetting < 1.0:
             self.old, self.recent = self.old.forget(rule.forgetting), self.recent.forget(rule.forgetting)

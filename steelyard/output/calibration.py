@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from steelyard.experiment.calibrate.com import CentreOfMass
+from steelyard.experiment.calibrate.quadruped_stance import QuadrupedStance
 from steelyard.experiment.calibrate.simulated import SimulatedRig
-from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.files import Staging
 
 Array = np.ndarray

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.experiment.excite.build import Built
-from steelyard.experiment.excite.humanoid import HumanoidMotions, as_log
+from steelyard.experiment.excite.build_motion import Built
+from steelyard.experiment.excite.excite_humanoid import HumanoidMotions, as_log
 from steelyard.experiment.excite.informativeness import Told
 from steelyard.files import Staging
 from steelyard.log.table import write_log

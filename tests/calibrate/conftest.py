@@ -21,7 +21,7 @@ def loaded(a1_robot):
 @pytest.fixture(scope="session")
 def stance(loaded):
     """The A1 as described, on its four feet."""
-    from steelyard.experiment.calibrate.stance import QuadrupedStance
+    from steelyard.experiment.calibrate.quadruped_stance import QuadrupedStance
 
     rig = loaded(noise="none")
     return QuadrupedStance.of(rig.robot, rig.feet, rig.posture)

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.experiment.calibrate.balance import balance_on
+from steelyard.experiment.calibrate.quadruped_stance import QuadrupedStance
 from steelyard.experiment.calibrate.simulated import true_stance
-from steelyard.experiment.calibrate.stance import QuadrupedStance
 
 
 def test_a_robot_that_knows_its_centre_of_mass_balances_on_two_feet_and_one_that_does_not_falls(loaded):

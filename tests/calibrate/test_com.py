@@ -8,8 +8,8 @@ import pytest
 from steelyard.errors import LogError, UsageError
 from steelyard.experiment.calibrate.bisection import Bisection, balance, find_line
 from steelyard.experiment.calibrate.com import disturbances, find_com, solve
+from steelyard.experiment.calibrate.quadruped_stance import QuadrupedStance
 from steelyard.experiment.calibrate.simulated import SimulatedRig, true_stance
-from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.experiment.calibrate.tipping import at_rest, follow
 
 

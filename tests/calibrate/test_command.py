@@ -41,8 +41,8 @@ def test_inertia_says_which_is_which_and_writes_both(steelyard, tmp_path):
 
 def test_the_skeleton_in_the_docs_is_a_rig(loaded):
     from steelyard.experiment.calibrate.com import weigh
+    from steelyard.experiment.calibrate.quadruped_stance import QuadrupedStance
     from steelyard.experiment.calibrate.simulated import true_stance
-    from steelyard.experiment.calibrate.stance import QuadrupedStance
 
     code = (ROOT / "docs" / "calibrate.md").read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
     names: dict = {}

@@ -6,8 +6,8 @@ import pytest
 
 from steelyard.errors import UsageError
 from steelyard.experiment.calibrate.bisection import over_line
+from steelyard.experiment.calibrate.quadruped_stance import QuadrupedStance
 from steelyard.experiment.calibrate.simulated import true_stance
-from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.robot.model import Robot
 
 UP = np.array([0.0, 0.0, 1.0])

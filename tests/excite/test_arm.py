@@ -10,12 +10,12 @@ import pytest
 from steelyard import Options, identify
 from steelyard.errors import UsageError
 from steelyard.experiment.excite import criteria
-from steelyard.experiment.excite.arm import ArmCandidate, Search, excite_arm
 from steelyard.experiment.excite.arm_task import ArmTask, Limits
 from steelyard.experiment.excite.collision import Collisions
+from steelyard.experiment.excite.excite_arm import ArmCandidate, Search, excite_arm
 from steelyard.experiment.excite.fourier import Fourier
 from steelyard.experiment.excite.kept import Kept
-from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.experiment.simulate.simulate_arm import simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.robot.model import Robot
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from steelyard.cli.main import make_app
 from steelyard.errors import UsageError
 from steelyard.experiment.excite import criteria
-from steelyard.experiment.excite.humanoid import as_log
+from steelyard.experiment.excite.excite_humanoid import as_log
 from steelyard.experiment.excite.improve import gradient, improve
 from steelyard.experiment.excite.informativeness import (
     LITTLE,

@@ -6,8 +6,8 @@ import pytest
 
 from steelyard.errors import DescriptionError
 from steelyard.experiment.excite.collision import Collisions
+from steelyard.experiment.excite.collision_solids import segments_apart
 from steelyard.experiment.excite.pairs import find_srdf, read_srdf
-from steelyard.experiment.excite.solids import segments_apart
 from steelyard.robot.model import Robot
 from tests.motions import installed, load
 

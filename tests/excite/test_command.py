@@ -72,7 +72,7 @@ def test_the_command_goes_on_with_what_is_there_and_ends_with_a_sentence(folder,
     assert "Ready to play" in ran.out.splitlines()[-2] + ran.out.splitlines()[-1]
     assert "kept apart: none, --clearance is 0" in ran.out
     (out / "candidates.json").write_text("not ours")
-    from steelyard.experiment.excite.arm import ArmCandidate
+    from steelyard.experiment.excite.excite_arm import ArmCandidate
     from steelyard.experiment.excite.kept import Kept
 
     assert Kept(out / "candidates.json", {}, ArmCandidate).done == {}

@@ -9,13 +9,13 @@ import pinocchio as pin
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.experiment.excite.build import Built, MotionScale, build
+from steelyard.experiment.excite.build_motion import Built, MotionScale, build
 from steelyard.experiment.excite.candidates import KINDS, draw
 from steelyard.experiment.excite.feasible import EDGE_LEAST, ground_of, reasons
+from steelyard.experiment.excite.humanoid_stance import HumanoidStance
 from steelyard.experiment.excite.pool import Pool
 from steelyard.experiment.excite.rescue import attempt, less
 from steelyard.experiment.excite.schedule import GRAVITY, Footstep, Schedule, preview, smooth
-from steelyard.experiment.excite.stance import HumanoidStance
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import find_soles
 from tests.motions import installed

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from steelyard.experiment.excite import criteria
-from steelyard.experiment.excite.build import build
+from steelyard.experiment.excite.build_motion import build
 from steelyard.experiment.excite.feasible import loads, reasons
 from steelyard.experiment.excite.improve import improve, paced
 from steelyard.experiment.excite.informativeness import LITTLE, Telling

@@ -35,7 +35,7 @@ class Fleet(NamedTuple):
 @pytest.fixture(scope="session")
 def fleet(tmp_path_factory) -> Fleet:
     """Logs of two seconds at 100 Hz, and what one process makes of them."""
-    from steelyard.experiment.simulate.arm import Friction, simulate_arm
+    from steelyard.experiment.simulate.simulate_arm import Friction, simulate_arm
     from steelyard.experiment.simulate.truth import perturbed
     from steelyard.log.table import write_log
     from steelyard.robot.model import Robot

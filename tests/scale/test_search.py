@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from steelyard.experiment.search.options import SearchOptions
-from steelyard.experiment.search.problem import Space, problem_of, spread
-from steelyard.experiment.search.record import record_sines
+from steelyard.experiment.search.record_sines import record_sines
 from steelyard.experiment.search.search import search
+from steelyard.experiment.search.search_problem import Space, problem_of, spread
 from steelyard.experiment.search.windows import Windows
 from steelyard.fleet.workers import Workers
 from steelyard.robot.model import Robot

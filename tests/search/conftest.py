@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from steelyard.experiment.search.engine import Compiled
-from steelyard.experiment.search.problem import SearchProblem, Space, values_of
-from steelyard.experiment.search.record import record_sines
+from steelyard.experiment.search.prediction_engine import Compiled
+from steelyard.experiment.search.record_sines import record_sines
+from steelyard.experiment.search.search_problem import SearchProblem, Space, values_of
 from steelyard.experiment.search.windows import Windows
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot

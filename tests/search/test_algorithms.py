@@ -10,11 +10,11 @@ import pytest
 from steelyard import inertia
 from steelyard.errors import UsageError
 from steelyard.experiment.search import cobyla, combined
-from steelyard.experiment.search.engine import Compiled
 from steelyard.experiment.search.observability import base_distance
-from steelyard.experiment.search.problem import REACH, SearchProblem, Space
-from steelyard.experiment.search.record import record_sines
+from steelyard.experiment.search.prediction_engine import Compiled
+from steelyard.experiment.search.record_sines import record_sines
 from steelyard.experiment.search.run import ALGORITHMS, run
+from steelyard.experiment.search.search_problem import REACH, SearchProblem, Space
 from steelyard.experiment.search.windows import Windows
 
 REDUCTION = {"cobyla": 100, "genetic": 300, "combined": 100, "gauss-newton": 1e15}

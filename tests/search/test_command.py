@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from steelyard.experiment.search.record import record_sines
+from steelyard.experiment.search.record_sines import record_sines
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.log.table import write_log
 from steelyard.robot.index import find

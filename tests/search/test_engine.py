@@ -10,7 +10,7 @@ import pytest
 
 from steelyard.equations.columns import COULOMB_SPEED
 from steelyard.errors import UsageError
-from steelyard.experiment.search.engine import Compiled, Mujoco
+from steelyard.experiment.search.prediction_engine import Compiled, Mujoco
 from steelyard.experiment.search.windows import Windows
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.robot.model import Robot

@@ -10,9 +10,10 @@ from steelyard import inertia
 from steelyard.compose.prior import of_bodies
 from steelyard.errors import LogError, UsageError
 from steelyard.experiment.search.coordinates import jacobian, scaled
-from steelyard.experiment.search.engine import Compiled
 from steelyard.experiment.search.observability import base_distance, sight, theta_jacobian
-from steelyard.experiment.search.problem import (
+from steelyard.experiment.search.prediction_engine import Compiled
+from steelyard.experiment.search.record_sines import record_sines
+from steelyard.experiment.search.search_problem import (
     SearchProblem,
     Space,
     parameter_error,
@@ -20,9 +21,8 @@ from steelyard.experiment.search.problem import (
     physical,
     values_of,
 )
-from steelyard.experiment.search.record import record_sines
 from steelyard.experiment.search.windows import Windows
-from steelyard.experiment.simulate.arm import simulate_arm
+from steelyard.experiment.simulate.simulate_arm import simulate_arm
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
 

@@ -13,12 +13,12 @@ from steelyard.equations.columns import Columns
 from steelyard.equations.prepare import prepare
 from steelyard.equations.setup import Setup
 from steelyard.errors import UsageError
-from steelyard.experiment.excite.humanoid import as_log
+from steelyard.experiment.excite.excite_humanoid import as_log
 from steelyard.experiment.excite.pool import Pool
-from steelyard.experiment.simulate.humanoid import simulate_humanoid
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.record import Recording
 from steelyard.experiment.simulate.sensors import LEVELS, measured
+from steelyard.experiment.simulate.simulate_humanoid import simulate_humanoid
 from steelyard.experiment.simulate.truth import Specimen, reweighed
 from steelyard.experiment.simulate.world import World
 from steelyard.log.log import Log

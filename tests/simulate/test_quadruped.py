@@ -20,9 +20,9 @@ from steelyard.equations.unknown_forces import foot
 from steelyard.errors import UsageError
 from steelyard.experiment.simulate.ground import Ground
 from steelyard.experiment.simulate.loads import Load
-from steelyard.experiment.simulate.quadruped import Gait, leg_friction, simulate_quadruped, true_robot
 from steelyard.experiment.simulate.record import Recording
 from steelyard.experiment.simulate.sensors import LEVELS, Sensors, measured
+from steelyard.experiment.simulate.simulate_quadruped import Gait, leg_friction, simulate_quadruped, true_robot
 from steelyard.experiment.simulate.trot import TrotCommand
 from steelyard.experiment.simulate.truth import Specimen
 from steelyard.identify.estimate_json import estimate_json, estimate_text

@@ -10,10 +10,10 @@ import pytest
 
 from steelyard import inertia
 from steelyard.errors import UsageError
-from steelyard.experiment.simulate.arm import Friction
 from steelyard.experiment.simulate.ground import Ground
 from steelyard.experiment.simulate.legs import find_feet
 from steelyard.experiment.simulate.loads import Load, carried
+from steelyard.experiment.simulate.simulate_arm import Friction
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.experiment.simulate.world import World
 from steelyard.robot.model import Robot

@@ -11,7 +11,7 @@ import pytest
 
 from steelyard import Options, identify, inertia
 from steelyard.equations.columns import COULOMB_SPEED
-from steelyard.experiment.simulate.arm import fourier_motion
+from steelyard.experiment.simulate.simulate_arm import fourier_motion
 from steelyard.identify.estimate_json import estimate_json
 from steelyard.log.log import Log
 

@@ -20,8 +20,8 @@ import pinocchio as pin
 from scipy.signal import place_poles
 
 from steelyard.experiment.calibrate.bisection import over_line
+from steelyard.experiment.calibrate.quadruped_stance import QuadrupedStance
 from steelyard.experiment.calibrate.rig import BalancingRig, JointCommand, Reading, ramp
-from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.experiment.calibrate.tipping import LIFT, MOVE, REST, SEEN, Rest, at_rest, follow, lifted
 from steelyard.robot.model import GRAVITY
 

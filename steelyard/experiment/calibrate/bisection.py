@@ -21,8 +21,8 @@ import numpy as np
 import pinocchio as pin
 
 from steelyard.errors import Finding, LogError
+from steelyard.experiment.calibrate.quadruped_stance import QuadrupedStance
 from steelyard.experiment.calibrate.rig import Rig
-from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.experiment.calibrate.tipping import Trial, attempt
 
 Array = np.ndarray

@@ -17,8 +17,8 @@ import numpy as np
 
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.calibrate.bisection import Bisection, SupportLine, find_line, line_of
+from steelyard.experiment.calibrate.quadruped_stance import QuadrupedStance
 from steelyard.experiment.calibrate.rig import Rig
-from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.experiment.calibrate.tipping import at_rest, follow
 from steelyard.robot.model import GRAVITY
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from steelyard import inertia
+from steelyard.experiment.calibrate.quadruped_stance import QuadrupedStance
 from steelyard.experiment.calibrate.rig import Rig
 from steelyard.experiment.calibrate.sinusoid import AXES, AxisInertia, Shake, effective, shake
-from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.identify.identify import identify
 from steelyard.identify.options import Options
 from steelyard.log.log import Log

@@ -19,13 +19,13 @@ from steelyard.errors import Finding, UsageError
 from steelyard.experiment.calibrate.com import CentreOfMass
 from steelyard.experiment.calibrate.composite import Inertias, frozen
 from steelyard.experiment.calibrate.options import RigOptions
+from steelyard.experiment.calibrate.quadruped_stance import QuadrupedStance
 from steelyard.experiment.calibrate.rig import JointCommand, Reading
 from steelyard.experiment.calibrate.sinusoid import AXES, effective_of
-from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.experiment.simulate.legs import Legs, find_feet
 from steelyard.experiment.simulate.loads import Load
-from steelyard.experiment.simulate.quadruped import leg_friction, true_robot
 from steelyard.experiment.simulate.sensors import Sensors, level
+from steelyard.experiment.simulate.simulate_quadruped import leg_friction, true_robot
 from steelyard.experiment.simulate.world import World
 from steelyard.log.log import Log
 from steelyard.robot.model import GRAVITY, Robot

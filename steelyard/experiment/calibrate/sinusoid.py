@@ -24,8 +24,8 @@ import numpy as np
 import pinocchio as pin
 
 from steelyard.errors import Finding, LogError, UsageError
+from steelyard.experiment.calibrate.quadruped_stance import QuadrupedStance
 from steelyard.experiment.calibrate.rig import Rig
-from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.experiment.calibrate.tipping import follow, sensed
 from steelyard.log.log import Log
 from steelyard.robot.model import GRAVITY

@@ -1,7 +1,7 @@
 """One trial: stand over a support line, lift the other two feet, and see which way and how fast the robot tips.
 
-The direction alone is what a bisection asks for. How fast tells more: integrating dL/dt = M g s (``stance.py``) from
-the instant the feet are up gives, with the believed lever arm s₀(t) of every sample,
+The direction alone is what a bisection asks for. How fast tells more: integrating dL/dt = M g s
+(``quadruped_stance.py``) from the instant the feet are up gives, with the believed lever arm s₀(t) of every sample,
 
     L(t) / M g − ∫ s₀ = constant + b t,
 
@@ -18,8 +18,8 @@ import numpy as np
 from scipy.signal import savgol_filter
 
 from steelyard.errors import Finding, LogError
+from steelyard.experiment.calibrate.quadruped_stance import QuadrupedStance
 from steelyard.experiment.calibrate.rig import Rig, ramp
-from steelyard.experiment.calibrate.stance import QuadrupedStance
 from steelyard.log.log import Log
 from steelyard.robot.model import GRAVITY
 

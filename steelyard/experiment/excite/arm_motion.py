@@ -17,9 +17,9 @@ from steelyard.equations.segment import Segment
 from steelyard.equations.setup import Setup
 from steelyard.equations.subspace import Subspace
 from steelyard.experiment.excite import criteria
-from steelyard.experiment.excite.arm import ArmCandidate, Search, excite_arm
 from steelyard.experiment.excite.arm_task import RATE, ArmTask, Limits
 from steelyard.experiment.excite.collision import Collisions
+from steelyard.experiment.excite.excite_arm import ArmCandidate, Search, excite_arm
 from steelyard.experiment.excite.fourier import Fourier
 from steelyard.experiment.excite.kept import NAME, Kept
 from steelyard.experiment.excite.options import ArmRequest

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.experiment.excite.humanoid_stance import HumanoidStance
 from steelyard.experiment.excite.postures import Postures
 from steelyard.experiment.excite.schedule import REST, Footstep, Schedule
-from steelyard.experiment.excite.stance import HumanoidStance
 
 Array = np.ndarray
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.experiment.excite.build import Built
-from steelyard.experiment.excite.stance import WELL
+from steelyard.experiment.excite.build_motion import Built
+from steelyard.experiment.excite.humanoid_stance import WELL
 from steelyard.experiment.excite.trajectory import TrajectorySamples
 from steelyard.spatial import rotation_from_rpy
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.experiment.excite.collision_solids import places_at
+from steelyard.experiment.excite.humanoid_stance import HumanoidStance
 from steelyard.experiment.excite.schedule import joined
-from steelyard.experiment.excite.solids import places_at
-from steelyard.experiment.excite.stance import HumanoidStance
 
 Array = np.ndarray
 

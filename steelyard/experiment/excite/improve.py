@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 
 from steelyard.experiment.excite import criteria
-from steelyard.experiment.excite.build import Built, build
+from steelyard.experiment.excite.build_motion import Built, build
 from steelyard.experiment.excite.feasible import SPEED, loads, reasons
 from steelyard.experiment.excite.informativeness import Telling
 from steelyard.experiment.excite.postures import Postures

@@ -23,7 +23,7 @@ from steelyard.equations.filters import lowpass
 from steelyard.equations.setup import Setup
 from steelyard.equations.subspace import Subspace
 from steelyard.experiment.excite import criteria
-from steelyard.experiment.excite.stance import HumanoidStance
+from steelyard.experiment.excite.humanoid_stance import HumanoidStance
 from steelyard.experiment.excite.trajectory import Trajectory
 
 Array = np.ndarray

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from steelyard.errors import DescriptionError, Finding
-from steelyard.experiment.excite.solids import PiecePoses
+from steelyard.experiment.excite.collision_solids import PiecePoses
 from steelyard.robot.description import Description
 from steelyard.robot.meshes import package_root
 from steelyard.robot.model import Robot

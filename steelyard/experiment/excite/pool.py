@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.experiment.excite.build import Built, MotionScale, build
+from steelyard.experiment.excite.build_motion import Built, MotionScale, build
 from steelyard.experiment.excite.candidates import KINDS, SHARES, draw
 from steelyard.experiment.excite.collision import Collisions
+from steelyard.experiment.excite.humanoid_stance import HumanoidStance
 from steelyard.experiment.excite.kept import Kept
 from steelyard.experiment.excite.pairs import files_of
 from steelyard.experiment.excite.postures import Postures
 from steelyard.experiment.excite.rescue import attempt
-from steelyard.experiment.excite.stance import HumanoidStance
 from steelyard.fleet.sent import Sent
 from steelyard.fleet.workers import Workers
 from steelyard.robot.model import Robot

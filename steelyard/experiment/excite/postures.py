@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 
 from steelyard.experiment.excite.collision import Collisions
-from steelyard.experiment.excite.stance import HumanoidStance
+from steelyard.experiment.excite.humanoid_stance import HumanoidStance
 from steelyard.experiment.excite.trajectory import STEP, Trajectory
 
 Array = np.ndarray

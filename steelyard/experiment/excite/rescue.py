@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.experiment.excite.build import Built, MotionScale, build
+from steelyard.experiment.excite.build_motion import Built, MotionScale, build
 from steelyard.experiment.excite.candidates import Candidate
 from steelyard.experiment.excite.feasible import Reason, reasons
+from steelyard.experiment.excite.humanoid_stance import HumanoidStance
 from steelyard.experiment.excite.postures import Postures
-from steelyard.experiment.excite.stance import HumanoidStance
 
 Array = np.ndarray
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.search.coordinates import inside, scaled
-from steelyard.experiment.search.problem import REACH, SearchProblem
+from steelyard.experiment.search.search_problem import REACH, SearchProblem
 
 Array = np.ndarray
 State = dict[str, Any]

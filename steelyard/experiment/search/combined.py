@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.experiment.search import cobyla, genetic
-from steelyard.experiment.search.problem import SearchProblem
+from steelyard.experiment.search.search_problem import SearchProblem
 
 State = dict[str, Any]
 

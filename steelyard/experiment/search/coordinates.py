@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.experiment.search.problem import REACH, SearchProblem, Space
+from steelyard.experiment.search.search_problem import REACH, SearchProblem, Space
 
 Array = np.ndarray
 

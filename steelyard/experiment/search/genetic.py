@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.experiment.search.coordinates import inside, scaled
-from steelyard.experiment.search.problem import SearchProblem
+from steelyard.experiment.search.search_problem import SearchProblem
 
 Array = np.ndarray
 State = dict[str, Any]

@@ -19,7 +19,7 @@ from scipy.linalg import block_diag
 
 from steelyard import inertia
 from steelyard.compose.prior import RELATIVE
-from steelyard.experiment.search.problem import SearchProblem, parameters_of, physical
+from steelyard.experiment.search.search_problem import SearchProblem, parameters_of, physical
 from steelyard.solve.log_cholesky import Chart
 
 Array = np.ndarray

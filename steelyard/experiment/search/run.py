@@ -19,7 +19,7 @@ import numpy as np
 
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.search.options import Algorithm
-from steelyard.experiment.search.problem import SearchProblem
+from steelyard.experiment.search.search_problem import SearchProblem
 from steelyard.files import write_text
 
 Array = np.ndarray

@@ -13,10 +13,11 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError
-from steelyard.experiment.search.engine import engine_of
 from steelyard.experiment.search.observability import Sight, base_distance, sight
 from steelyard.experiment.search.options import SearchOptions
-from steelyard.experiment.search.problem import (
+from steelyard.experiment.search.prediction_engine import engine_of
+from steelyard.experiment.search.run import Found, run
+from steelyard.experiment.search.search_problem import (
     NAMES,
     SearchProblem,
     Space,
@@ -25,7 +26,6 @@ from steelyard.experiment.search.problem import (
     spread,
     values_of,
 )
-from steelyard.experiment.search.run import Found, run
 from steelyard.experiment.search.windows import Windows
 from steelyard.fleet.workers import Workers
 from steelyard.log.log import Log

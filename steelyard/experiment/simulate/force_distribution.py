@@ -17,7 +17,7 @@ import numpy as np
 import pinocchio as pin
 
 from steelyard.experiment.simulate.legs import Feet, Legs
-from steelyard.experiment.simulate.state import RobotState
+from steelyard.experiment.simulate.robot_state import RobotState
 from steelyard.kernels import nnls
 from steelyard.spatial import cross
 

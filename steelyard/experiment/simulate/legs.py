@@ -17,7 +17,7 @@ import pinocchio as pin
 
 from steelyard.equations.unknown_forces import Foot, foot
 from steelyard.errors import Finding, UsageError
-from steelyard.experiment.simulate.state import RobotState
+from steelyard.experiment.simulate.robot_state import RobotState
 from steelyard.robot import geometry
 from steelyard.robot.model import Body, Robot
 

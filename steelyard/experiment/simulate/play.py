@@ -15,7 +15,7 @@ import numpy as np
 import pinocchio as pin
 
 from steelyard.experiment.simulate.reference_motion import ReferenceMotion, with_soles
-from steelyard.experiment.simulate.state import RobotState
+from steelyard.experiment.simulate.robot_state import RobotState
 from steelyard.kernels import nnls
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import Sole

@@ -17,8 +17,8 @@ from steelyard import inertia
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.mujoco_model import engine
+from steelyard.experiment.simulate.robot_state import RobotState
 from steelyard.experiment.simulate.sensors import Sensors, measured
-from steelyard.experiment.simulate.state import RobotState
 from steelyard.experiment.simulate.world import World
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot

@@ -7,14 +7,20 @@ from dataclasses import fields
 import numpy as np
 
 from steelyard.errors import Finding, UsageError
-from steelyard.experiment.simulate.arm import NOISE, Friction, played, simulate_arm
 from steelyard.experiment.simulate.ground import Ground
-from steelyard.experiment.simulate.humanoid import simulate_humanoid
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.options import SimulationOptions
-from steelyard.experiment.simulate.quadruped import FRICTION, Gait, leg_friction, simulate_quadruped, true_robot
 from steelyard.experiment.simulate.record import Recording
 from steelyard.experiment.simulate.sensors import level
+from steelyard.experiment.simulate.simulate_arm import NOISE, Friction, played, simulate_arm
+from steelyard.experiment.simulate.simulate_humanoid import simulate_humanoid
+from steelyard.experiment.simulate.simulate_quadruped import (
+    FRICTION,
+    Gait,
+    leg_friction,
+    simulate_quadruped,
+    true_robot,
+)
 from steelyard.experiment.simulate.trot import TrotCommand
 from steelyard.experiment.simulate.truth import SHARE, Specimen, reweighed
 from steelyard.log.log import Log

@@ -8,7 +8,7 @@ import pinocchio as pin
 from steelyard.experiment.simulate.force_distribution import Wish, distribute, required, torques
 from steelyard.experiment.simulate.legs import Legs
 from steelyard.experiment.simulate.reference import Motion, still
-from steelyard.experiment.simulate.state import RobotState
+from steelyard.experiment.simulate.robot_state import RobotState
 
 Array = np.ndarray
 

@@ -14,7 +14,7 @@ import pinocchio as pin
 from steelyard.experiment.simulate.force_distribution import STEPS, Plan, Predictive, Wish, required, torques
 from steelyard.experiment.simulate.legs import UP, Feet, Legs
 from steelyard.experiment.simulate.reference import Motion, quintic, still
-from steelyard.experiment.simulate.state import RobotState
+from steelyard.experiment.simulate.robot_state import RobotState
 from steelyard.spatial import cross
 
 Array = np.ndarray

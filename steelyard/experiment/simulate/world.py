@@ -16,12 +16,12 @@ import numpy as np
 import pinocchio as pin
 
 from steelyard.errors import Finding, UsageError
-from steelyard.experiment.simulate.arm import Friction
 from steelyard.experiment.simulate.ground import Ground
 from steelyard.experiment.simulate.legs import point_feet
 from steelyard.experiment.simulate.loads import Load, carried
 from steelyard.experiment.simulate.mujoco_model import add_bodies, engine, wxyz
-from steelyard.experiment.simulate.state import RobotState, Touch
+from steelyard.experiment.simulate.robot_state import RobotState, Touch
+from steelyard.experiment.simulate.simulate_arm import Friction
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import Sole
 from steelyard.spatial import cross, rotation_from_unit

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
-from steelyard.experiment.search.engine import Compiled
+from steelyard.experiment.search.prediction_engine import Compiled
 from steelyard.experiment.search.windows import Windows
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot

@@ -9,10 +9,10 @@ import numpy as np
 
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.simulate.play import Play
-from steelyard.experiment.simulate.quadruped import leg_friction
 from steelyard.experiment.simulate.record import Recording, columns_of, truth_of
 from steelyard.experiment.simulate.reference_motion import ReferenceMotion, read_score
-from steelyard.experiment.simulate.state import RobotState
+from steelyard.experiment.simulate.robot_state import RobotState
+from steelyard.experiment.simulate.simulate_quadruped import leg_friction
 from steelyard.experiment.simulate.truth import Specimen
 from steelyard.experiment.simulate.world import World
 from steelyard.log.log import Log

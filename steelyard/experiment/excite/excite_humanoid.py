@@ -16,7 +16,7 @@ import numpy as np
 
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.excite import criteria
-from steelyard.experiment.excite.build import Built
+from steelyard.experiment.excite.build_motion import Built
 from steelyard.experiment.excite.improve import improve
 from steelyard.experiment.excite.informativeness import (
     LITTLE,

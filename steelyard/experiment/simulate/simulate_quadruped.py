@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 
 from steelyard.errors import Finding, UsageError
-from steelyard.experiment.simulate.arm import Friction
 from steelyard.experiment.simulate.legs import Legs, find_feet
 from steelyard.experiment.simulate.record import SETTLE, Controller, Recording, record, truth_of
 from steelyard.experiment.simulate.reference import Motion, each_axis, multisine, still
+from steelyard.experiment.simulate.simulate_arm import Friction
 from steelyard.experiment.simulate.stand import Stand
 from steelyard.experiment.simulate.trot import Trot, TrotCommand
 from steelyard.experiment.simulate.truth import Specimen, perturbed

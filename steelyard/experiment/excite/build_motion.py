@@ -14,8 +14,8 @@ import numpy as np
 
 from steelyard.experiment.excite.candidates import Candidate
 from steelyard.experiment.excite.hands import straight
+from steelyard.experiment.excite.humanoid_stance import WELL, HumanoidStance, poses, solve
 from steelyard.experiment.excite.schedule import Schedule, joined, preview, smooth
-from steelyard.experiment.excite.stance import WELL, HumanoidStance, poses, solve
 from steelyard.experiment.excite.trajectory import STEP, Trajectory, TrajectorySamples
 from steelyard.spatial import rotation_from_rpy
 
