@@ -211,4 +211,4 @@ def test_after_warming_up_nothing_is_left_to_compile():
     before = len(kernel.active_set_in.signatures)
     kernel.solve(np.eye(3), np.ones(3))
     kernel.solve(np.eye(3), np.ones(3), np.array([1]), 1)
-    assert len(kernel.active_set_in.signatures) == before == 1
+    assert len(kernel.active_set_in.signatures) == before >= 1  # the online step may have brought its own
