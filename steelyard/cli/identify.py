@@ -103,7 +103,6 @@ def identify(
     from steelyard.fleet.locations import expand, is_url
     from steelyard.identify.identify import identify as run
     from steelyard.identify.job import Job
-    from steelyard.identify.resume import identify_further
     from steelyard.output.results import refuse_overwriting, write_results
 
     options = replace(options, method=method)
@@ -130,6 +129,8 @@ def identify(
         if earlier is None:
             result = run(robot, files_in, options, validate=held_out, mapping=mapping, job=job)
         else:
+            from steelyard.identify.resume import identify_further
+
             result = identify_further(robot, files_in, earlier, options, validate=held_out, mapping=mapping, job=job)
         progress("writing")
         files = write_results(result, out, report=not no_report)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from steelyard.equations.setup import Setup
 from steelyard.equations.stream import Channels
 from steelyard.equations.subspace import Subspace
 from steelyard.errors import Finding, UsageError
-from steelyard.identify.division.dividing import Refined
 from steelyard.identify.drive_gains import Drives, find
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options
@@ -28,6 +28,9 @@ from steelyard.inference.noise import Noise
 from steelyard.inference.uncertainty import Uncertainty, long_run_covariance, uncertainty
 from steelyard.information import Information
 from steelyard.solve.certify import Certificate
+
+if TYPE_CHECKING:
+    from steelyard.identify.division.dividing import Refined
 
 Array = np.ndarray
 

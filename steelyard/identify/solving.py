@@ -8,12 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.compose import prior as priors
-from steelyard.compose import shapes
 from steelyard.compose.composition import bounded
 from steelyard.compose.prior import Prior
 from steelyard.equations.setup import Setup
 from steelyard.equations.subspace import Subspace
-from steelyard.identify.division.dividing import refine
 from steelyard.identify.job import Job
 from steelyard.identify.method import Answer, Posed, Source
 from steelyard.identify.options import Options
@@ -75,6 +73,9 @@ def _solve_placed(
     First the load, with the robot left free to fit: what is uncertain about the robot makes the load uncertain. Then
     the robot with that load.
     """
+    from steelyard.compose import shapes
+    from steelyard.identify.division.dividing import refine
+
     theta, free, at = held(setup, prior), setup.free, setup.columns.body(LOAD)
     data = info.given(setup.known, theta[setup.known])
     K = pull(setup, data, prior, options)

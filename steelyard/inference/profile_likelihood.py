@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtri
 
 from steelyard import inertia
 from steelyard.compose.pseudo_inertia import lmi, mass_floor
@@ -112,6 +111,8 @@ class Profile:
         g = np.zeros(total.n)
         g[self.keep] = gradient
         plain = float(np.sum(np.linalg.solve(total.R.T, g) ** 2))
+        from scipy.special import chdtri  # only where a body is at the edge
+
         more = float(chdtri(1, 1 - CONFIDENCE)) * float(g @ unc.posterior @ g) / plain
         R, z = self.information.R, self.information.z
         least = float(np.sum((R @ self.best - z) ** 2))

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import chdtri
 
 from steelyard.compose.pseudo_inertia import mass_floor
 from steelyard.inference.feasible_set import Allowed, Evidence, make_region
@@ -63,6 +62,8 @@ class Ranges:
     @property
     def refuted(self) -> bool:
         """Whether no consistent robot explains the data: then the model is wrong, and ranges are too narrow."""
+        from scipy.special import chdtri
+
         return bool(self.misfit > chdtri(max(self.freedom, 1), 0.001))
 
     def without_scale(self) -> Ranges:
@@ -130,6 +131,8 @@ def find_ranges(
 ) -> Ranges:
     """Ranges of masses, of centres of mass too, or of all; ``held``: mass of bodies that are not free, kg."""
     freedom = len(data.R)
+    from scipy.special import chdtri
+
     region, misfit = make_region(data, allowed, float(chdtri(max(freedom, 1) if together else 1, 1 - confidence)))
     ends, n = Extremes(region), len(region.start)
     found = {}

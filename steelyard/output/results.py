@@ -11,7 +11,6 @@ from steelyard.errors import Finding, SteelyardError, UsageError
 from steelyard.files import Staging
 from steelyard.identify.estimate_json import estimate_json, estimate_text
 from steelyard.identify.identify import Identification
-from steelyard.identify.payload import load_text
 from steelyard.identify.sentence import sentence
 from steelyard.identify.series import save_series
 from steelyard.output.mjcf import to_mjcf
@@ -51,6 +50,8 @@ def write_results(
         content = estimate_json(estimate) | ({"courses": [c.as_json() for c in courses]} if courses else {})
         out.write_text("estimate.json", estimate_text(content))
         if estimate.loads:
+            from steelyard.identify.payload import load_text
+
             out.write_text("load.json", load_text(result))
         try:
             out.write_text("robot.urdf", to_urdf(robot.description, inertials, comment))

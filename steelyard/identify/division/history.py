@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from steelyard import inertia
 from steelyard.compose.primitives import Primitive
-from steelyard.identify.division.dividing import Step
 from steelyard.robot.geometry import fewer
+
+if TYPE_CHECKING:
+    from steelyard.identify.division.dividing import Step
 
 BODIES = 6  # whose shapes are kept
 PICTURES = 8  # of each
