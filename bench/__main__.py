@@ -52,6 +52,8 @@ from bench.solvers import solvers
 from bench.stream import bench_stream
 from bench.stream import figure as stream_figure
 from bench.stream import kept as stream_kept
+from bench.words import EVERYWHERE
+from bench.words import table as words_table
 
 PHYSICAL = ("lmi", "points", "shapes", "nonlinear")  # methods that promise bodies that can exist
 STUDIES = (
@@ -75,6 +77,7 @@ STUDIES = (
     "search",
     "solvers",
     "stream",
+    "words",
 )
 
 
@@ -111,12 +114,16 @@ def main() -> int:
     parser.add_argument("--robots", default=",".join(GRIDS), help="names, with commas (points)")
     parser.add_argument("--figure", type=Path, default=None, help="SVG to write (points, stream)")
     parser.add_argument("--tree", type=Path, default=ROOT, help="checkout that is counted (house)")
+    parser.add_argument("--in", dest="tops", nargs="*", default=EVERYWHERE, help="files and folders to read (words)")
     same_arguments(parser)
     options = parser.parse_args()
     if options.name == "same":
         return same_study(options)
     if options.name == "rooms":
         return draw_rooms()
+    if options.name == "words":
+        print("\n".join(words_table([ROOT / top for top in options.tops])))
+        return 0
     if options.name == "house":
         counted = house(options.tree)
         print(json.dumps(counted) if options.json else "\n".join(house_table(counted)))

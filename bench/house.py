@@ -29,6 +29,10 @@ def house(tree: Path = ROOT) -> dict[str, Any]:
         for node in ast.walk(source):
             if isinstance(node, ast.ClassDef):
                 classes[node.name].append(str(path.relative_to(tree)))
+    files = defaultdict(list)
+    for path in sources:
+        if not path.name.startswith("__"):
+            files[path.name].append(str(path.relative_to(tree)))
     wide = [
         f"{path.relative_to(tree)}:{f.lineno} {f.name}"
         for path, source in sources.items()
@@ -48,8 +52,9 @@ def house(tree: Path = ROOT) -> dict[str, Any]:
         "functions of more than 8 arguments": len(wide),
         "fmt: skip": sum(len(re.findall(r"# fmt: skip", path.read_text("utf-8"))) for path in sources),
         "class names used twice": sum(len(places) > 1 for places in classes.values()),
+        "file names used twice": sum(len(places) > 1 for places in files.values()),
         "modules that the estimate imports": _closure(tree),
-        "where": {"wide": wide, "twice": {name: at for name, at in classes.items() if len(at) > 1}},
+        "where": {"wide": wide, "twice": {name: at for name, at in (classes | files).items() if len(at) > 1}},
     }
 
 

@@ -23,7 +23,7 @@ from steelyard.equations.prepare import prepare
 from steelyard.equations.setup import Setup
 from steelyard.experiment.simulate.sensors import measured
 from steelyard.experiment.simulate.truth import reweighed
-from steelyard.identify.identify import identify
+from steelyard.identify.identification import identify
 from steelyard.identify.options import Options
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot

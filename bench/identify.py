@@ -16,7 +16,7 @@ from steelyard.equations.prepare import prepare
 from steelyard.equations.setup import Setup
 from steelyard.experiment.simulate.simulate_arm import Friction, simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
-from steelyard.identify.identify import identify as run
+from steelyard.identify.identification import identify as run
 from steelyard.identify.options import Options
 from steelyard.robot.model import Robot
 

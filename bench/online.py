@@ -36,13 +36,13 @@ from steelyard.compose.shape_file import ShapeFile
 from steelyard.equations.unknown_forces import Foot, jacobian
 from steelyard.identify.options import Options
 from steelyard.information import Information
-from steelyard.kernels import nnls as kernel
-from steelyard.kernels import nonlinear as log_cholesky
+from steelyard.kernels import active_set as kernel
+from steelyard.kernels import one_body_newton
 from steelyard.log.log import Log
 from steelyard.online import OnlineIdentifier, OnlineOptions
 from steelyard.robot.geometry import Box
 from steelyard.robot.model import Robot
-from steelyard.solve import nonlinear
+from steelyard.solve import log_cholesky_newton
 from steelyard.solve.log_cholesky import Chart
 from steelyard.solve.problem import Cone, Problem
 from steelyard.solve.solve import certified
@@ -277,7 +277,8 @@ def _methods(repeats: int) -> dict[str, Any]:
     K = priors.NEGLIGIBLE * priors.of_bodies([body]).K
     hint = Information.of(K, K @ body.parameters)
     cone, floor = Cone(0, pseudo_inertia.lmi(body)), {0: pseudo_inertia.mass_floor(body)}
-    scale, backend = np.maximum(np.abs(body.parameters), 1e-3), nonlinear.backend([pseudo_inertia.chart(body)])
+    scale = np.maximum(np.abs(body.parameters), 1e-3)
+    backend = log_cholesky_newton.backend([pseudo_inertia.chart(body)])
     calls: dict[str, list[Callable[[], Any]]] = {"shapes": [], "points": [], "nonlinear": []}
     problems = [Problem(window + hint, scale, body.parameters, (cone,), floor) for window in windows]
     rivals = {name: [ceres(p, chart_of(body), name != "ceres") for p in problems] for name in _ceres()}
@@ -315,7 +316,8 @@ def _steps(problem: Problem, chart: Chart) -> int:
     """Of our nonlinear method."""
     body = np.array([chart.mass, chart.floor, chart.size, chart.margin])
     start = partial(chart.factor, problem.start)
-    return log_cholesky.solve(problem.information.triangle, problem.start, body, 3e-8, nonlinear.MOST, start)[1]
+    triangle, most = problem.information.triangle, log_cholesky_newton.MOST
+    return one_body_newton.solve(triangle, problem.start, body, 3e-8, most, start)[1]
 
 
 def _ceres() -> tuple[str, ...]:

@@ -17,7 +17,7 @@ import numpy as np
 from bench.figure import Line, Panel, chart
 from steelyard import Points
 from steelyard.compose import prior as priors
-from steelyard.compose.points import place
+from steelyard.compose.mass_points import place
 from steelyard.compose.points_cover import cover
 from steelyard.equations.columns import Columns
 from steelyard.equations.setup import Setup
@@ -25,7 +25,7 @@ from steelyard.equations.subspace import Subspace
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify.method import MOST
 from steelyard.identify.options import Options
-from steelyard.identify.prediction import base_error
+from steelyard.identify.scoring import base_error
 from steelyard.identify.solving import solve
 from steelyard.information import Information
 from steelyard.robot.model import Robot

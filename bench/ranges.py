@@ -19,7 +19,7 @@ from bench.problems import LEVELS, setting
 from steelyard import inertia
 from steelyard.equations.subspace import Subspace
 from steelyard.inference.feasible_set import Allowed, Evidence
-from steelyard.inference.ranges import Range, Ranges, Which, find_ranges
+from steelyard.inference.quantity_ranges import Range, Ranges, Which, find_ranges
 from steelyard.inference.uncertainty import CERTAIN, Uncertainty, long_run_covariance, uncertainty
 from steelyard.information import Information
 

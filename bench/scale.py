@@ -25,7 +25,7 @@ import pinocchio as pin
 from steelyard.experiment.simulate.record import Recording
 from steelyard.experiment.simulate.simulate_arm import Friction, simulate_arm
 from steelyard.experiment.simulate.simulate_quadruped import simulate_quadruped
-from steelyard.fleet.gather import summariser_of
+from steelyard.fleet.gathering import summariser_of
 from steelyard.fleet.locations import fetched
 from steelyard.fleet.log_stream import stream_pieces
 from steelyard.fleet.summarise import merge, summarise

@@ -20,7 +20,7 @@ import numpy as np
 
 from bench import peers
 from bench.windows import a1_windows, talos_bodies, talos_points
-from steelyard.kernels import nnls as kernel
+from steelyard.kernels import active_set as kernel
 from steelyard.solve import clarabel_ as conic
 from steelyard.solve import interior, nnls
 from steelyard.solve.certify import certify

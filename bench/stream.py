@@ -32,7 +32,7 @@ from steelyard.equations.setup import Setup
 from steelyard.equations.stream import stream
 from steelyard.equations.stream.structure import Structure
 from steelyard.equations.stream.worker import Way, Worker
-from steelyard.kernels import nnls
+from steelyard.kernels import active_set
 from steelyard.robot.model import Robot
 
 Array = np.ndarray
@@ -282,14 +282,14 @@ def _threads(samples: int, repeats: int) -> dict[str, float]:
 
 def _shapes(repeats: int) -> dict[str, Any]:
     """µs to solve for the base of an A1 as so many cuboids: one window, Gram matrix ready."""
-    nnls.warm_up()
+    active_set.warm_up()
     box, windows = a1_information(10)
     found = []
     for count in SHAPES:
         P = cuboids(box, count)
         ready = [nonnegative(w, P).information for w in windows]
         data = [(np.ascontiguousarray(i.R.T @ i.R), i.R.T @ i.z) for i in ready]
-        call: Call = lambda data=data: [nnls.solve(G, c) for G, c in data]  # noqa: E731
+        call: Call = lambda data=data: [active_set.solve(G, c) for G, c in data]  # noqa: E731
         found.append(_measure({"nnls": call}, repeats)["nnls"]["min"] / len(data))
     return {"shapes": list(SHAPES), "nnls": found}
 

@@ -6,7 +6,7 @@ from steelyard import Options, Robot, identify
 from steelyard.cli.demonstration import reference_motion
 from steelyard.experiment.simulate.simulate_arm import Friction, simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
-from steelyard.identify.prediction import base_error
+from steelyard.identify.scoring import base_error
 
 robot = Robot.load("demo_arm")
 rng = np.random.default_rng(1)

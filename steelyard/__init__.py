@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from steelyard.equations.filters import Filter
     from steelyard.errors import Finding, LogError, SteelyardError, UsageError
     from steelyard.identify.estimate import Estimate
-    from steelyard.identify.identify import Identification
+    from steelyard.identify.identification import Identification
     from steelyard.identify.job import Job
     from steelyard.identify.methods.constrained import Constrained
     from steelyard.identify.methods.least_squares import LeastSquares
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
     from steelyard.identify.methods.points import Points
     from steelyard.identify.methods.shapes import Shapes
     from steelyard.identify.options import Options, RangeOptions
-    from steelyard.identify.payload import weigh_load
     from steelyard.identify.unknown_load import UnknownLoad
+    from steelyard.identify.weighing import weigh_load
     from steelyard.information import Information
     from steelyard.log.log import Log
     from steelyard.online.engine import OnlineOptions
     from steelyard.online.identifier import OnlineIdentifier
-    from steelyard.online.payload import LoadEstimator
+    from steelyard.online.load_estimator import LoadEstimator
     from steelyard.robot.model import Robot
 
 _MODULES = {
     "equations.filters": ("Filter",),
     "errors": ("Finding", "LogError", "SteelyardError", "UsageError"),
     "identify.estimate": ("Estimate",),
-    "identify.identify": ("Identification",),
+    "identify.identification": ("Identification",),
     "identify.job": ("Job",),
     "identify.unknown_load": ("UnknownLoad",),
     "identify.methods.constrained": ("Constrained",),
@@ -56,7 +56,7 @@ _MODULES = {
     "identify.methods.points": ("Points",),
     "identify.methods.shapes": ("Shapes",),
     "identify.options": ("Options", "RangeOptions"),
-    "identify.payload": ("weigh_load",),
+    "identify.weighing": ("weigh_load",),
     "information": ("Information",),
     "log.log": ("Log",),
     "online": ("LoadEstimator", "OnlineIdentifier", "OnlineOptions"),

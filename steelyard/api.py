@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from steelyard.identify.identify import Identification
+    from steelyard.identify.identification import Identification
     from steelyard.identify.job import Job
     from steelyard.identify.options import Options
     from steelyard.log.log import Log
@@ -37,6 +37,6 @@ def identify(
     Returns:
         The estimate, and what it was made from.
     """
-    from steelyard.identify.identify import identify as run
+    from steelyard.identify.identification import identify as run
 
     return run(source, logs, options, validate=validate, mapping=mapping, job=job)

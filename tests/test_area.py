@@ -11,7 +11,7 @@ import pytest
 from steelyard import Options, UnknownLoad, UsageError, identify, inertia
 from steelyard.compose.load_area import as_cuboid, on_top
 from steelyard.experiment.simulate.truth import perturbed
-from steelyard.identify.payload import load_report, weigh_load
+from steelyard.identify.weighing import load_report, weigh_load
 from steelyard.log.table import write_log
 from steelyard.output.results import write_results
 from tests.floating import floating_log

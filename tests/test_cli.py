@@ -69,7 +69,7 @@ def test_the_exported_robot_has_the_estimated_bodies(identified):
 def test_the_identified_arm_is_nearer_to_the_truth_than_its_description(identified, arm):
     from steelyard.cli.demonstration import reference_motion
     from steelyard.equations.columns import Columns
-    from steelyard.identify.prediction import base_error
+    from steelyard.identify.scoring import base_error
 
     folder, _ = identified
     estimate = json.loads((folder / "estimate.json").read_text())

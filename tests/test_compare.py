@@ -11,7 +11,7 @@ from steelyard import Options, identify
 from steelyard.experiment.simulate.simulate_arm import simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.log.table import read_log, write_log
-from steelyard.output.compare import compare
+from steelyard.output.comparison import compare
 from steelyard.output.results import write_results
 from steelyard.robot.model import Robot
 from tests.motions import installed

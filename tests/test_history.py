@@ -5,7 +5,7 @@ import pytest
 
 from steelyard import Job
 from steelyard.identify.division.history import BODIES, PICTURES, cells, recorded, recorded_body
-from steelyard.identify.identify import identify
+from steelyard.identify.identification import identify
 from steelyard.identify.options import Options
 from steelyard.output.report.solids import meshes
 

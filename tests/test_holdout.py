@@ -15,7 +15,7 @@ from steelyard.equations.columns import Columns
 from steelyard.equations.holdout import HoldOut, Training
 from steelyard.equations.setup import Setup
 from steelyard.errors import UsageError
-from steelyard.identify.prediction import predict
+from steelyard.identify.scoring import predict
 from steelyard.log.table import read_log
 from tests.floating import floating_log
 from tests.motions import installed, smooth

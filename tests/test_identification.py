@@ -220,7 +220,7 @@ def test_an_unknown_method_is_refused_with_the_ones_there_are(arm):
 
 def test_mjcf_and_urdf_of_one_robot_give_the_same_answer(arm, tmp_path):
     pytest.importorskip("mujoco")
-    from steelyard.output.mjcf import to_mjcf
+    from steelyard.output.mjcf_writer import to_mjcf
 
     text = to_mjcf(read_description("demo_arm"), {}, base="fixed", comment="test")
     (tmp_path / "arm.xml").write_text(text)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.compose import mata
+from steelyard.compose import positive_inertia
 from steelyard.information import Information
 from steelyard.solve import interior, nnls
 from steelyard.solve.certify import certify
@@ -44,7 +44,7 @@ def test_cones_of_several_shapes_may_share_their_unknowns():
     """What can exist is also of positive definite inertia: the second cone changes nothing, the third does."""
     p = problem(1, bodies=1, noise=2.0, rows=25)
     b = body(np.random.default_rng(1))
-    weaker = Cone(0, mata.composition(b, p.scale[:10]).cones[0])
+    weaker = Cone(0, positive_inertia.composition(b, p.scale[:10]).cones[0])
     alone, both = interior.solve(p), interior.solve(replace(p, cones=(*p.cones, weaker)))
     np.testing.assert_allclose(both.theta / p.scale, alone.theta / p.scale, rtol=0, atol=1e-4)
     heavy = 1.5 * alone.theta[0]

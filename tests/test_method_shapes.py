@@ -12,8 +12,8 @@ from steelyard.compose.division_rule import Rule
 from steelyard.compose.primitives import cuboid
 from steelyard.compose.shape_file import ShapeFile
 from steelyard.identify.estimate_json import estimate_json, estimate_text
-from steelyard.identify.payload import load_report
 from steelyard.identify.verdict import is_trusted
+from steelyard.identify.weighing import load_report
 from steelyard.robot.model import LOAD
 from tests.compose.bodies import at
 from tests.floating import floating_log

@@ -19,7 +19,7 @@ from steelyard.errors import LogError
 from steelyard.identify.options import Options
 from steelyard.log.log import Log
 from steelyard.log.table import read_log
-from steelyard.output.mjcf import to_mjcf
+from steelyard.output.mjcf_writer import to_mjcf
 from steelyard.robot.model import Robot
 from tests.motions import installed, load, segment, smooth
 

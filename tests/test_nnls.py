@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.information import Information
-from steelyard.kernels import nnls as kernel
+from steelyard.kernels import active_set as kernel
 from steelyard.solve import clarabel_ as conic
 from steelyard.solve import nnls
 from steelyard.solve.certify import certify

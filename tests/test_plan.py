@@ -14,7 +14,7 @@ from steelyard.equations.setup import Setup
 from steelyard.errors import LogError, UsageError
 from steelyard.experiment.simulate.simulate_arm import simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
-from steelyard.identify.prediction import base_error
+from steelyard.identify.scoring import base_error
 from steelyard.log.log import Log
 from steelyard.log.table import read_log, write_log
 from steelyard.log.timing import motion_band

@@ -11,7 +11,7 @@ from steelyard import Options, identify, inertia
 from steelyard.cli.demonstration import reference_motion
 from steelyard.compose import prior as priors
 from steelyard.equations.columns import Columns
-from steelyard.identify.prediction import base_error
+from steelyard.identify.scoring import base_error
 from steelyard.identify.verdict import is_trusted
 from steelyard.information import Information
 from steelyard.robot import geometry

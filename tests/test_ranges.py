@@ -18,7 +18,7 @@ from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify.estimate_json import estimate_json
 from steelyard.identify.sentence import sentence
 from steelyard.inference.feasible_set import Allowed, Evidence, box_rows, make_region
-from steelyard.inference.ranges import find_ranges, spoken
+from steelyard.inference.quantity_ranges import find_ranges, spoken
 from steelyard.log.table import read_log
 from steelyard.output.report.words import figure
 from steelyard.robot.model import Body

@@ -12,7 +12,7 @@ from steelyard.equations.dynamics import Dynamics
 from steelyard.equations.filters import Filter, lowpass
 from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import foot
-from steelyard.output.mjcf import to_mjcf
+from steelyard.output.mjcf_writer import to_mjcf
 from tests.motions import FLOATING, ROBOTS, installed, load, parameters, rotation, segment, smooth
 
 pytestmark = pytest.mark.numerical

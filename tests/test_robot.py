@@ -6,7 +6,7 @@ import pytest
 
 from steelyard import inertia
 from steelyard.errors import DescriptionError, UsageError
-from steelyard.output.urdf import to_urdf
+from steelyard.output.urdf_writer import to_urdf
 from steelyard.robot import index
 from steelyard.robot.build import build
 from steelyard.robot.description import read_description

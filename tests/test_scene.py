@@ -7,12 +7,12 @@ import pinocchio as pin
 import pytest
 
 from steelyard.errors import SteelyardError
-from steelyard.identify.identify import identify
+from steelyard.identify.identification import identify
 from steelyard.identify.options import Options
 from steelyard.log.table import read_log
 from steelyard.output.report.solids import meshes
 from steelyard.output.results import write_results
-from steelyard.output.scene import make_scene, read_scene, scene_text
+from steelyard.output.scene_file import make_scene, read_scene, scene_text
 from steelyard.robot.model import LOAD, Robot
 
 

@@ -18,7 +18,7 @@ from steelyard.equations.unknown_forces import Foot, foot
 from steelyard.experiment.simulate.simulate_arm import simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify.estimate_json import estimate_json
-from steelyard.identify.prediction import base_error
+from steelyard.identify.scoring import base_error
 from steelyard.identify.sentence import sentence
 from steelyard.identify.verdict import is_trusted
 from steelyard.log.log import Log

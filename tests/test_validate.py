@@ -10,7 +10,7 @@ import pytest
 from steelyard import LeastSquares, Options, identify
 from steelyard.equations.prepare import prepare
 from steelyard.equations.setup import Setup
-from steelyard.identify.prediction import pooled, score
+from steelyard.identify.scoring import pooled, score
 from tests.floating import floating_log
 from tests.motions import installed, load
 

@@ -13,7 +13,7 @@ from steelyard.equations.columns import Columns
 from steelyard.equations.setup import Setup
 from steelyard.equations.subspace import Subspace
 from steelyard.experiment.simulate.truth import perturbed
-from steelyard.identify import identify as identification
+from steelyard.identify import identification
 from steelyard.identify.estimate_json import estimate_json
 from steelyard.identify.sentence import sentence
 from steelyard.identify.solving import solve

@@ -10,11 +10,11 @@ import pytest
 
 from steelyard import Shapes
 from steelyard.errors import SteelyardError
-from steelyard.identify.identify import identify
+from steelyard.identify.identification import identify
 from steelyard.identify.options import Options
 from steelyard.output.results import write_results
-from steelyard.output.scene import read_scene
-from steelyard.output.view import mover, serve
+from steelyard.output.scene_file import read_scene
+from steelyard.output.viewer import mover, serve
 from steelyard.robot.model import Robot
 
 

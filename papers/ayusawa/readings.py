@@ -17,7 +17,7 @@ from steelyard import Points, inertia
 from steelyard.compose import prior as priors
 from steelyard.equations.subspace import Subspace
 from steelyard.identify.options import Options
-from steelyard.identify.prediction import base_error
+from steelyard.identify.scoring import base_error
 from steelyard.identify.solving import solve
 from steelyard.robot.model import Body
 

@@ -19,7 +19,7 @@ from papers.humanoids.source import Library
 from papers.humanoids.truths import Motions
 from steelyard import inertia
 from steelyard.equations.rows import BASE_ROWS
-from steelyard.identify.prediction import predict
+from steelyard.identify.scoring import predict
 from steelyard.robot.model import Body, Robot
 
 Array = np.ndarray

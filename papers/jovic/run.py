@@ -26,7 +26,7 @@ from steelyard.equations.setup import Setup
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.truth import reweighed
 from steelyard.identify.options import Options
-from steelyard.identify.prediction import predict
+from steelyard.identify.scoring import predict
 from steelyard.log.log import Log
 from steelyard.robot import geometry
 from steelyard.robot.model import LOAD, Body, Robot

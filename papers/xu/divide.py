@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard import inertia
-from steelyard.compose import shapes
+from steelyard.compose import shape_set
 from steelyard.compose.composition import bounded
 from steelyard.compose.division_rule import Rule
 from steelyard.compose.primitives import cuboid
@@ -58,7 +58,7 @@ def find(seed: int, rule: Rule, noise: float) -> tuple[Refined, np.ndarray]:
     seen = Information.of(np.diag(1 / WIDTH), truth / WIDTH + noise * rng.normal(size=10))
     lower, upper = AREA.box
     body = Body("load", (), 1, AREA.parameters, AREA.box, float(np.linalg.norm(upper - lower)))
-    return refine(seen, [shapes.initial(body, [AREA])], NOTHING, rule), place
+    return refine(seen, [shape_set.initial(body, [AREA])], NOTHING, rule), place
 
 
 def table(cubes: int, noise: float) -> None:

@@ -24,10 +24,10 @@ from bench.figure import Line, Panel, chart
 from papers.xu.divide import drawn
 from papers.xu.trots import Block, Trot, summary, trot
 from steelyard import Options, UnknownLoad, identify, inertia
-from steelyard.experiment.simulate.options import Perturb
 from steelyard.experiment.simulate.sensors import Sensors, level
-from steelyard.identify.identify import Identification
-from steelyard.identify.payload import weigh_load
+from steelyard.experiment.simulate.simulation_options import Perturb
+from steelyard.identify.identification import Identification
+from steelyard.identify.weighing import weigh_load
 from steelyard.log.log import Log
 from steelyard.output.results import write_results
 from steelyard.robot.model import LOAD

@@ -10,10 +10,10 @@ import numpy as np
 from steelyard import inertia
 from steelyard.compose.load_area import Area, on_top
 from steelyard.experiment.simulate.loads import Load
-from steelyard.experiment.simulate.options import Perturb
 from steelyard.experiment.simulate.record import Recording
 from steelyard.experiment.simulate.sensors import Sensors, measured
 from steelyard.experiment.simulate.simulate_quadruped import Gait, simulate_quadruped
+from steelyard.experiment.simulate.simulation_options import Perturb
 from steelyard.experiment.simulate.truth import Specimen
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot

@@ -26,18 +26,18 @@ from bench.windows import cuboids, grid, nonnegative
 from papers.xu.trots import Trot, summary, trot
 from steelyard import inertia
 from steelyard.compose import prior as priors
-from steelyard.compose import pseudo_inertia, shapes
-from steelyard.compose.mata import composition as mata_composition
+from steelyard.compose import pseudo_inertia, shape_set
+from steelyard.compose.positive_inertia import composition as mata_composition
 from steelyard.equations.columns import Columns
 from steelyard.equations.filters import Filter, lowpass
 from steelyard.equations.prepare import prepare
 from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import foot
 from steelyard.information import Information
-from steelyard.kernels import nnls
+from steelyard.kernels import active_set
 from steelyard.log.log import Log
 from steelyard.robot.model import Body
-from steelyard.solve import nonlinear
+from steelyard.solve import log_cholesky_newton
 from steelyard.solve.problem import Cone, Problem
 from steelyard.solve.solve import certified
 
@@ -85,7 +85,7 @@ def methods(body: Body) -> dict[str, tuple[Callable[[Information], Any], Solver,
     K = priors.NEGLIGIBLE * priors.of_bodies([body]).K
     hint = Information.of(K, K @ body.parameters)
     scale, floor = np.maximum(np.abs(body.parameters), 1e-3), pseudo_inertia.mass_floor(body)
-    log_cholesky = nonlinear.backend([pseudo_inertia.chart(body)])
+    log_cholesky = log_cholesky_newton.backend([pseudo_inertia.chart(body)])
     mata = mata_composition(body, scale)
     cone = Cone(0, pseudo_inertia.lmi(body))
 
@@ -94,7 +94,7 @@ def methods(body: Body) -> dict[str, tuple[Callable[[Information], Any], Solver,
             R, z = nonnegative(window, P).information.R, nonnegative(window, P).information.z
             return np.ascontiguousarray(R.T @ R), R.T @ z
 
-        return pose, lambda posed: P @ nnls.solve(*posed)[0][0], P.shape[1]
+        return pose, lambda posed: P @ active_set.solve(*posed)[0][0], P.shape[1]
 
     def linear(posed: Any) -> Array:
         R, z = posed
@@ -104,7 +104,7 @@ def methods(body: Body) -> dict[str, tuple[Callable[[Information], Any], Solver,
         rest = np.linalg.lstsq(R[:, 1:], z - floor * R[:, 0], rcond=None)[0]
         return np.append(floor, rest)
 
-    parts = np.column_stack([p.parameters for p in shapes.complete(body).parts])
+    parts = np.column_stack([p.parameters for p in shape_set.complete(body).parts])
     return {
         "nonlinear": (
             lambda w: Problem(w + hint, scale, body.parameters, (cone,), {0: floor}),

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.check.supporting_force import LOOKED_AT, weight_findings
 from steelyard.check.units import unit_findings
-from steelyard.equations.options import EquationOptions
+from steelyard.equations.equation_options import EquationOptions
 from steelyard.equations.setup import Setup
 from steelyard.errors import Finding, LogError
 from steelyard.log.log import Log

@@ -15,7 +15,7 @@ from steelyard.check.opening import open_logs
 from steelyard.check.subject import Subject, all_checks
 from steelyard.check.torque_balance import MOST_SAMPLES, spread
 from steelyard.compose import prior as priors
-from steelyard.equations.options import EquationOptions
+from steelyard.equations.equation_options import EquationOptions
 from steelyard.equations.segment import Segment
 from steelyard.equations.setup import Setup
 from steelyard.equations.subspace import Subspace

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 import typer
 
 from steelyard.cli.arguments import JsonOption, RobotArgument
-from steelyard.cli.options import takes
+from steelyard.cli.derived_options import takes
 from steelyard.cli.terminal import print_table, shown_progress
-from steelyard.experiment.calibrate.options import RigOptions
+from steelyard.experiment.calibrate.rig_options import RigOptions
 
 calibrate = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Let a simulated quadruped weigh itself.")
 

@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from steelyard.cli.arguments import JsonOption, MappingOption, RobotArgument, TopicOption, topics_of
-from steelyard.cli.options import takes
+from steelyard.cli.derived_options import takes
 from steelyard.cli.terminal import print_table, shown_progress
-from steelyard.equations.options import EquationOptions
+from steelyard.equations.equation_options import EquationOptions
 
 
 @takes(EquationOptions, panel="What is looked at", only=("base", "equations", "feet", "lock", "filter", "gravity"))

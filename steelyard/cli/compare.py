@@ -18,7 +18,7 @@ def compare(
     as_json: JsonOption = False,
 ) -> None:
     """Show how two estimates differ, in units of their own uncertainty."""
-    from steelyard.output.compare import compare as compared
+    from steelyard.output.comparison import compare as compared
 
     differences = compared(a, b)
     if as_json:

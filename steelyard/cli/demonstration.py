@@ -21,12 +21,12 @@ from steelyard.experiment.simulate.record import Recording
 from steelyard.experiment.simulate.simulate_arm import Friction, simulate_arm
 from steelyard.experiment.simulate.simulate_quadruped import simulate_quadruped
 from steelyard.experiment.simulate.truth import Specimen, perturbed
-from steelyard.identify.identify import Identification, identify
+from steelyard.identify.identification import Identification, identify
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options
-from steelyard.identify.payload import weigh_load
-from steelyard.identify.prediction import base_error
+from steelyard.identify.scoring import base_error
 from steelyard.identify.unknown_load import UnknownLoad
+from steelyard.identify.weighing import weigh_load
 from steelyard.log.table import write_log
 from steelyard.output.results import write_results
 from steelyard.robot.model import Robot

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from steelyard.cli.arguments import JsonOption, OutOption, RobotArgument, SchedulerOption, WorkersOption
-from steelyard.cli.options import numbered, takes
+from steelyard.cli.derived_options import numbered, takes
 from steelyard.cli.terminal import print_table, shown_bar
-from steelyard.experiment.excite.options import ArmRequest, HumanoidRequest
+from steelyard.experiment.excite.motion_request import ArmRequest, HumanoidRequest
 
 if TYPE_CHECKING:
     from steelyard.experiment.excite.arm_motion import ArmMotion
@@ -47,8 +47,8 @@ def excite(
     from steelyard.experiment.excite.arm_motion import find_arm_motion
     from steelyard.experiment.excite.excite_humanoid import excite_humanoid
     from steelyard.fleet.workers import Workers
-    from steelyard.output.excite_arm import write_arm_motion
-    from steelyard.output.excite_humanoid import write_humanoid_motions
+    from steelyard.output.arm_motion_files import write_arm_motion
+    from steelyard.output.humanoid_motion_files import write_humanoid_motions
     from steelyard.robot.model import Robot
 
     model = Robot.load(robot, base=base, lock=numbered("--lock", lock))

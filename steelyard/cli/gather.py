@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from steelyard.cli.arguments import JsonOption, RobotArgument, SchedulerOption, WorkersOption
-from steelyard.cli.options import takes
+from steelyard.cli.derived_options import takes
 from steelyard.cli.terminal import print_table, shown_bar
-from steelyard.equations.options import EquationOptions
+from steelyard.equations.equation_options import EquationOptions
 
 SHARED = ("base", "equations", "friction", "feet", "lock", "filter")
 
@@ -30,7 +30,7 @@ def gather(
     """Keep what logs larger than memory say about a robot: reads them in pieces, writes their information."""
     from steelyard.errors import Finding, UsageError
     from steelyard.files import Staging
-    from steelyard.fleet.gather import stream_many
+    from steelyard.fleet.gathering import stream_many
     from steelyard.fleet.log_stream import stream_log
     from steelyard.fleet.workers import Workers
 

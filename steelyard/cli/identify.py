@@ -19,7 +19,7 @@ from steelyard.cli.arguments import (
     topics_of,
     written,
 )
-from steelyard.cli.options import METHOD_PANEL, in_panels, takes, takes_method
+from steelyard.cli.derived_options import METHOD_PANEL, in_panels, takes, takes_method
 from steelyard.cli.terminal import command_line, shown_progress, tell
 from steelyard.identify.method import Method
 from steelyard.identify.options import Options, RangeOptions
@@ -101,7 +101,7 @@ def identify(
 ) -> None:
     """Identify a robot from logs of its motion: writes estimate.json, robot.urdf, report.html and more."""
     from steelyard.fleet.locations import expand, is_url
-    from steelyard.identify.identify import identify as run
+    from steelyard.identify.identification import identify as run
     from steelyard.identify.job import Job
     from steelyard.output.results import refuse_overwriting, write_results
 

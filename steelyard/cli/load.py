@@ -17,8 +17,8 @@ from steelyard.cli.arguments import (
     topics_of,
     written,
 )
+from steelyard.cli.derived_options import takes
 from steelyard.cli.identify import problem_file
-from steelyard.cli.options import takes
 from steelyard.cli.terminal import command_line, print_bodies, print_end, shown_progress
 from steelyard.identify.options import Options, RangeOptions
 
@@ -61,9 +61,9 @@ def load(
     """Weigh an unknown load on a link: writes load.json, the estimate it rests on, and a report."""
     from steelyard.compose.shape_file import read_shapes
     from steelyard.identify.job import Job
-    from steelyard.identify.payload import load_text, weigh_load
     from steelyard.identify.unknown_load import UnknownLoad
     from steelyard.identify.verdict import exit_code
+    from steelyard.identify.weighing import load_text, weigh_load
     from steelyard.output.results import refuse_overwriting, write_results
 
     carried = UnknownLoad(on, area, top, read_shapes(shapes) if shapes else None, divisions)

@@ -12,11 +12,11 @@ from typing import Any
 from steelyard.cli.terminal import shown_progress
 from steelyard.errors import Finding, UsageError
 from steelyard.fleet.checkpoint import Checkpoint
-from steelyard.fleet.gather import FleetOptions
-from steelyard.fleet.identify import identify_many
+from steelyard.fleet.gathering import FleetOptions
+from steelyard.fleet.identify_fleet import identify_many
 from steelyard.fleet.locations import expand
 from steelyard.fleet.workers import Workers, refuse_both
-from steelyard.identify.identify import Identification
+from steelyard.identify.identification import Identification
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options
 from steelyard.identify.resume import Earlier, going_on

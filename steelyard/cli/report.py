@@ -17,7 +17,7 @@ def report(
     from steelyard.identify.estimate_json import read_estimate
     from steelyard.identify.series import load_series
     from steelyard.output.report.page import render
-    from steelyard.output.scene import read_scene
+    from steelyard.output.scene_file import read_scene
 
     estimate = read_estimate(folder)
     series = load_series(folder / "series.npz") if (folder / "series.npz").exists() else []

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from steelyard.cli.arguments import JsonOption, RobotArgument, SchedulerOption, WorkersOption
-from steelyard.cli.options import takes
+from steelyard.cli.derived_options import takes
 from steelyard.cli.terminal import print_table, shown_progress
-from steelyard.experiment.search.options import SearchOptions
+from steelyard.experiment.search.search_options import SearchOptions
 
 
 @takes(SearchOptions)
@@ -31,10 +31,10 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Search parameters with which simulation ends where the robot did, and say what prediction cannot see."""
-    from steelyard.experiment.search.search import search as run
+    from steelyard.experiment.search.prediction_search import search as run
     from steelyard.fleet.workers import Workers
     from steelyard.output.results import refuse_overwriting
-    from steelyard.output.search import CHECKPOINT, write_search
+    from steelyard.output.search_files import CHECKPOINT, write_search
 
     if out is not None:
         refuse_overwriting(out, logs)

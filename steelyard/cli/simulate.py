@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from steelyard.cli.arguments import RobotArgument
-from steelyard.cli.options import numbered, takes
+from steelyard.cli.derived_options import numbered, takes
 from steelyard.cli.terminal import shown_progress
-from steelyard.experiment.simulate.options import SimulationOptions
+from steelyard.experiment.simulate.simulation_options import SimulationOptions
 
 
 @takes(SimulationOptions)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from steelyard.identify.estimate import BodyEstimate, Estimate
-    from steelyard.identify.identify import Identification
+    from steelyard.identify.identification import Identification
 
 FEW = 4  # bodies held as described: more are one line
 
@@ -54,7 +54,7 @@ def print_bodies(result: Identification, truth: bool = False) -> None:
 
 def print_ranges(estimate: Estimate) -> None:
     """How small and how large each quantity can be, whatever the prior; nothing where nobody asked."""
-    from steelyard.inference.ranges import spoken
+    from steelyard.inference.quantity_ranges import spoken
 
     if estimate.ranges is None:
         return

@@ -18,7 +18,7 @@ def view(
     import webbrowser
     from contextlib import redirect_stdout
 
-    from steelyard.output.view import LOOPBACK, serve
+    from steelyard.output.viewer import LOOPBACK, serve
 
     with redirect_stdout(sys.stderr):  # viser greets
         server = serve(folder, port)

@@ -7,7 +7,7 @@ from typing import Literal, get_args, get_type_hints
 
 import numpy as np
 
-from steelyard.compose.division import MOST_PARTS
+from steelyard.compose.divide_shape import MOST_PARTS
 from steelyard.errors import Finding, UsageError
 
 Choice = Literal["look-ahead", "criterion", "gradient"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from steelyard.compose.points import GRID, INSIDE, Count, Within, distance, place
+from steelyard.compose.mass_points import GRID, INSIDE, Count, Within, distance, place
 from steelyard.robot.model import Body
 from steelyard.spatial import Array
 

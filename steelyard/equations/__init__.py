@@ -11,7 +11,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "setup": ("Setup",),
-        "options": ("EquationOptions",),
+        "equation_options": ("EquationOptions",),
         "filters": ("Filter",),
         "columns": ("Columns",),
         "rows": ("Block", "Rows"),

@@ -15,11 +15,11 @@ import numpy as np
 
 from steelyard.equations.columns import FRICTION, Columns
 from steelyard.equations.coupled_motors import coupled, differing, motor_terms
+from steelyard.equations.equation_options import EquationOptions, Equations
 from steelyard.equations.filters import Filter
 from steelyard.equations.match import match
 from steelyard.equations.missing import Missing, unmeasured
 from steelyard.equations.missing import notices as partly_measured
-from steelyard.equations.options import EquationOptions, Equations
 from steelyard.equations.prepare import prepare
 from steelyard.equations.random_rows import random_rows
 from steelyard.equations.rows import Rows

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.check.opening import open_logs
+from steelyard.equations.equation_options import EquationOptions
 from steelyard.equations.filters import lowpass, sharpened
-from steelyard.equations.options import EquationOptions
 from steelyard.equations.prepare import EDGE, first_sample, needed, window
 from steelyard.equations.rows import Rows
 from steelyard.equations.segment import Segment

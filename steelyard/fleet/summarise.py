@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.check.opening import open_logs
-from steelyard.equations.options import EquationOptions
+from steelyard.equations.equation_options import EquationOptions
 from steelyard.equations.setup import Setup
 from steelyard.equations.stream.autocorrelation import LAGS
 from steelyard.equations.stream.channels import Channels, Gathering

@@ -1,8 +1,8 @@
 """Robot and logs in, an estimate out.
 
 In: a description, logs, ``Options`` with a method, and a ``Job``. Out: an ``Identification`` with its ``Estimate``,
-which is data; the sentence, the JSON and the verdict stand beside it. Begin with ``identify.py``, then ``fit.py``; a
-method is one file in ``methods/``.
+which is data; the sentence, the JSON and the verdict stand beside it. Begin with ``identification.py``, then
+``fit.py``; a method is one file in ``methods/``.
 """
 
 from steelyard.errors import lazy_names
@@ -14,8 +14,8 @@ __getattr__, __dir__ = lazy_names(
         "job": ("Job",),
         "method": ("Answer", "Method", "Posed", "method_names", "method_type"),
         "estimate": ("BodyEstimate", "Estimate"),
-        "payload": ("weigh_load",),
+        "weighing": ("weigh_load",),
         "unknown_load": ("UnknownLoad",),
-        "prediction": ("base_error", "predict"),
+        "scoring": ("base_error", "predict"),
     },
 )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from steelyard.compose import prior as priors
 from steelyard.equations.missing import Missing, grouped
 from steelyard.equations.setup import Setup
-from steelyard.identify.prediction import Score
+from steelyard.identify.scoring import Score
 from steelyard.inference.uncertainty import CERTAIN, Uncertainty
 
 UNEXPLAINED = 0.05  # filtered relative error beyond which friction is suspected

@@ -6,10 +6,10 @@ from steelyard.equations.setup import Setup
 from steelyard.identify.fit import Fit
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options
-from steelyard.inference import ranges as ranging
+from steelyard.inference import quantity_ranges as ranging
 from steelyard.inference.feasible_set import Allowed, Evidence
 from steelyard.inference.profile_likelihood import Interval, Profile
-from steelyard.inference.ranges import Ranges
+from steelyard.inference.quantity_ranges import Ranges
 from steelyard.information import Information
 
 

@@ -23,7 +23,7 @@ from steelyard.identify.estimate import BodyEstimate, Estimate, Scale, SensorEst
 from steelyard.identify.fit import Fit
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options
-from steelyard.identify.prediction import Score
+from steelyard.identify.scoring import Score
 from steelyard.inference.profile_likelihood import THIN
 from steelyard.inference.uncertainty import BodyVerdict, Uncertainty, base_parameters, body_verdict
 from steelyard.spatial import WRENCH, Array

@@ -16,10 +16,10 @@ from steelyard.spatial import Array
 if TYPE_CHECKING:
     from steelyard.compose.points_cover import Cover
     from steelyard.identify.division.dividing import Step
-    from steelyard.identify.prediction import Score
+    from steelyard.identify.scoring import Score
     from steelyard.inference.bootstrap import Bootstrap
     from steelyard.inference.profile_likelihood import Interval
-    from steelyard.inference.ranges import Ranges
+    from steelyard.inference.quantity_ranges import Ranges
     from steelyard.inference.uncertainty import BaseParameter, BodyVerdict, Verdict
     from steelyard.solve.certify import Certificate
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from steelyard.equations.equation_options import EquationOptions
 from steelyard.equations.option_field import option, unknown_choices
-from steelyard.equations.options import EquationOptions
 from steelyard.errors import Finding, UsageError
 from steelyard.identify.method import Method, method_names, method_type
 

@@ -13,11 +13,11 @@ from typing import get_args
 
 import numpy as np
 
-from steelyard.equations.options import Friction
+from steelyard.equations.equation_options import Friction
 from steelyard.errors import Finding, UsageError
 from steelyard.identify.estimate import BodyEstimate, Scale
 from steelyard.identify.estimate_json import read_estimate
-from steelyard.identify.identify import Identification, as_log, identify
+from steelyard.identify.identification import Identification, as_log, identify
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options
 from steelyard.information import Information

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steelyard.identify.estimate import BodyEstimate, Estimate, Total
 from steelyard.identify.verdict import UNEXPLAINED, unexplained
-from steelyard.inference.ranges import between, spoken
+from steelyard.inference.quantity_ranges import between, spoken
 
 
 def sentence(estimate: Estimate) -> str:

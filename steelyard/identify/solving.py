@@ -73,7 +73,7 @@ def _solve_placed(
     First the load, with the robot left free to fit: what is uncertain about the robot makes the load uncertain. Then
     the robot with that load.
     """
-    from steelyard.compose import shapes
+    from steelyard.compose import shape_set
     from steelyard.identify.division.dividing import refine
 
     theta, free, at = held(setup, prior), setup.free, setup.columns.body(LOAD)
@@ -82,7 +82,7 @@ def _solve_placed(
     total = data + Information(Information.of(K, K @ prior.mean[free]).triangle, 0, data.names)
     seen = total.marginal(np.searchsorted(free, np.arange(at.start, at.stop)))
     none = bounded(np.zeros(0), np.zeros(0), np.zeros(0))
-    made = [shapes.initial(setup.robot.body(LOAD), load.start(setup.robot))]
+    made = [shape_set.initial(setup.robot.body(LOAD), load.start(setup.robot))]
     refined = refine(seen, made, none, load.rule, save=job.save_problem, progress=job.progress)
     theta[at] = refined.theta
     placed = Answer(theta, refined.proof, tuple(refined.notices(theta[at], np.zeros((10, 10)))), refined)

@@ -21,7 +21,7 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.compose.pseudo_inertia import lmi, mass_floor
-from steelyard.inference.ranges import CONFIDENCE, Range
+from steelyard.inference.quantity_ranges import CONFIDENCE, Range
 from steelyard.inference.uncertainty import Uncertainty
 from steelyard.information import Information
 from steelyard.robot.model import Body

@@ -9,7 +9,7 @@ def warm_up() -> None:
     """Compile all kernels, or load what was compiled before, so that no later call waits for it."""
     import numpy as np
 
-    from steelyard.kernels import dense, forces, nnls, nonlinear, panels, point_feet, tree
+    from steelyard.kernels import active_set, dense, forces, one_body_newton, panels, point_feet, tree
 
     nodes = np.array([[k, k > 0, k - 1, k - 1, k > 0] for k in range(4)])  # a base and a leg of three joints
     rows = np.array([[2, 3, 0], [3, 2, 3], [4, 1, 5]])
@@ -34,5 +34,5 @@ def warm_up() -> None:
     foot = point_feet.PointFeet(leg, np.concatenate([leg.integers, [4, 0, 1, 2]]), np.concatenate([reals, np.zeros(4)]))
     foot.eliminate(states)
     dense.spread(leg.integers, batch.buffer, np.array([4, 0, 1, 2]), leg.factors, np.zeros((1, 9, 10)))
-    nnls.warm_up()
-    nonlinear.warm_up()
+    active_set.warm_up()
+    one_body_newton.warm_up()

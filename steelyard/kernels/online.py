@@ -16,11 +16,11 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.kernels import causal
+from steelyard.kernels.active_set import active_set_in
 from steelyard.kernels.change_test import CHANGED, LEARNED, NOT_HERE, judge, settle, statistic
 from steelyard.kernels.compiled import compiled
 from steelyard.kernels.contact_free import contact_free_rows
 from steelyard.kernels.leg_elimination import UP
-from steelyard.kernels.nnls import active_set_in
 from steelyard.kernels.state_layout import AT, N1, number, part
 from steelyard.kernels.tree import BASE, LANES
 

@@ -62,7 +62,7 @@ class StateLayout:
             "clock": (2,),  # windows in the recent part, and since the last change
             "row_counts": (2,),  # scalar equations in the old part and in the recent one
             "passive": (1,),  # how many shapes carry mass
-            "marks": (3, self.shapes),  # room of ``nnls.py``; which shapes carry mass
+            "marks": (3, self.shapes),  # room of ``active_set.py``; which shapes carry mass
         }
 
     def reals(self) -> Fields:

@@ -13,7 +13,7 @@ __getattr__, __dir__ = lazy_names(
         "change": ("Change",),
         "engine": ("OnlineOptions",),
         "identifier": ("OnlineIdentifier",),
-        "payload": ("LoadEstimate", "LoadEstimator"),
+        "load_estimator": ("LoadEstimate", "LoadEstimator"),
         "state": ("OnlineEstimate",),
     },
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.compose import shapes
+from steelyard.compose import shape_set
 from steelyard.compose.primitives import Primitive
 from steelyard.compose.shape_file import ShapeFile
 from steelyard.errors import Finding, UsageError
@@ -56,7 +56,7 @@ class OnlineIdentifier(OnlineEngine):
         self.shapes: dict[str, tuple[Primitive, ...]] = {}
         if isinstance(method := self.options.method, Shapes):
             given = method.shapes(self.setup)
-            self.shapes = {b.name: tuple(given.get(b.name) or shapes.complete(b).parts) for b in self.bodies}
+            self.shapes = {b.name: tuple(given.get(b.name) or shape_set.complete(b).parts) for b in self.bodies}
         if compiled and self.options.prior_space == "all" and is_covered(self.setup, self.stream, self.window):
             self._compile()
 
@@ -64,7 +64,7 @@ class OnlineIdentifier(OnlineEngine):
         """Steps are compiled from now on, where the method is one of masses."""
         (body,), belief, method = self.bodies, self.prior.about(self.free), self.options.method
         if isinstance(method, Shapes):
-            made = shapes.initial(body, self.shapes[body.name]).composition
+            made = shape_set.initial(body, self.shapes[body.name]).composition
         elif isinstance(method, Points):
             made = method.composition(body, belief)
         else:

@@ -11,8 +11,8 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "results": ("write_results",),
-        "urdf": ("to_urdf",),
-        "mjcf": ("to_mjcf",),
-        "view": ("serve",),
+        "urdf_writer": ("to_urdf",),
+        "mjcf_writer": ("to_mjcf",),
+        "viewer": ("serve",),
     },
 )

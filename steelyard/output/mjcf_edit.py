@@ -3,7 +3,7 @@
 Actuators, sensors, defaults, contacts and comments stay byte for byte. Folders of assets become absolute, since
 the new file will stand elsewhere. What MuJoCo makes of the text is compared with what it made of the source: each
 given body must come out as asked and every other one as it was, or there is no text at all and the caller
-generates a model (``mjcf.py``) instead.
+generates a model (``mjcf_writer.py``) instead.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from steelyard.output.mjcf import inertial_element
+from steelyard.output.mjcf_writer import inertial_element
 from steelyard.output.xml_text import (
     Edit,
     Inertial,

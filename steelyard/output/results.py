@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from steelyard.errors import Finding, SteelyardError, UsageError
 from steelyard.files import Staging
 from steelyard.identify.estimate_json import estimate_json, estimate_text
-from steelyard.identify.identify import Identification
+from steelyard.identify.identification import Identification
 from steelyard.identify.sentence import sentence
 from steelyard.identify.series import save_series
-from steelyard.output.mjcf import to_mjcf
-from steelyard.output.scene import make_scene, scene_text
-from steelyard.output.urdf import to_urdf
+from steelyard.output.mjcf_writer import to_mjcf
+from steelyard.output.scene_file import make_scene, scene_text
+from steelyard.output.urdf_writer import to_urdf
 from steelyard.output.xml_text import Inertials
 from steelyard.robot.model import Robot
 
@@ -50,7 +50,7 @@ def write_results(
         content = estimate_json(estimate) | ({"courses": [c.as_json() for c in courses]} if courses else {})
         out.write_text("estimate.json", estimate_text(content))
         if estimate.loads:
-            from steelyard.identify.payload import load_text
+            from steelyard.identify.weighing import load_text
 
             out.write_text("load.json", load_text(result))
         try:

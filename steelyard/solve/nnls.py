@@ -34,7 +34,7 @@ def least(R: Array, z: Array, lower: Array, start: Array | None = None) -> tuple
 
     What has no bound is sought as a difference from ``start``.
     """
-    from steelyard.kernels import nnls
+    from steelyard.kernels import active_set
 
     bounded = np.isfinite(lower)
     origin = np.where(bounded, lower, 0.0 if start is None else start)
@@ -42,7 +42,7 @@ def least(R: Array, z: Array, lower: Array, start: Array | None = None) -> tuple
     length[length <= 1e-14 * length.max(initial=0.0)] = np.inf  # dust: a column that says nothing
     A, z = R / length, z - R @ origin
     free = np.flatnonzero(~bounded)
-    (x, _), _ = nnls.solve(np.ascontiguousarray(A.T @ A), A.T @ z, free, len(free))
+    (x, _), _ = active_set.solve(np.ascontiguousarray(A.T @ A), A.T @ z, free, len(free))
     x, w, status = refine(A, z, x, bounded)
     return origin + x / length, -w * np.where(np.isfinite(length), length, 0.0), status
 
@@ -60,8 +60,8 @@ def cone_distance(A: Array, z: Array) -> float:
 def refine(A: Array, z: Array, start: Array, bounded: Array) -> tuple[Array, Array, str]:
     """Lawson and Hanson from a feasible start: min ½‖Ax − z‖², x ≥ 0 where ``bounded``, columns of length one or zero.
 
-    Gives x, the negative gradient Aᵀ(z − Ax) and whether it came to an end. As in ``kernels/nnls.py`` an index whose
-    entry does not lower the objective has to wait until another's does, so nothing is ever met twice.
+    Gives x, the negative gradient Aᵀ(z − Ax) and whether it came to an end. As in ``kernels/active_set.py`` an index
+    whose entry does not lower the objective has to wait until another's does, so nothing is ever met twice.
     """
     free = _independent(A, np.flatnonzero(~bounded))
     passive = [*free, *np.flatnonzero(bounded & (start > 0))]

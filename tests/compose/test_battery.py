@@ -6,22 +6,22 @@ from functools import partial
 import numpy as np
 import pytest
 
-from steelyard.compose import boxed, linear, mata, points, pseudo_inertia, shapes
+from steelyard.compose import boxed, mass_points, positive_inertia, positive_mass, pseudo_inertia, shape_set
 from tests.compose import battery
 
 pytestmark = pytest.mark.numerical
 
 MAKERS = {
-    "linear": linear.composition,
-    "mata": mata.composition,
+    "linear": positive_mass.composition,
+    "mata": positive_inertia.composition,
     "lmi": pseudo_inertia.composition,
     "constrained": boxed.composition,
-    "points": points.composition,
-    "shapes": shapes.composition,
-    "points, 2 an edge": partial(points.composition, count=2),
-    "points, 5 an edge": partial(points.composition, count=5, ridge=0.0),
-    "points, in the hull": partial(points.composition, within="hull", ridge=0.0),
-    "points, auto": partial(points.composition, count="auto"),
+    "points": mass_points.composition,
+    "shapes": shape_set.composition,
+    "points, 2 an edge": partial(mass_points.composition, count=2),
+    "points, 5 an edge": partial(mass_points.composition, count=5, ridge=0.0),
+    "points, in the hull": partial(mass_points.composition, within="hull", ridge=0.0),
+    "points, auto": partial(mass_points.composition, count="auto"),
 }
 
 
@@ -54,7 +54,9 @@ BROKEN = {
     "no cone": wrong(lambda c, b: replace(c, cones=())),
     "no bound on the mass": wrong(lambda c, b: replace(c, lower=np.zeros(0))),
     "a cone too wide": with_cone(added=1e-3 * np.eye(10)[0]),
-    "one that calls itself consistent and is not": lambda b, s: replace(linear.composition(b, s), consistent=True),
+    "one that calls itself consistent and is not": lambda b, s: replace(
+        positive_mass.composition(b, s), consistent=True
+    ),
     "one that calls itself inconsistent and is not": wrong(lambda c, b: replace(c, consistent=False)),
     "a cone that looks at the frame's origin": with_cone(factor=[1, 2, 2, 2, *[1] * 6]),
 }

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.compose.division import MOST_PARTS, criterion, cut, divide, longest
+from steelyard.compose.divide_shape import MOST_PARTS, criterion, cut, divide, longest
 from steelyard.compose.primitives import Solid, capsule, cuboid, cylinder, ellipsoid, polyhedron, sphere, together
 from tests.compose.bodies import KINDS, pose, random_primitive
 

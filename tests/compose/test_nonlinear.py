@@ -12,7 +12,7 @@ from steelyard.compose import prior as priors
 from steelyard.compose import pseudo_inertia
 from steelyard.compose.pseudo_inertia import chart as chart_of
 from steelyard.information import Information
-from steelyard.solve import nonlinear
+from steelyard.solve import log_cholesky_newton
 from steelyard.solve.certify import certify
 from steelyard.solve.log_cholesky import Chart
 from steelyard.solve.problem import Cone, Problem
@@ -144,7 +144,7 @@ def test_a_straight_line_is_straight_and_ends_at_the_edge(seed, share):
 @pytest.mark.parametrize("case", CASES)
 def test_the_objective_is_that_of_lmi_and_the_certificate_is_of_the_same_problem(case):
     p = CASES[case]
-    found, best = nonlinear.solve(p, charts(p)), certified(p)[0]
+    found, best = log_cholesky_newton.solve(p, charts(p)), certified(p)[0]
     proof = certify(p, found)
     assert found.status == "solved"
     assert proof.gap < 1e-6
@@ -162,7 +162,7 @@ def test_however_far_off_it_starts_it_ends_at_the_same_optimum(seed, case):
     for cone in p.cones:
         mass, size = 10.0 ** rng.uniform(-4, 4), 10.0 ** rng.uniform(-4, 2)
         start[cone.at : cone.at + 10] = physical(rng, mass, size)
-    found = nonlinear.solve(p, charts(p), start)
+    found = log_cholesky_newton.solve(p, charts(p), start)
     assert found.status == "solved"
     assert p.objective(found.theta) == pytest.approx(p.objective(certified(p)[0].theta), rel=1e-6)
 
@@ -202,7 +202,8 @@ def test_one_body_compiled_ends_where_the_way_of_many_bodies_does(seed, noise, r
     rng = np.random.default_rng(seed)
     b, p = alone(rng, 10.0**noise, rows, 10.0**thin)
     start = start_of(rng, where, b)
-    found, other = nonlinear.solve(p, [chart_of(b)], start), nonlinear.along_charts(p, [chart_of(b)], start)
+    found = log_cholesky_newton.solve(p, [chart_of(b)], start)
+    other = log_cholesky_newton.along_charts(p, [chart_of(b)], start)
     assert found.status == other.status == "solved"
     assert certify(p, found).holds
     np.testing.assert_allclose(found.theta / p.scale, other.theta / p.scale, rtol=0, atol=1e-9)
@@ -214,7 +215,7 @@ def test_one_body_compiled_ends_where_the_way_of_many_bodies_does(seed, noise, r
                                                      ("one body of the least mass", 0, 1)])  # fmt: skip
 def test_one_body_inside_thin_or_of_the_least_mass_is_the_same_by_both_ways(case, thin, light):
     p = CASES[case]
-    found, other = nonlinear.solve(p, charts(p)), nonlinear.along_charts(p, charts(p), p.start)
+    found, other = log_cholesky_newton.solve(p, charts(p)), log_cholesky_newton.along_charts(p, charts(p), p.start)
     np.testing.assert_allclose(found.theta / p.scale, other.theta / p.scale, rtol=0, atol=1e-9)
     covariance = inertia.density_covariance(found.theta) / SIZE**2
     assert int(np.sum(np.linalg.eigvalsh(covariance) < 1e-6)) == thin
@@ -222,17 +223,17 @@ def test_one_body_inside_thin_or_of_the_least_mass_is_the_same_by_both_ways(case
 
 
 def test_one_body_is_compiled_and_two_are_not(monkeypatch):
-    monkeypatch.setattr(nonlinear, "along_charts", lambda *_: pytest.fail("not compiled"))
-    assert nonlinear.solve(CASES["one body"], charts(CASES["one body"])).status == "solved"
+    monkeypatch.setattr(log_cholesky_newton, "along_charts", lambda *_: pytest.fail("not compiled"))
+    assert log_cholesky_newton.solve(CASES["one body"], charts(CASES["one body"])).status == "solved"
     with pytest.raises(pytest.fail.Exception):
-        nonlinear.solve(CASES["interior"], charts(CASES["interior"]))
+        log_cholesky_newton.solve(CASES["interior"], charts(CASES["interior"]))
 
 
 def test_numbers_that_are_none_come_back_as_no_answer():
     triangle = CASES["one body"].information.triangle.copy()
     triangle[3, 10] = np.nan
     p = replace(CASES["one body"], information=Information(triangle, 1))
-    found = nonlinear.solve(p, charts(p))
+    found = log_cholesky_newton.solve(p, charts(p))
     assert found.status == "iteration limit"
     assert not certify(p, found).holds
 
@@ -255,8 +256,8 @@ def test_with_a_prior_or_none_it_is_as_good_as_lmi_and_every_body_is_consistent(
 @pytest.mark.parametrize("case", ["at the cones", "one body at its cone"])
 def test_it_says_so_when_it_runs_out_of_steps(case, monkeypatch):
     p = CASES[case]
-    monkeypatch.setattr(nonlinear, "MOST", 3)
-    found = nonlinear.solve(p, charts(p))
+    monkeypatch.setattr(log_cholesky_newton, "MOST", 3)
+    found = log_cholesky_newton.solve(p, charts(p))
     assert found.status == "iteration limit"
     assert not certify(p, found).holds
 
@@ -265,7 +266,7 @@ def test_it_says_so_when_it_runs_out_of_steps(case, monkeypatch):
 def test_problems_that_have_no_log_cholesky_form_are_refused(case):
     p = test_solve.CASES[case]
     with pytest.raises(ValueError, match="log-Cholesky form"):
-        nonlinear.solve(p, charts(p))
+        log_cholesky_newton.solve(p, charts(p))
 
 
 def test_a_log_gives_the_same_estimate_as_lmi_friction_included(arm):

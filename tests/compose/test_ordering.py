@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard import Points, Shapes
-from steelyard.compose import mata
+from steelyard.compose import positive_inertia
 from steelyard.compose import prior as priors
 from steelyard.information import Information
 from tests.bodies import body, consistent, described, measured, no_prior, objective, solve_bodies
@@ -71,7 +71,7 @@ def test_each_inequality_is_strict_somewhere():
     assert all(consistent(found["lmi"].theta, bodies))
     for k in range(3):
         p = found["mata"].theta[10 * k : 10 * k + 10]
-        assert np.linalg.eigvalsh(mata.spatial(p))[0] > -1e-9, "but mass and inertia are positive"
+        assert np.linalg.eigvalsh(positive_inertia.spatial(p))[0] > -1e-9, "but mass and inertia are positive"
 
 
 @given(seeds, st.floats(0.01, 10), st.floats(0, 10))
@@ -109,5 +109,5 @@ def test_minimising_matas_function_under_matas_conditions_needs_nothing_but_weig
     best = eight(found.theta)
     for _ in range(200):
         other = found.theta + 0.05 * scale * rng.normal(size=10)
-        if np.linalg.eigvalsh(mata.spatial(other))[0] > 0:
+        if np.linalg.eigvalsh(positive_inertia.spatial(other))[0] > 0:
             assert eight(other) > best * (1 - 1e-6)

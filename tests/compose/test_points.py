@@ -16,14 +16,14 @@ from scipy.spatial import Delaunay
 
 from steelyard import Lmi, Options, Points, identify, inertia, weigh_load
 from steelyard.cli.demonstration import reference_motion
-from steelyard.compose import points, pseudo_inertia
+from steelyard.compose import mass_points, pseudo_inertia
 from steelyard.compose.points_cover import cover, cover_notices
 from steelyard.compose.prior import body_root
 from steelyard.equations.setup import Setup
 from steelyard.errors import UsageError
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify import method
-from steelyard.identify.prediction import base_error
+from steelyard.identify.scoring import base_error
 from steelyard.identify.verdict import is_trusted
 from steelyard.information import Information
 from steelyard.robot import geometry
@@ -48,7 +48,7 @@ def boxed(half, parameters=None, centre=(0.0, 0.0, 0.0)):
 
 def uniform(body, **options):
     """The composition without any pull on single masses."""
-    return points.composition(body, np.ones(10), ridge=0.0, **options)
+    return mass_points.composition(body, np.ones(10), ridge=0.0, **options)
 
 
 @st.composite
@@ -61,7 +61,7 @@ def bodies(draw):
 
 def test_the_columns_are_the_parameters_of_point_masses():
     body = boxed([0.1, 0.2, 0.3], centre=[0.5, -0.1, 0.2])
-    masses = points.place(body, body.parameters)
+    masses = mass_points.place(body, body.parameters)
     assert len(masses.points) == 27
     for r, column in zip(masses.points, masses.map[:, 1:].T, strict=True):
         alone = pin.Inertia(1.0, r, np.zeros((3, 3))).toDynamicParameters()
@@ -74,7 +74,7 @@ def test_the_columns_are_the_parameters_of_point_masses():
 def test_the_grid_is_even_and_reaches_the_corners():
     body = boxed([0.1, 0.2, 0.3], centre=[0.5, -0.1, 0.2])
     for n in (3, 4, 6):
-        found = points.place(body, body.parameters, n).points
+        found = mass_points.place(body, body.parameters, n).points
         assert len(found) == n**3
         for axis in range(3):
             np.testing.assert_allclose(
@@ -85,18 +85,18 @@ def test_the_grid_is_even_and_reaches_the_corners():
 @given(bodies(), st.sampled_from([2, 3, 4]))
 @settings(max_examples=40)
 def test_any_ten_parameters_can_be_reached_whatever_the_box(body, n):
-    masses = points.place(body, body.parameters, n)
+    masses = mass_points.place(body, body.parameters, n)
     centre, half = masses.points.mean(axis=0), np.ptp(masses.points, axis=0) / 2
-    assert points.rank((masses.points - centre) / half) == 10
-    assert np.linalg.matrix_rank(points._natural(body.parameters, body.size) @ masses.map) == 10
+    assert mass_points.rank((masses.points - centre) / half) == 10
+    assert np.linalg.matrix_rank(mass_points._natural(body.parameters, body.size) @ masses.map) == 10
 
 
 def test_two_an_edge_leave_three_directions_out_so_the_centres_of_all_faces_are_added():
     """All corners have x² = d²: they cannot tell the mass from the moments. Three faces would do, but which three?"""
     corners = np.array(np.meshgrid(*[[-1.0, 1.0]] * 3)).reshape(3, 8).T
-    assert points.rank(corners) == 7
+    assert mass_points.rank(corners) == 7
     body = boxed([0.1, 0.2, 0.3])
-    found = points.place(body, body.parameters, 2).points / [0.1, 0.2, 0.3]
+    found = mass_points.place(body, body.parameters, 2).points / [0.1, 0.2, 0.3]
     np.testing.assert_allclose(found[:8], corners[np.lexsort(corners.T[::-1])], atol=1e-12)
     np.testing.assert_allclose(np.sort(np.abs(found[8:])), np.tile([0, 0, 1], (6, 1)), atol=1e-12)
     np.testing.assert_allclose(found[8:].sum(axis=0), 0, atol=1e-12)
@@ -136,10 +136,10 @@ def assert_the_same_points(one, other, size):
 def test_points_are_the_same_whatever_frame_the_body_is_written_in(name, count, within):
     """Symmetric shapes have many points that tie, and rounding would choose between these in each frame anew."""
     for body in load(name).bodies:
-        here = points.place(body, body.parameters, count, within).points
+        here = mass_points.place(body, body.parameters, count, within).points
         for T in frames(6):
             moved = elsewhere(body, T)
-            there = points.place(moved, moved.parameters, count, within).points
+            there = mass_points.place(moved, moved.parameters, count, within).points
             assert_the_same_points(here @ T[:3, :3].T + T[:3, 3], there, body.size)
 
 
@@ -149,7 +149,7 @@ def test_legs_that_mirror_each_other_have_points_that_do(a1_robot):
     for count in (2, 3, 5):
         for one, other in (("FL_hip", "FR_hip"), ("RL_hip", "RR_hip")):
             left, right = (a1_robot.body(name) for name in (one, other))
-            here, there = (points.place(b, b.parameters, count, "hull").points for b in (left, right))
+            here, there = (mass_points.place(b, b.parameters, count, "hull").points for b in (left, right))
             assert_the_same_points(here @ mirror, there, left.size)
 
 
@@ -178,7 +178,7 @@ def test_a_body_of_masses_lies_in_the_cone_of_all_bodies(extra):
 def test_plain_points_would_not_be_bodies():
     """A mass at one point, at two, or in a plane has no extent in some direction: the cone of points is closed."""
     body = boxed([0.1, 0.2, 0.3])
-    masses = replace(points.place(body, body.parameters), blur=0.0)
+    masses = replace(mass_points.place(body, body.parameters), blur=0.0)
     for count in (1, 2, 9):
         theta = masses.map[:, 1 : 1 + count].sum(axis=1)
         assert not inertia.is_consistent(theta, body.size)
@@ -188,7 +188,7 @@ def test_plain_points_would_not_be_bodies():
 @pytest.mark.parametrize("link", [0, 1])
 def test_a_finer_grid_has_the_points_of_the_coarser(within, link):
     body = Robot.load("demo_arm").bodies[link]
-    found = [points.place(body, body.parameters, n, within) for n in NESTED]
+    found = [mass_points.place(body, body.parameters, n, within) for n in NESTED]
     for coarse, fine in pairwise(found):
         gap = np.linalg.norm(coarse.points[:, None] - fine.points, axis=2).min(axis=1)
         assert gap.max() < 1e-9
@@ -224,7 +224,7 @@ def test_with_many_points_the_fit_is_that_of_any_mass_distribution():
 def test_in_a_hull_every_point_is_inside_it_and_its_ends_are_among_them():
     for body in Robot.load("demo_arm").bodies:
         vertices = geometry.outline(body.parts)
-        masses = points.place(body, body.parameters, 5, "hull")
+        masses = mass_points.place(body, body.parameters, 5, "hull")
         assert masses.within == "hull"
         centre = vertices.mean(axis=0)
         assert np.all(Delaunay(vertices).find_simplex(centre + (1 - 1e-6) * (masses.points - centre)) >= 0)
@@ -242,7 +242,7 @@ def test_a_body_without_a_hull_falls_back_to_its_box_and_says_so():
 
 def test_a_flat_box_is_given_some_thickness():
     body = boxed([0.1, 0.2, 0.0], parameters=geometry.box_inertia(1.0, (-np.full(3, 0.1), np.full(3, 0.1))))
-    found = points.place(body, body.parameters).points
+    found = mass_points.place(body, body.parameters).points
     assert np.ptp(found[:, 2]) / 2 == pytest.approx(0.02 * body.size)
 
 
@@ -253,7 +253,7 @@ def test_what_is_made_of_masses_has_no_distance_from_them():
     rng = np.random.default_rng(0)
     for _ in range(10):
         theta = c.map @ (c.lower + rng.exponential(size=c.size) * (rng.random(c.size) < 0.3))
-        assert points.distance(c.map, body, theta) < 1e-9
+        assert mass_points.distance(c.map, body, theta) < 1e-9
 
 
 @given(st.floats(1.05, 3.0))
@@ -321,24 +321,24 @@ def test_carriers_of_a_ball_or_a_bar_do_not_depend_on_which_axes_rounding_calls_
     turn[:3, :3] = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
     for oblique in (np.eye(4), turn):
         body = boxed(half, inertia.transform(geometry.box_inertia(2.0, (-wide, wide)), oblique))
-        here = points.place(body, body.parameters, "auto")
+        here = mass_points.place(body, body.parameters, "auto")
         assert here.carriers == 7
         assert cover(body, body.parameters, "auto").inside
         for T in frames(6):
             moved = elsewhere(body, T)
-            there = points.place(moved, moved.parameters, "auto")
+            there = mass_points.place(moved, moved.parameters, "auto")
             assert_the_same_points(here.points @ T[:3, :3].T + T[:3, 3], there.points, body.size)
 
 
 def test_the_ridge_pulls_towards_the_shortest_masses_that_make_the_prior():
     body = loose(np.random.default_rng(0), 0.3)
-    c = points.composition(body, np.ones(10))
+    c = mass_points.composition(body, np.ones(10))
     np.testing.assert_allclose(c.map @ c.reference, body.parameters, atol=1e-12)
     np.testing.assert_allclose(c.reference, np.linalg.pinv(c.map) @ body.parameters, atol=1e-9)
     assert c.ridge**2 == pytest.approx(np.full(c.size, 1e-3 / (0.5 * body.parameters[0]) ** 2))
     assert uniform(body).ridge.size == 0
     other = 1.5 * body.parameters
-    elsewhere = points.composition(body, np.ones(10), prior=other)
+    elsewhere = mass_points.composition(body, np.ones(10), prior=other)
     np.testing.assert_allclose(elsewhere.reference, 1.5 * c.reference, atol=1e-9)
 
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard import inertia
-from steelyard.compose import pseudo_inertia, shapes
+from steelyard.compose import pseudo_inertia, shape_set
 from steelyard.compose.composition import Assembly, bounded
-from steelyard.compose.division import criterion
+from steelyard.compose.divide_shape import criterion
 from steelyard.compose.division_rule import Rule
 from steelyard.compose.primitives import cuboid
 from steelyard.errors import SolveError, UsageError
@@ -41,7 +41,7 @@ def problem(seed, joints=2, exact=False):
     for b in range(rng.integers(1, 4)):
         parts = [random_primitive(rng.choice(KINDS), rng, thin=0.02) for _ in range(rng.integers(1, 4))]
         body = body_of(parts, 10 ** rng.uniform(-1, 1), f"b{b}", rng.uniform(0.1, 1, len(parts)))
-        made.append(shapes.initial(body, parts))
+        made.append(shape_set.initial(body, parts))
         about = np.eye(4)
         about[:3, 3] = body.parameters[1:4] / body.parameters[0]
         truth.append(inertia.transform(physical(rng, body.parameters[0], body.size / 3), about))
@@ -103,7 +103,7 @@ def test_with_enough_divisions_shapes_explain_what_any_body_inside_them_would():
     truth = 2.0 * cuboid([0.05, 0.1, 0.08], at(0.1, -0.05, 0.02)).parameters
     Y = np.random.default_rng(0).normal(size=(40, 10)) / np.array([1] + [0.5] * 3 + [0.25] * 6)
     total = Information.of(Y, Y @ truth)
-    found = refine(total, [shapes.initial(body, box)], NOTHING, Rule(most=60, patience=60, tolerance=1e-9))
+    found = refine(total, [shape_set.initial(body, box)], NOTHING, Rule(most=60, patience=60, tolerance=1e-9))
     assert found.steps[-1].objective < 1e-6 * found.steps[0].objective
     np.testing.assert_allclose(found.theta, truth, atol=2e-3)
 
@@ -135,7 +135,7 @@ def test_a_look_ahead_takes_the_division_that_explains_most(seed):
 def test_what_pays_only_after_several_divisions_is_begun_all_the_same():
     """A long arm whose mass is off to one side: halving it lengthwise, which comes first, shows nothing of that."""
     arm = [cuboid([0.8, 0.1, 0.1])]
-    made = [shapes.initial(body_of(arm), arm)]
+    made = [shape_set.initial(body_of(arm), arm)]
     truth = 2.0 * cuboid([0.8, 0.04, 0.04], at(0, 0.02, -0.01)).parameters
     weights = 100 / np.array([2.0] + [0.5] * 3 + [0.2] * 6)
     total = Information.of(np.diag(weights), weights * truth)
@@ -164,7 +164,7 @@ def test_reduced_costs_promise_no_more_than_a_division_brings(seed):
 
 def test_the_criterion_divides_the_shape_with_the_largest_value_of_16():
     parts = [cuboid([0.1, 0.1, 0.1], at(-0.2, 0, 0)), cuboid([0.3, 0.3, 0.3], at(0.2, 0, 0))]
-    made = shapes.initial(body_of(parts), parts)
+    made = shape_set.initial(body_of(parts), parts)
     masses = np.array([3.0, 1.0])
     theta = made.map @ masses
     state = State((made,), (masses,), theta, 1.0)
@@ -178,7 +178,7 @@ def test_the_criterion_divides_the_shape_with_the_largest_value_of_16():
 
 def test_several_shapes_are_divided_at_once_each_into_several_parts():
     parts = [cuboid([0.1, 0.1, 0.1], at(x, 0, 0)) for x in (-0.2, 0.0, 0.2)]
-    made = [shapes.initial(body_of(parts), parts)]
+    made = [shape_set.initial(body_of(parts), parts)]
     found = refine(Information.of(np.eye(10), 2 * AREA.parameters), made, NOTHING, Rule(at_once=2, parts=3, most=1))
     assert found.steps[1].done == ("b: cuboid divided",) * 2
     first = {p for p in parts if p not in (*found.state.shapes[0].parts, *found.state.shapes[0].swept)}
@@ -188,7 +188,7 @@ def test_several_shapes_are_divided_at_once_each_into_several_parts():
 
 def test_by_default_one_shape_is_divided_for_every_two_bodies():
     body = body_of([cuboid([0.2, 0.2, 0.2])])
-    made = [shapes.initial(replace(body, name=f"b{k}")) for k in range(9)]
+    made = [shape_set.initial(replace(body, name=f"b{k}")) for k in range(9)]
     truth = np.tile(2.0 * cuboid([0.1] * 3, at(0.05, 0.02, 0.01)).parameters, 9)
     found = refine(Information.of(np.eye(90), truth), made, NOTHING, Rule(most=1))
     assert len(found.steps[1].done) == 4
@@ -202,7 +202,7 @@ def test_a_shape_is_added_where_mass_is_missing():
     truth = 2.0 * cuboid([0.2, 0.2, 0.2], at(0.2, 0, 0)).parameters
     body = Body("b", ("b",), 1, truth, box, 0.66)
     total = Information.of(np.eye(10), truth)
-    made = [shapes.initial(body, given)]
+    made = [shape_set.initial(body, given)]
     without = refine(total, made, NOTHING, Rule(most=5))
     added = refine(total, made, NOTHING, Rule(most=5, add=True))
     assert any("added" in what for step in added.steps for what in step.done)
@@ -221,7 +221,7 @@ def test_pruning_loses_nothing_and_keeps_the_problem_small():
 def test_neighbours_that_turn_out_alike_are_merged_on_the_way():
     """Data of a uniform box: no division shows anything."""
     box = [cuboid([0.4, 0.2, 0.2])]
-    made = [shapes.initial(body_of(box), box)]
+    made = [shape_set.initial(body_of(box), box)]
     total = Information.of(np.eye(10), 2 * box[0].parameters)
     found = refine(total, made, NOTHING, Rule(merge=True, prune=False, most=6, patience=6))
     assert max(step.shapes for step in found.steps) <= 3
@@ -237,7 +237,7 @@ def test_the_answer_does_not_depend_on_the_frame_the_shapes_are_in_but_the_stop_
     for b, s in enumerate(made):
         B[10 * b : 10 * b + 10, 10 * b : 10 * b + 10] = inertia.transform_matrix(T[b])
         body = replace(s.body, parameters=inertia.transform(s.body.parameters, T[b]))
-        moved.append(shapes.initial(body, [p.placed(T[b]) for p in s.parts]))
+        moved.append(shape_set.initial(body, [p.placed(T[b]) for p in s.parts]))
     there = total.through(np.linalg.inv(B))
     rule = Rule(most=4, patience=9)
     here, other = refine(total, made, NOTHING, rule), refine(there, moved, NOTHING, rule)
@@ -256,8 +256,8 @@ def test_scores_of_a_look_ahead_are_those_of_the_certified_problem():
 
 def test_what_was_swept_aside_is_still_there_for_a_look_ahead_and_returns_when_that_gains():
     parts = [cuboid([0.1, 0.1, 0.1], at(x, 0, 0)) for x in (-0.2, 0.0, 0.2)]
-    first = shapes.initial(body_of(parts, name="a"), parts)
-    second = shapes.initial(body_of(parts, name="b"), parts)
+    first = shape_set.initial(body_of(parts, name="a"), parts)
+    second = shape_set.initial(body_of(parts, name="b"), parts)
     swept = replace(
         first, parts=(parts[0], parts[2]), floors=first.floors[[0, 2]], swept=(parts[1],), swept_masses=np.array([0.5])
     )
@@ -312,7 +312,7 @@ def test_an_unproved_division_is_not_taken_and_the_last_proved_answer_stands():
 def test_dividing_ends_where_every_child_would_be_too_thin():
     cube = [cuboid([1.0, 1.0, 1.0])]
     tiny = cuboid([1e-3, 1e-3, 1e-3])
-    made = [shapes.initial(body_of(cube), [tiny])]
+    made = [shape_set.initial(body_of(cube), [tiny])]
     found = refine(Information.of(np.eye(10), tiny.parameters), made, NOTHING, Rule())
     assert (found.stopped, len(found.steps)) == ("settled", 1)
 
@@ -323,7 +323,7 @@ def test_a_belief_outside_of_what_shapes_can_be_is_said_with_its_distance_and_sh
     body = replace(body_of(box), parameters=aside)
     root = np.diag(1 / np.array([1.0] + [0.1] * 3 + [0.02] * 6))
     total = Information.of(root, root @ aside)
-    found = refine(total, [shapes.initial(body, box)], NOTHING, Rule(most=12, patience=12))
+    found = refine(total, [shape_set.initial(body, box)], NOTHING, Rule(most=12, patience=12))
     (said, stopped) = found.notices(aside, root)
     first = found.first[0].distance(aside, root)
     assert f"the prior of 1 of 1 bodies lies outside what their shapes can be (farthest: b, {first:.2g} " in said
@@ -333,11 +333,11 @@ def test_a_belief_outside_of_what_shapes_can_be_is_said_with_its_distance_and_sh
     assert "--shapes" not in said
     beside = 2 * cuboid([0.1, 0.1, 0.1], at(0.1, 0.4, 0)).parameters
     assert found.notices(beside, root)[0].endswith("; --shapes FILE gives them others")
-    undivided = refine(total, [shapes.initial(body, box)], NOTHING, Rule(most=0))
+    undivided = refine(total, [shape_set.initial(body, box)], NOTHING, Rule(most=0))
     (said,) = undivided.notices(aside, root)
     assert "divisions" not in said
     inside = 2 * box[0].parameters
-    assert refine(total, [shapes.initial(body, box)], NOTHING, Rule(most=0)).notices(inside, root) == []
+    assert refine(total, [shape_set.initial(body, box)], NOTHING, Rule(most=0)).notices(inside, root) == []
 
 
 def test_a_rule_that_makes_no_sense_is_refused_with_every_reason():
@@ -365,7 +365,7 @@ def find_cube(seed, rule, noise=1.0):
     place = np.array([*rng.uniform([-0.18, -0.08], [0.18, 0.08]), 0.09])
     truth = cuboid([0.04] * 3, at(*place)).parameters
     seen = Information.of(np.diag(1 / WIDTH), truth / WIDTH + noise * rng.normal(size=10))
-    found = refine(seen, [shapes.initial(TRUNK, [AREA])], NOTHING, rule)
+    found = refine(seen, [shape_set.initial(TRUNK, [AREA])], NOTHING, rule)
     mass, com, _ = inertia.unpack(found.theta)
     return 1e3 * np.linalg.norm(com - place), 1e3 * abs(mass - 1), found
 
@@ -416,6 +416,6 @@ def test_the_history_of_divisions_is_what_load_json_wants():
 
 
 def test_a_move_that_adds_keeps_the_body_as_it_is():
-    made = shapes.initial(TRUNK, [AREA])
+    made = shape_set.initial(TRUNK, [AREA])
     after, masses = Move(0, cuboid([0.1] * 3), "added").applied(made, np.array([1.0]))
     np.testing.assert_allclose(after.map @ masses, AREA.parameters)

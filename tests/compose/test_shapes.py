@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard import inertia
-from steelyard.compose import shapes
+from steelyard.compose import shape_set
 from steelyard.compose.described import cells, described, thickened, thickness
 from steelyard.compose.primitives import cuboid, polyhedron, sphere
 from steelyard.compose.pseudo_inertia import mass_floor
@@ -38,7 +38,7 @@ def some_body(seed, thin=1e-4):
     rng = np.random.default_rng(seed)
     parts = [random_primitive(rng.choice(KINDS), rng, thin=thin) for _ in range(rng.integers(1, 6))]
     body = body_of(parts, 10 ** rng.uniform(-2, 2))
-    return shapes.initial(body, parts), rng
+    return shape_set.initial(body, parts), rng
 
 
 def some_masses(made, rng):
@@ -133,7 +133,7 @@ def test_a_body_that_is_all_empty_keeps_its_shapes():
 
 def test_what_was_swept_aside_can_grow_again():
     parts = [cuboid([0.1, 0.1, 0.1], at(x, 0, 0)) for x in (-0.2, 0, 0.2)]
-    made = shapes.initial(body_of(parts), parts)
+    made = shape_set.initial(body_of(parts), parts)
     masses = made.floors + np.array([1.0, 0.0, 1.0])
     made, masses = made.pruned(masses)
     assert made.swept == (parts[1],)
@@ -146,7 +146,7 @@ def test_what_was_swept_aside_can_grow_again():
 def test_neighbours_of_one_density_become_one_and_others_do_not():
     x = 0.1
     row = [cuboid([x, x, x], at(k * x, 0, 0)) for k in range(4)] + [cuboid([x, x, x], at(1.0, 0, 0))]
-    made = shapes.initial(body_of(row), row)
+    made = shape_set.initial(body_of(row), row)
     merged, masses = made.evened(np.array([1.0, 1.01, 2.0, 2.0, 1.0]))
     assert len(merged.parts) == 3, "two pairs that touch; the far one stays alone"
     assert sorted(masses) == pytest.approx([1.0, 2.01, 4.0])
@@ -158,7 +158,7 @@ def test_neighbours_of_one_density_become_one_and_others_do_not():
 
 def test_merging_what_was_merged_keeps_one_level():
     row = [cuboid([0.1] * 3, at(0.1 * k, 0, 0)) for k in range(3)]
-    made = shapes.initial(body_of(row), row)
+    made = shape_set.initial(body_of(row), row)
     made, masses = made.merged(np.array([1.0, 2.0, 3.0]), [0, 1])
     made, masses = made.merged(masses, [0, 1])
     (whole,) = made.parts
@@ -169,7 +169,7 @@ def test_merging_what_was_merged_keeps_one_level():
 def test_a_shape_is_not_divided_into_what_is_too_thin():
     body = body_of([cuboid([1.0, 1.0, 1.0])])
     thin = np.sqrt(12 * thickness(body))
-    made = shapes.initial(body, [cuboid([1.9 * thin] * 3), cuboid([2.1 * thin, 1.5 * thin, 1.5 * thin])])
+    made = shape_set.initial(body, [cuboid([1.9 * thin] * 3), cuboid([2.1 * thin, 1.5 * thin, 1.5 * thin])])
     masses = made.composition.start
     assert made.divided(masses, 0) is None
     assert made.divided(masses, 1) is not None
@@ -202,7 +202,7 @@ def test_a_flat_polyhedron_becomes_the_box_around_it():
 
 def test_the_distance_of_a_belief_is_zero_inside_and_its_widths_away_outside():
     parts = [cuboid([0.2, 0.1, 0.1], at(x, 0, 0)) for x in (-0.2, 0.2)]
-    made = shapes.initial(body_of(parts), parts)
+    made = shape_set.initial(body_of(parts), parts)
     root = np.diag(1 / np.array([0.5] + [0.1] * 3 + [0.05] * 6))
     assert made.distance(made.map @ [1.0, 2.0], root) == pytest.approx(0, abs=1e-9)
     beside = made.map @ [1.0, 1.0]
@@ -214,20 +214,20 @@ def test_the_distance_of_a_belief_is_zero_inside_and_its_widths_away_outside():
 @pytest.mark.parametrize("name", ROBOTS)
 def test_bodies_of_real_robots_are_made_of_their_geometry_welded_links_included(name):
     for body in load(name).bodies:
-        made = shapes.initial(body)
+        made = shape_set.initial(body)
         for part in made.parts:
             low, high = part.box
             reach = 2e-3 * body.size  # what thickening adds
             assert np.all(low >= body.box[0] - reach)
             assert np.all(high <= body.box[1] + reach)
-        composition = shapes.composition(body, np.ones(10))
+        composition = shape_set.composition(body, np.ones(10))
         assert np.all(composition.start > composition.lower)
         assert inertia.is_consistent(composition.map @ composition.start, body.size)
 
 
 @installed
 def test_the_trunk_of_a_quadruped_is_made_of_the_boxes_of_its_welded_links():
-    kinds = [p.as_json() for p in shapes.initial(load("a1").body("trunk")).parts]
+    kinds = [p.as_json() for p in shape_set.initial(load("a1").body("trunk")).parts]
     assert [k["kind"] for k in kinds] == ["cuboid"] * 3
     np.testing.assert_allclose(2 * np.array(kinds[1]["half"]), [0.267, 0.194, 0.114])
 
@@ -255,7 +255,7 @@ def test_a_body_without_geometry_is_made_of_its_box(tmp_path):
 
 def test_a_load_is_made_of_the_box_it_is_thought_in():
     robot = Robot.load("demo_arm").carrying("tool0")
-    (box,) = shapes.initial(robot.body(LOAD)).parts
+    (box,) = shape_set.initial(robot.body(LOAD)).parts
     np.testing.assert_allclose(box.box, robot.body(LOAD).box)
 
 
@@ -275,7 +275,7 @@ def test_a_mesh_is_its_convex_hull_at_its_scale_and_a_flat_one_its_box(tmp_path)
     np.testing.assert_allclose(hull.parameters, expected.parameters, atol=1e-12)
     assert flat.kind == "cuboid"
     np.testing.assert_allclose(flat.box, [[0, 1, 0], [0.1, 1.4, 0]], atol=1e-12)
-    assert min(p.thinnest for p in shapes.initial(body).parts) >= thickness(body)
+    assert min(p.thinnest for p in shape_set.initial(body).parts) >= thickness(body)
 
 
 @pytest.mark.parametrize(("kind", "volume"), [

@@ -24,7 +24,7 @@ from steelyard.experiment.excite.informativeness import (
     weakest,
 )
 from steelyard.experiment.excite.kept import Kept
-from steelyard.experiment.excite.options import HumanoidRequest
+from steelyard.experiment.excite.motion_request import HumanoidRequest
 from steelyard.experiment.excite.pool import Tried, kinds
 from steelyard.experiment.excite.schedule import joined
 from steelyard.experiment.excite.trajectory import STEP, Trajectory

@@ -14,8 +14,8 @@ FEW = ("--harmonics", 3, "--candidates", 1, "--restarts", 1, "--duration", 6, "-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     from steelyard.experiment.excite.arm_motion import find_arm_motion
-    from steelyard.experiment.excite.options import ArmRequest
-    from steelyard.output.excite_arm import write_arm_motion
+    from steelyard.experiment.excite.motion_request import ArmRequest
+    from steelyard.output.arm_motion_files import write_arm_motion
     from steelyard.robot.model import Robot
 
     out = tmp_path_factory.mktemp("excite")

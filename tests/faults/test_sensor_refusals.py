@@ -8,7 +8,7 @@ import pytest
 from steelyard.equations.setup import Setup
 from steelyard.errors import DescriptionError, LogError, SteelyardError, UsageError
 from steelyard.experiment.simulate.simulate_arm import simulate_arm
-from steelyard.identify.identify import identify
+from steelyard.identify.identification import identify
 from steelyard.identify.options import Options
 from steelyard.log.log import Log
 from steelyard.log.table import write_log

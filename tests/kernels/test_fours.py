@@ -9,7 +9,7 @@ from steelyard.compose import pseudo_inertia
 from steelyard.compose.pseudo_inertia import chart as chart_of
 from steelyard.inertia import SOLVER_MARGIN
 from steelyard.kernels import chol4 as fours
-from steelyard.kernels import nonlinear
+from steelyard.kernels import one_body_newton
 from steelyard.solve.problem import Cone
 from tests.bodies import body
 from tests.motions import physical
@@ -97,14 +97,14 @@ def test_the_length_of_a_step_is_that_of_the_least_value_along_it(seed, size, mo
         return (np.sum(w) - square) * t + 0.5 * data * t**2 - np.sum(np.log1p(t * w))
 
     edge = 1 / max(-w.min(), 1e-300)
-    found = nonlinear._length(w, square)
+    found = one_body_newton._length(w, square)
     assert 0 < found < edge
-    tried = np.linspace(0, min(nonlinear.NEARLY * edge, 4 * found), 2000)
+    tried = np.linspace(0, min(one_body_newton.NEARLY * edge, 4 * found), 2000)
     best = min(value(t) for t in tried)
     assert value(found) - best < 0.02 * -best
 
 
 def test_warming_up_compiles_what_a_body_needs():
-    nonlinear.warm_up()
-    assert nonlinear.minimise.signatures
+    one_body_newton.warm_up()
+    assert one_body_newton.minimise.signatures
     assert fours.root.signatures

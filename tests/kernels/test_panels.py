@@ -10,7 +10,7 @@ from steelyard.kernels import kinematics as lanes
 from steelyard.kernels.dense import regressor as dense
 from steelyard.kernels.panels import Panels
 from steelyard.kernels.tree import LANES, aligned
-from steelyard.output.mjcf import to_mjcf
+from steelyard.output.mjcf_writer import to_mjcf
 from steelyard.robot.flat_tree import flat_tree
 from steelyard.robot.model import Robot
 from tests.motions import installed, load, parameters, segment

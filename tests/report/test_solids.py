@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from steelyard import inertia
-from steelyard.compose.division import divide
+from steelyard.compose.divide_shape import divide
 from steelyard.compose.primitives import capsule, cuboid, cylinder, polyhedron, sphere
 from steelyard.compose.primitives import ellipsoid as ellipsoid_shape
 from steelyard.output.report.solids import hull, merged, meshes, uniform_solid

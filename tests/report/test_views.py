@@ -154,9 +154,9 @@ def test_a_scene_that_is_none_leaves_the_page_without_one(estimate, series, brok
 
 def test_the_page_of_the_largest_robot_is_below_eight_megabytes(estimate, series):
     """talos_full: 45 bodies, each divided until any ten parameters are a sum of its shapes."""
-    from steelyard.compose.shapes import complete
+    from steelyard.compose.shape_set import complete
     from steelyard.identify.series import Series
-    from steelyard.output.scene import make_scene
+    from steelyard.output.scene_file import make_scene
     from steelyard.robot.model import Robot
 
     try:

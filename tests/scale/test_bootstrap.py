@@ -85,7 +85,7 @@ def test_the_command_tells_it_and_refuses_too_few(fleet, steelyard, tmp_path):
 
 
 def test_of_very_many_logs_neighbours_are_drawn_together(fleet, monkeypatch):
-    monkeypatch.setattr("steelyard.fleet.bootstrap.UNITS", 10)
+    monkeypatch.setattr("steelyard.fleet.resample_logs.UNITS", 10)
     found = identify_many("demo_arm", fleet.names[:25], OPTIONS, FleetOptions(replicates=40)).estimate.bootstrap
     assert (found.logs, found.units) == (25, 10)
     assert str(found).startswith("bootstrap: 40 drawings of 10 bundles of 25 logs")

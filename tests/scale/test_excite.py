@@ -9,7 +9,7 @@ import pytest
 from steelyard.errors import UsageError
 from steelyard.experiment.excite.arm_motion import find_arm_motion
 from steelyard.experiment.excite.kept import Kept
-from steelyard.experiment.excite.options import ArmRequest
+from steelyard.experiment.excite.motion_request import ArmRequest
 from steelyard.experiment.excite.pairs import files_of
 from steelyard.experiment.excite.pool import Pool, Tried, kinds
 from steelyard.fleet.sent import Sent

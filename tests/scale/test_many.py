@@ -262,7 +262,7 @@ def test_what_needs_the_rows_again_is_refused(few, arm, steelyard, tmp_path):
 
 
 def test_workers_gather_what_one_process_streams(few, pair, steelyard, tmp_path):
-    from steelyard.fleet.gather import stream_many
+    from steelyard.fleet.gathering import stream_many
     from steelyard.information import Information
 
     alone = stream_log("demo_arm", few, OPTIONS)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from steelyard.experiment.search.options import SearchOptions
+from steelyard.experiment.search.prediction_search import search
 from steelyard.experiment.search.record_sines import record_sines
-from steelyard.experiment.search.search import search
+from steelyard.experiment.search.search_options import SearchOptions
 from steelyard.experiment.search.search_problem import Space, problem_of, spread
 from steelyard.experiment.search.windows import Windows
 from steelyard.fleet.workers import Workers

@@ -17,7 +17,7 @@ from steelyard.experiment.simulate.stand import Stand
 from steelyard.experiment.simulate.trot import Trot, TrotCommand, effective_inertia, pairs
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.experiment.simulate.world import World
-from steelyard.kernels import nnls
+from steelyard.kernels import active_set
 from steelyard.robot.build import build
 from steelyard.robot.model import Robot
 from tests.simulate.legged import QUADRUPEDS, quadruped
@@ -117,7 +117,7 @@ def test_predicted_forces_are_those_of_the_same_problem_written_out():
     used = np.flatnonzero(np.repeat(plan.standing.ravel(), 4))
     G = G[np.ix_(used, used)]
     ridge = 1e-6 * np.trace(G) / len(used) * np.eye(len(used))
-    y, _ = nnls.solve(np.ascontiguousarray(G + ridge), np.ascontiguousarray(-(A.T @ zero)[used]))
+    y, _ = active_set.solve(np.ascontiguousarray(G + ridge), np.ascontiguousarray(-(A.T @ zero)[used]))
     expected = np.zeros(n)
     expected[used] = y[0]
     assert np.allclose(first, expected.reshape(STEPS, 4, 4)[0] @ EDGES.T, atol=1e-5)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from steelyard.errors import DescriptionError
-from steelyard.output.mjcf import to_mjcf
+from steelyard.output.mjcf_writer import to_mjcf
 from steelyard.robot import index
 from steelyard.robot.description import read_description
 from steelyard.spatial import rotation_from_wxyz

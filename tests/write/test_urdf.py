@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from steelyard.errors import DescriptionError
-from steelyard.output.urdf import to_urdf
+from steelyard.output.urdf_writer import to_urdf
 from steelyard.output.xml_text import xml_comment
 from steelyard.robot import index
 from steelyard.robot.description import read_description

@@ -16,7 +16,7 @@ from steelyard import inertia
 from steelyard.equations.columns import Columns, law
 from steelyard.equations.coupled_motors import PREFIX
 from steelyard.equations.dynamics import Dynamics
-from steelyard.equations.options import Equations
+from steelyard.equations.equation_options import Equations
 from steelyard.equations.rows import BASE_ROWS
 from steelyard.equations.segment import Segment
 from steelyard.kernels.grouping import Grouping
@@ -107,7 +107,7 @@ class Structure:
 
 
 class Lines:
-    """Where each line of the blocks comes from: the panels (``kernels/gather.py``), or ``Structure.values``."""
+    """Where each line of the blocks comes from: the panels (``kernels/panel_lines.py``), or ``Structure.values``."""
 
     def __init__(self, structure: Structure, batch: int):
         s, start = structure, 0

@@ -31,7 +31,7 @@ class Worker:
     """Buffers, and what was gathered so far."""
 
     def __init__(self, structure: Structure, way: Way, *, batch: int = BATCH, rows: int = ROWS, lagged: bool = False):
-        from steelyard.kernels import gather as lines
+        from steelyard.kernels import panel_lines as lines
         from steelyard.kernels import panels
 
         self.structure, self.way, self.batch, self.rows = structure, way, batch, rows

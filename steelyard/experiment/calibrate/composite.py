@@ -18,7 +18,7 @@ from steelyard import inertia
 from steelyard.experiment.calibrate.quadruped_stance import QuadrupedStance
 from steelyard.experiment.calibrate.rig import Rig
 from steelyard.experiment.calibrate.sinusoid import AXES, AxisInertia, Shake, effective, shake
-from steelyard.identify.identify import identify
+from steelyard.identify.identification import identify
 from steelyard.identify.options import Options
 from steelyard.log.log import Log
 

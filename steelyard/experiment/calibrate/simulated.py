@@ -18,9 +18,9 @@ from steelyard import inertia
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.calibrate.com import CentreOfMass
 from steelyard.experiment.calibrate.composite import Inertias, frozen
-from steelyard.experiment.calibrate.options import RigOptions
 from steelyard.experiment.calibrate.quadruped_stance import QuadrupedStance
 from steelyard.experiment.calibrate.rig import JointCommand, Reading
+from steelyard.experiment.calibrate.rig_options import RigOptions
 from steelyard.experiment.calibrate.sinusoid import AXES, effective_of
 from steelyard.experiment.simulate.legs import Legs, find_feet
 from steelyard.experiment.simulate.loads import Load

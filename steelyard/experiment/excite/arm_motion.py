@@ -22,7 +22,7 @@ from steelyard.experiment.excite.collision import Collisions
 from steelyard.experiment.excite.excite_arm import ArmCandidate, Search, excite_arm
 from steelyard.experiment.excite.fourier import Fourier
 from steelyard.experiment.excite.kept import NAME, Kept
-from steelyard.experiment.excite.options import ArmRequest
+from steelyard.experiment.excite.motion_request import ArmRequest
 from steelyard.experiment.excite.pairs import files_of
 from steelyard.fleet.sent import Sent
 from steelyard.fleet.workers import Workers

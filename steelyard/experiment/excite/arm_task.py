@@ -22,7 +22,7 @@ from steelyard.equations.subspace import Subspace
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.excite import criteria
 from steelyard.experiment.excite.fourier import Fourier
-from steelyard.experiment.excite.options import Criterion
+from steelyard.experiment.excite.motion_request import Criterion
 from steelyard.robot.model import Robot
 
 Array = np.ndarray

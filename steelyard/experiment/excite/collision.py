@@ -19,7 +19,7 @@ import numpy as np
 import pinocchio as pin
 
 from steelyard.experiment.excite.collision_solids import ConvexPiece, PiecePoses, pieces_of, segments_apart
-from steelyard.experiment.excite.options import CLEARANCE
+from steelyard.experiment.excite.motion_request import CLEARANCE
 from steelyard.experiment.excite.pairs import Excluded, choose_pairs, find_srdf
 from steelyard.robot.model import Robot
 

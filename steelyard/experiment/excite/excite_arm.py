@@ -24,7 +24,7 @@ from steelyard.experiment.excite.arm_task import ArmTask, Excess
 from steelyard.experiment.excite.collision import Collisions
 from steelyard.experiment.excite.fourier import Fourier, designs, rest_basis
 from steelyard.experiment.excite.kept import Kept
-from steelyard.experiment.excite.options import Criterion
+from steelyard.experiment.excite.motion_request import Criterion
 from steelyard.fleet.sent import Sent
 from steelyard.fleet.workers import Workers
 

@@ -30,7 +30,7 @@ from steelyard.experiment.excite.informativeness import (
     weakest,
 )
 from steelyard.experiment.excite.kept import NAME, Kept
-from steelyard.experiment.excite.options import HumanoidRequest
+from steelyard.experiment.excite.motion_request import HumanoidRequest
 from steelyard.experiment.excite.pool import Pool, Tried, Wanted, kinds
 from steelyard.experiment.excite.rescue import retained
 from steelyard.fleet.sent import Sent

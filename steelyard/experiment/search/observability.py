@@ -18,7 +18,7 @@ from steelyard.equations.columns import Columns
 from steelyard.equations.setup import Setup
 from steelyard.equations.subspace import Subspace
 from steelyard.experiment.search.search_problem import SearchProblem
-from steelyard.identify.prediction import base_error
+from steelyard.identify.scoring import base_error
 from steelyard.inference.uncertainty import BodyVerdict, Uncertainty, body_verdict, uncertainty
 from steelyard.information import Information
 from steelyard.robot.model import Robot

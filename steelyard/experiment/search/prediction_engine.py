@@ -15,7 +15,7 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError
-from steelyard.experiment.search.options import EngineKind
+from steelyard.experiment.search.search_options import EngineKind
 from steelyard.experiment.search.windows import Windows
 from steelyard.experiment.simulate.mujoco_model import add_bodies, engine
 from steelyard.experiment.simulate.world import World

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from steelyard.errors import Finding, UsageError
-from steelyard.experiment.search.options import Algorithm
+from steelyard.experiment.search.search_options import Algorithm
 from steelyard.experiment.search.search_problem import SearchProblem
 from steelyard.files import write_text
 

@@ -21,8 +21,8 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError
-from steelyard.experiment.search.options import EngineKind, Model
 from steelyard.experiment.search.prediction_engine import PredictionEngine, engine_of
+from steelyard.experiment.search.search_options import EngineKind, Model
 from steelyard.experiment.search.windows import Windows
 from steelyard.fleet.sent import Sent
 from steelyard.fleet.workers import Workers

@@ -18,7 +18,7 @@ import pinocchio as pin
 
 from steelyard.experiment.simulate.legs import Feet, Legs
 from steelyard.experiment.simulate.robot_state import RobotState
-from steelyard.kernels import nnls
+from steelyard.kernels import active_set
 from steelyard.spatial import cross
 
 Array = np.ndarray
@@ -61,7 +61,7 @@ def distribute(legs: Legs, feet: Feet, wrench: Array, standing: Array) -> Array:
     used = np.flatnonzero(standing)
     A = np.concatenate([feet.contact[k, :, :6].T @ EDGES for k in used], axis=1) * weight[:, None]
     G = A.T @ A + 1e-4 * np.eye(A.shape[1])
-    (x, _), _ = nnls.solve(np.ascontiguousarray(G), A.T @ (weight * wrench))
+    (x, _), _ = active_set.solve(np.ascontiguousarray(G), A.T @ (weight * wrench))
     forces = np.zeros((len(legs.feet), 3))
     forces[used] = x.reshape(-1, 4) @ EDGES.T
     return forces
@@ -114,7 +114,7 @@ class Predictive:
         G = np.einsum("kim,kin->mn", S, self.H @ S, optimize=True)
         c = np.einsum("kim,ki->m", S, pull)
         G[np.diag_indices(n)] += COST * np.trace(G) / n
-        (y, _), _ = nnls.solve(np.ascontiguousarray(G), np.ascontiguousarray(c))
+        (y, _), _ = active_set.solve(np.ascontiguousarray(G), np.ascontiguousarray(c))
         out = np.zeros((F, 3))
         first = step == 0
         out[foot[first]] = y.reshape(-1, 4)[first] @ EDGES.T

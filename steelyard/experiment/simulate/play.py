@@ -16,7 +16,7 @@ import pinocchio as pin
 
 from steelyard.experiment.simulate.reference_motion import ReferenceMotion, with_soles
 from steelyard.experiment.simulate.robot_state import RobotState
-from steelyard.kernels import nnls
+from steelyard.kernels import active_set
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import Sole
 from steelyard.spatial import cross
@@ -132,7 +132,7 @@ class Play:
         G.flat[:: len(G) + 1] += COST / np.repeat(s.share[k, used], 16) ** 2
         force, lever = R @ self.asked[:3], centre - base
         wrench = np.concatenate([force, R @ self.asked[3:6] - cross(lever, force)])
-        (x, _), _ = nnls.solve(G, B.T @ (WEIGHT[:, 0] * wrench))
+        (x, _), _ = active_set.solve(G, B.T @ (WEIGHT[:, 0] * wrench))
         each = (A * x).reshape(6, len(used), 16).sum(axis=2).T  # (soles, 6) about the centre of mass
         got = each.sum(axis=0)
         self.asked[:3], self.asked[3:6] = R.T @ got[:3], R.T @ (got[3:] + cross(lever, got[:3]))

@@ -9,7 +9,6 @@ import numpy as np
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.simulate.ground import Ground
 from steelyard.experiment.simulate.loads import Load
-from steelyard.experiment.simulate.options import SimulationOptions
 from steelyard.experiment.simulate.record import Recording
 from steelyard.experiment.simulate.sensors import level
 from steelyard.experiment.simulate.simulate_arm import NOISE, Friction, played, simulate_arm
@@ -21,6 +20,7 @@ from steelyard.experiment.simulate.simulate_quadruped import (
     simulate_quadruped,
     true_robot,
 )
+from steelyard.experiment.simulate.simulation_options import SimulationOptions
 from steelyard.experiment.simulate.trot import TrotCommand
 from steelyard.experiment.simulate.truth import SHARE, Specimen, reweighed
 from steelyard.log.log import Log

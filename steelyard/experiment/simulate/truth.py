@@ -11,8 +11,8 @@ from scipy.linalg import expm
 from steelyard import inertia
 from steelyard.experiment.simulate.ground import Ground
 from steelyard.experiment.simulate.loads import Load
-from steelyard.experiment.simulate.options import Perturb
 from steelyard.experiment.simulate.simulate_arm import Friction
+from steelyard.experiment.simulate.simulation_options import Perturb
 from steelyard.robot import geometry
 from steelyard.robot.build import build
 from steelyard.robot.model import Body, Robot

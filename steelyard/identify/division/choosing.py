@@ -17,10 +17,10 @@ import numpy as np
 
 from steelyard.compose.composition import Composition
 from steelyard.compose.described import cells
-from steelyard.compose.division import criterion
+from steelyard.compose.divide_shape import criterion
 from steelyard.compose.division_rule import Rule
 from steelyard.compose.primitives import Cluster, Primitive
-from steelyard.compose.shapes import ShapeSet
+from steelyard.compose.shape_set import ShapeSet
 from steelyard.information import Information
 from steelyard.solve import nnls
 

@@ -18,7 +18,7 @@ import numpy as np
 from steelyard import inertia
 from steelyard.compose.composition import Assembly, Composition
 from steelyard.compose.division_rule import Rule
-from steelyard.compose.shapes import ShapeSet
+from steelyard.compose.shape_set import ShapeSet
 from steelyard.errors import SolveError
 from steelyard.identify.division.choosing import State, choose
 from steelyard.information import Information

@@ -19,6 +19,6 @@ class Linear(Composed):
 
     def composition(self, body: Body, prior: Prior) -> Composition:
         """What a body may be."""
-        from steelyard.compose import linear
+        from steelyard.compose import positive_mass
 
-        return linear.composition(body, prior.scale)
+        return positive_mass.composition(body, prior.scale)

@@ -19,6 +19,6 @@ class Mata(Composed):
 
     def composition(self, body: Body, prior: Prior) -> Composition:
         """What a body may be."""
-        from steelyard.compose import mata
+        from steelyard.compose import positive_inertia
 
-        return mata.composition(body, prior.scale)
+        return positive_inertia.composition(body, prior.scale)

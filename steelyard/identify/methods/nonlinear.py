@@ -33,8 +33,8 @@ class Nonlinear(Composed):
     def optimum(self, problem: Problem, posed: Posed) -> tuple[Solution, Certificate]:
         """The optimum and its proof."""
         from steelyard.compose.pseudo_inertia import chart
-        from steelyard.solve import nonlinear
+        from steelyard.solve import log_cholesky_newton
         from steelyard.solve.solve import certified
 
-        backends = (nonlinear.backend([chart(b) for b in posed.bodies]),)
+        backends = (log_cholesky_newton.backend([chart(b) for b in posed.bodies]),)
         return certified(problem, backends=backends, save=posed.save)

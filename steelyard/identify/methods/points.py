@@ -72,8 +72,8 @@ class Points(Composed):
 
     def composition(self, body: Body, prior: Prior) -> Composition:
         """What a body may be."""
-        from steelyard.compose import points
+        from steelyard.compose import mass_points
 
-        return points.composition(
+        return mass_points.composition(
             body, prior.scale, count=self.per_edge, within=self.within, ridge=self.ridge, prior=prior.mean
         )

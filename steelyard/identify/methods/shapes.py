@@ -61,7 +61,7 @@ class Shapes(Pulled):
 
     def solve(self, posed: Posed) -> Answer:
         """Solve, divide, solve again."""
-        from steelyard.compose import shapes
+        from steelyard.compose import shape_set
         from steelyard.compose.prior import NEGLIGIBLE
         from steelyard.identify.division.dividing import refine
         from steelyard.information import Information
@@ -69,7 +69,7 @@ class Shapes(Pulled):
         prior, given = posed.prior, self._given(posed)
         pull = Information.of(prior.K, prior.K @ prior.mean).triangle
         total = posed.data + Information(pull, 0, posed.data.names)
-        made = [shapes.initial(body, given.get(body.name, ())) for body in posed.bodies]
+        made = [shape_set.initial(body, given.get(body.name, ())) for body in posed.bodies]
         refined = refine(total, made, others_of(posed), self.rule, save=posed.save, progress=posed.progress)
         width = prior.K / NEGLIGIBLE if prior.kind == "none" else prior.K
         return Answer(refined.theta, refined.proof, tuple(refined.notices(prior.mean, width)), refined)

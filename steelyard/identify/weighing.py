@@ -17,7 +17,7 @@ from typing import Any
 from steelyard.errors import Finding, UsageError
 from steelyard.identify.division.history import recorded_body
 from steelyard.identify.estimate_json import estimate_json
-from steelyard.identify.identify import Identification, as_log, identify
+from steelyard.identify.identification import Identification, as_log, identify
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options
 from steelyard.identify.resume import identify_further

@@ -24,7 +24,7 @@ from steelyard.identify.estimate import Estimate
 from steelyard.identify.fit import fit
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options
-from steelyard.identify.prediction import Score, pooled, predict
+from steelyard.identify.scoring import Score, pooled, predict
 from steelyard.identify.sentence import sentence
 from steelyard.identify.series import Series
 from steelyard.information import Information

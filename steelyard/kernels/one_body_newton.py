@@ -1,4 +1,4 @@
-"""One body in log-Cholesky coordinates: minimise f(θ) − μΦ for μ → 0, as ``solve/nonlinear.py`` does for several.
+"""One body in log-Cholesky coordinates: minimise f(θ) − μΦ for μ → 0 (several: ``solve/log_cholesky_newton.py``).
 
 In units of the body's mass and size its matrix is M = U Uᵀ, U upper triangular, and what is kept is U. The chart is
 always the one around U itself: M becomes U C Cᵀ Uᵀ, C upper triangular with logarithms on its diagonal, to first order

@@ -1,6 +1,6 @@
 """``identify`` over thousands of logs: their sums are fitted as their rows would be.
 
-The fit is that of ``identify/identify.py``: the same noise, solver and uncertainty, from sums instead of rows
+The fit is that of ``identify/identification.py``: the same noise, solver and uncertainty, from sums instead of rows
 (``equations/stream/autocorrelation.py``). What takes the samples themselves is left out: errors of the fit are those of
 smoothed rows, and no series is drawn but of logs that are held out.
 """
@@ -14,14 +14,14 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import Finding, UsageError
-from steelyard.fleet.bootstrap import bootstrap, refuse
-from steelyard.fleet.gather import FleetOptions, Gathered, gather_logs
+from steelyard.fleet.gathering import FleetOptions, Gathered, gather_logs
+from steelyard.fleet.resample_logs import bootstrap, refuse
 from steelyard.identify.conclude import RunRecord, conclude
 from steelyard.identify.fit import fit
-from steelyard.identify.identify import Identification, digests, provenance, truth_of
+from steelyard.identify.identification import Identification, digests, provenance, truth_of
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options
-from steelyard.identify.prediction import Score, score
+from steelyard.identify.scoring import Score, score
 from steelyard.identify.series import Series
 from steelyard.log.log import Log
 from steelyard.log.table import read_log

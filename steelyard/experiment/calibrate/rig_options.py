@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from steelyard.equations.option_field import option
-from steelyard.experiment.simulate.options import LOAD, Level, Perturb
+from steelyard.experiment.simulate.simulation_options import LOAD, Level, Perturb
 
 
 @dataclass(frozen=True)

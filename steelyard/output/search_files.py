@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from steelyard.experiment.search.search import Searched
+from steelyard.experiment.search.prediction_search import Searched
 from steelyard.files import Staging
-from steelyard.output.urdf import to_urdf
+from steelyard.output.urdf_writer import to_urdf
 
 CHECKPOINT, RESULT, ROBOT = "checkpoint.json", "search.json", "robot.urdf"
 

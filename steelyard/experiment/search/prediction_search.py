@@ -14,9 +14,9 @@ import numpy as np
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.search.observability import Sight, base_distance, sight
-from steelyard.experiment.search.options import SearchOptions
 from steelyard.experiment.search.prediction_engine import engine_of
 from steelyard.experiment.search.run import Found, run
+from steelyard.experiment.search.search_options import SearchOptions
 from steelyard.experiment.search.search_problem import (
     NAMES,
     SearchProblem,

@@ -20,7 +20,7 @@ import numpy as np
 
 from steelyard.compose.composition import Composition
 from steelyard.compose.described import described, thickened, thickness
-from steelyard.compose.division import divide
+from steelyard.compose.divide_shape import divide
 from steelyard.compose.primitives import Cluster, Primitive, together
 from steelyard.compose.prior import body_root
 from steelyard.compose.pseudo_inertia import mass_floor

@@ -11,7 +11,7 @@ Both parts are sums of squares to second order: f as it stands, and a change dM 
 U⁻¹dM U⁻ᵀ. So a step is that of Gauss and Newton, by QR, damped as Levenberg and Marquardt do where it leads up. It is
 taken along ξ, or along the straight line in θ that it begins as (there f, at least, bends as expected), whichever ends
 lower. Charts are turned to the bodies' own axes whenever μ is lowered. One body and nothing else is solved by a kernel
-(``kernels/nonlinear.py``) that goes to the same end by a shorter way.
+(``kernels/one_body_newton.py``) that goes to the same end by a shorter way.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ def along_charts(problem: Problem, charts: Sequence[Chart], start: Array, tolera
 
 
 def _one(problem: Problem, chart: Chart, start: Array, tolerance: float) -> Solution:
-    """One body and nothing else: the same, compiled (``kernels/nonlinear.py``), to the same last μ."""
-    from steelyard.kernels import nonlinear
+    """One body and nothing else: the same, compiled (``kernels/one_body_newton.py``), to the same last μ."""
+    from steelyard.kernels import one_body_newton
 
     body = np.array([chart.mass, chart.floor, chart.size, chart.margin], float)
     information, theta = (np.ascontiguousarray(x, float) for x in (problem.information.triangle, start))
-    found, used = nonlinear.solve(information, theta, body, tolerance, MOST, lambda: chart.factor(theta))
+    found, used = one_body_newton.solve(information, theta, body, tolerance, MOST, lambda: chart.factor(theta))
     duals, bounds = (found[10:26].reshape(4, 4),), {0: float(found[26])}
     return Solution(found[:10], duals, bounds, "nonlinear", "solved" if used > 0 else "iteration limit")
 

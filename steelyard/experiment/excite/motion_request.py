@@ -6,8 +6,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from steelyard.equations.equation_options import Friction
 from steelyard.equations.option_field import option
-from steelyard.equations.options import Friction
 from steelyard.errors import Finding, UsageError
 
 Criterion = Literal["determinant", "condition"]

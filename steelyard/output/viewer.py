@@ -17,7 +17,7 @@ from steelyard.output.report.placement import LOAD, Placed, found_shapes, placed
 from steelyard.output.report.section import Report
 from steelyard.output.report.solids import Array, Mesh, matrix, merged, meshes
 from steelyard.output.report.words import as_list
-from steelyard.output.scene import FILE, read_scene
+from steelyard.output.scene_file import FILE, read_scene
 from steelyard.robot.model import Robot
 
 LOOPBACK = "127.0.0.1"

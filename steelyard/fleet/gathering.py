@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from steelyard.check.opening import open_logs
-from steelyard.equations.options import EquationOptions
+from steelyard.equations.equation_options import EquationOptions
 from steelyard.equations.setup import Setup
 from steelyard.equations.stream.channels import Channels
 from steelyard.errors import Finding, LogError, UsageError

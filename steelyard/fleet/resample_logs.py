@@ -19,7 +19,7 @@ import numpy as np
 from steelyard.compose.prior import Prior
 from steelyard.equations.setup import Setup
 from steelyard.errors import Finding, LogError, UsageError
-from steelyard.fleet.gather import Gathered
+from steelyard.fleet.gathering import Gathered
 from steelyard.fleet.summarise import Summariser, summarise
 from steelyard.fleet.workers import Workers
 from steelyard.identify.conclude import mass_gradients
