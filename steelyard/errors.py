@@ -4,19 +4,40 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, Literal
+
+Severity = Literal["error", "doubt", "note"]
 
 
-class Finding(NamedTuple):
-    """One thing wrong with the input, and what the user can do about it."""
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong with the input, and what mends it.
 
+    Programs and tests rely on ``code``, ``severity`` and ``remedy``, which are stable; the sentences are for people and
+    may change. The library writes them in the words of Python (``delay=0.027``); the command line adds its flags.
+    """
+
+    code: str  # stable, kebab-case: ``joint-misspelt``
     where: str  # file and line, link, column and row: as the user's file names them
     what: str  # no full stop at the end
     fix: str  # an imperative; no full stop at the end
+    remedy: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # keyword → value that mends it; None: a value of the user's
+    severity: Severity = "error"
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.what}. {self.fix}."
+        return f"{self.where}: {self.what}. {self.fix}. [{self.code}]"
+
+    def at(self, where: str) -> Finding:
+        """The same at another place."""
+        return replace(self, where=where)
+
+    def as_json(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {**vars(self), "remedy": dict(self.remedy)}
 
 
 class SteelyardError(Exception):

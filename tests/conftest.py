@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,27 @@ settings.register_profile("steelyard", deadline=None, derandomize=True)
 settings.load_profile("steelyard")
 
 DATA = Path(os.environ.get("STEELYARD_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+
+
+TEXTS = "test_finding_texts.py"  # the one file whose tests are about sentences
+
+
+def pytest_addoption(parser):
+    parser.addoption("--other-words", action="store_true", help="findings have other sentences; no test may notice")
+
+
+@pytest.fixture(autouse=True)
+def other_words(request, monkeypatch):
+    """Replace the sentences of every finding: programs and tests rely on codes, remedies and values."""
+    if request.config.getoption("--other-words") and request.node.path.name != TEXTS:
+        from steelyard.errors import Finding
+
+        original = Finding.__init__
+
+        def scrambled(self, code, where, what, fix, remedy=MappingProxyType({}), severity="error"):
+            original(self, code, where, "is otherwise than thought", "Change it", remedy, severity)
+
+        monkeypatch.setattr(Finding, "__init__", scrambled)
 
 
 class Outcome(NamedTuple):

@@ -72,7 +72,7 @@ def delay_findings(log: Log, found: Delay, given: float = 0.0) -> list[Finding]:
     size = 1e3 * abs(found.seconds)
     if found.beyond:
         what = f"comes {size:.0f} ms or more {word} the motion it belongs to"
-        return [Finding(where, what, "Bring torques and positions to one clock")]
+        return [Finding("todo", where, what, "Bring torques and positions to one clock")]
     change, sure = found.change
     if abs(change) > max(TOLERATED + sure, CLEAR * sure):
         first, last = (1e3 * (found.seconds + half * change) for half in (-0.5, 0.5))
@@ -80,11 +80,19 @@ def delay_findings(log: Log, found: Delay, given: float = 0.0) -> list[Finding]:
             f"comes {first:.0f} ms after the motion at the start of the log and {last:.0f} ms at its end "
             f"({1e3 * change:.0f} ± {1e3 * sure:.0f} ms more): the clocks run apart"
         )
-        return [Finding(where, what, f"Stamp torques and positions by one clock: the drift is {found.drift:.2g} s/s")]
+        return [
+            Finding(
+                "todo", where, what, f"Stamp torques and positions by one clock: the drift is {found.drift:.2g} s/s"
+            )
+        ]
     sure = SURE * found.std
     if abs(found.seconds) > max(TOLERATED + sure, CLEAR * sure):
         what = f"comes {size:.0f} ± {1e3 * sure:.0f} ms {word} the motion it belongs to"
-        return [Finding(where, what, f"Take it back with --delay {found.seconds + given:.3f}, or correct the stamps")]
+        return [
+            Finding(
+                "todo", where, what, f"Take it back with --delay {found.seconds + given:.3f}, or correct the stamps"
+            )
+        ]
     return []
 
 

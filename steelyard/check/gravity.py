@@ -60,7 +60,7 @@ def gravity_findings(balance: TorqueBalance, log: Log) -> list[Finding]:
         "the base is mounted otherwise, or its axes are others"
     )
     where = f"{log.source}, {'tau' if log.names('tau') else 'current'}"
-    return [Finding(where, what, f"Say --gravity {shown}, or turn the base in the description")]
+    return [Finding("todo", where, what, f"Say --gravity {shown}, or turn the base in the description")]
 
 
 def _pull(balance: TorqueBalance) -> Array:

@@ -46,4 +46,4 @@ def open_logs(
 def _silent(log: Log) -> Iterator[Finding]:
     driven = [c for c in log.columns if c.startswith(("tau.", "current."))]
     if driven and not any(np.any(log.columns[c]) for c in driven):
-        yield Finding(f"{log.source}, tau", "is zero throughout", "Log the torques that moved the robot")
+        yield Finding("todo", f"{log.source}, tau", "is zero throughout", "Log the torques that moved the robot")

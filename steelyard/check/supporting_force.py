@@ -58,7 +58,7 @@ def weight_findings(setup: Setup, log: Log, samples: int = LOOKED_AT) -> tuple[l
             if (most := float(np.median(tilt))) > LYING:
                 what = f"measures fz alone, and its z is {most:.0f}° from vertical while it carries load"
                 fix = "Name the frame whose z is normal to the sole, or log fx and fy too"
-                findings.append(Finding(f"{log.source}, {column}", what, fix))
+                findings.append(Finding("todo", f"{log.source}, {column}", what, fix))
             elif (most := float(np.max(tilt))) > TILTED:
                 share = 100 * float(np.mean(tilt > TILTED))
                 what = f"tilts by up to {most:.0f}° while it carries load (beyond {TILTED:.0f}° in {share:.0f} % of it)"
@@ -80,13 +80,15 @@ def _carried(where: str, told: str, ratio: float, source: str, twice: bool) -> l
     """
     if ratio < -DOWN:
         what = f"{told}: it pushes down, if {source} is right about what is up"
-        return [Finding(where, what, "Give the force of the world on the robot, in the frame's axes: negate it")]
+        return [
+            Finding("todo", where, what, "Give the force of the world on the robot, in the frame's axes: negate it")
+        ]
     if twice and 2 / NEAR < ratio < 2 * NEAR:
         what = f"{told}: a foot that has a wrench stands on a plate, and counts twice"
-        return [Finding(where, what, "Leave the columns of one of the two out")]
+        return [Finding("todo", where, what, "Leave the columns of one of the two out")]
     for unit, size in UNITS:
         if 1 / NEAR < ratio / size < NEAR:
-            return [Finding(where, f"{told}: {unit}", f"Give N: multiply by {1 / size:.6g}")]
+            return [Finding("todo", where, f"{told}: {unit}", f"Give N: multiply by {1 / size:.6g}")]
     return []
 
 

@@ -42,17 +42,17 @@ class Survey:
         """For ``--json``."""
         return {
             "schema": 1,
-            "findings": [f._asdict() for f in self.findings],
+            "findings": [f.as_json() for f in self.findings],
             "facts": self.facts,
             "notices": list(self.notices),
             "verdict": self.sentence,
             **{key: self.data.get(key) for key in ("timing", "excitation", "delay")},
         }
 
-    def lines(self) -> list[str]:
-        """For people."""
+    def lines(self, show: Callable[[Finding], str] = str) -> list[str]:
+        """For people; ``show`` writes a finding, as the command line does with its flags."""
         shown = [f"{name}: {value}" for name, value in self.facts.items()]
-        shown += [f"to correct: {finding}" for finding in self.findings]
+        shown += [f"to correct: {show(finding)}" for finding in self.findings]
         return [*shown, *(f"note: {n}" for n in self.notices), "", self.sentence]
 
 
@@ -113,7 +113,7 @@ def _opened(description: Description, log: Log, options: EquationOptions) -> Set
     try:
         return open_logs(description, [log], options)
     except SteelyardError as error:
-        if not any("--repair-prior" in f.fix for f in error.findings):
+        if not any("repair_prior" in f.remedy for f in error.findings):
             raise
         return open_logs(description, [log], replace(options, repair_prior=True))
 

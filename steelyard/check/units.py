@@ -54,10 +54,10 @@ def _time_factor(log: Log) -> tuple[float | None, list[Finding]]:
     if step >= SLOWEST:
         unit, factor, _ = next(u for u in TIME_UNITS if step < u[2])
         what = f"has steps of {step:.4g} s; {unit} would be {factor / step:.4g} Hz"
-        return factor, [Finding(where, what, f"Give seconds: divide by {factor:.0f}")]
+        return factor, [Finding("todo", where, what, f"Give seconds: divide by {factor:.0f}")]
     if step < FASTEST:
         what = f"has steps of {step:.3g} s, {1 / step:.3g} samples a second"
-        return None, [Finding(where, what, "Give seconds")]
+        return None, [Finding("todo", where, what, "Give seconds")]
     return 1.0, []
 
 
@@ -105,7 +105,7 @@ def _joint_units(joint: Joint, log: Log, seconds: Array | None, past: str | None
             why = f"goes with {kinds[k - 1]}.{joint.name}: {name}"
         else:
             why = f"is {steps[k]:.3g} times the rate of {kinds[k - 1]}.{joint.name}: {name}"
-        yield Finding(f"{log.source}, {kind}.{joint.name}", why, f"Give {unit}{rate}: divide by {factor:.6g}")
+        yield Finding("todo", f"{log.source}, {kind}.{joint.name}", why, f"Give {unit}{rate}: divide by {factor:.6g}")
 
 
 def _limit(joint: Joint) -> float:
@@ -172,7 +172,7 @@ def _torques(robot: Robot, log: Log, samples: int = 200) -> Iterator[Finding]:
         yield _thousandfold(log, None, f"about {factor:.3g} times what gravity asks for")
     elif asked > LEAST_GRAVITY and whole < asked / TORQUE_FACTOR:
         what = f"is about {whole / asked:.2g} times what gravity asks for: kN·m, motor side, or gravity taken out"
-        yield Finding(f"{log.source}, tau", what, "Give the whole torque at the joint in N·m")
+        yield Finding("todo", f"{log.source}, tau", what, "Give the whole torque at the joint in N·m")
 
 
 def _torque(log: Log, joint: str) -> Array | None:
@@ -188,8 +188,10 @@ def _thousandfold(log: Log, joint: str | None, how: str) -> Finding:
     current = not any(log.has(f"tau.{j}") for j in ([joint] if joint else log.names("tau")))
     column = f"{'current' if current else 'tau'}{f'.{joint}' if joint else ''}"
     if current:
-        return Finding(f"{log.source}, {column}", f"times its drive gain is {how}: mA", "Give A: divide by 1000")
-    return Finding(f"{log.source}, {column}", f"is {how}: N·mm or mN·m", "Give N·m: divide by 1000")
+        return Finding(
+            "todo", f"{log.source}, {column}", f"times its drive gain is {how}: mA", "Give A: divide by 1000"
+        )
+    return Finding("todo", f"{log.source}, {column}", f"is {how}: N·mm or mN·m", "Give N·m: divide by 1000")
 
 
 def _gravity(robot: Robot, q: Array) -> Array:

@@ -53,12 +53,12 @@ def _inertial(log: Log, seconds: Array | None) -> Iterator[Finding]:
         if turn is None:
             if told > SPINNING:
                 what = f"turns at {told:.3g} rad/s (rms); {told:.3g} °/s would be {told / DEGREES:.3g}"
-                yield Finding(where, what, "Give rad/s: divide by 57.2958")
+                yield Finding("todo", where, what, "Give rad/s: divide by 57.2958")
         elif turn > TURNING:
             for factor, unit in ((DEGREES, "°/s"), (1e3, "mrad/s")):
                 if near(told / turn, factor):
                     what = f"turns {told / turn:.3g} times as fast as base.quaternion: {unit}"
-                    yield Finding(where, what, f"Give rad/s: divide by {factor:.6g}")
+                    yield Finding("todo", where, what, f"Give rad/s: divide by {factor:.6g}")
 
 
 def _acceleration(where: str, acc: Array) -> Iterator[Finding]:
@@ -69,14 +69,14 @@ def _acceleration(where: str, acc: Array) -> Iterator[Finding]:
         return
     for unit, scale, fix in ACCELERATION_UNITS:
         if low < size * scale / GRAVITY < high and steady > GRAVITY_LEFT * size:
-            yield Finding(where, f"has a median size of {size:.4g}: {unit}", f"Give m/s²: {fix}")
+            yield Finding("todo", where, f"has a median size of {size:.4g}: {unit}", f"Give m/s²: {fix}")
             return
     if size < GRAVITY_LEFT * GRAVITY:
         what = f"has a median size of {size:.3g} m/s²: gravity was taken out"
-        yield Finding(where, what, "Give the proper acceleration, about 9.81 upwards at rest")
+        yield Finding("todo", where, what, "Give the proper acceleration, about 9.81 upwards at rest")
     elif size > ACCELERATION_MOST * GRAVITY:
         what = f"has a median size of {size:.4g}, {size / GRAVITY:.3g} times gravity"
-        yield Finding(where, what, "Give m/s², about 9.81 at rest")
+        yield Finding("todo", where, what, "Give m/s², about 9.81 at rest")
 
 
 def _motion(log: Log, seconds: Array | None) -> Iterator[Finding]:
@@ -84,7 +84,7 @@ def _motion(log: Log, seconds: Array | None) -> Iterator[Finding]:
     where, position = f"{log.source}, base", log.vector("base.position")
     velocity, acceleration = log.vector("base.velocity"), log.vector("base.acceleration")
     if acceleration is not None and (size := _rms(acceleration)) > BASE_MOST * GRAVITY:
-        yield Finding(f"{where}.acceleration", f"is {size:.3g} m/s² (rms): mm/s²", "Give m/s²: divide by 1000")
+        yield Finding("todo", f"{where}.acceleration", f"is {size:.3g} m/s² (rms): mm/s²", "Give m/s²: divide by 1000")
     if position is None or seconds is None:
         return
     step = max(WINDOW, float(np.median(np.diff(seconds))))
@@ -93,10 +93,12 @@ def _motion(log: Log, seconds: Array | None) -> Iterator[Finding]:
         return
     rate = np.diff(np.column_stack([np.interp(grid, seconds, p) for p in position.T]), axis=0) / step
     if (size := _rms(np.diff(rate, axis=0) / step)) > BASE_MOST * GRAVITY:
-        yield Finding(f"{where}.position", f"accelerates by {size:.3g} m/s² (rms): mm", "Give m: divide by 1000")
+        yield Finding(
+            "todo", f"{where}.position", f"accelerates by {size:.3g} m/s² (rms): mm", "Give m: divide by 1000"
+        )
     elif velocity is not None and _rms(rate) > BASE_SLOW and near(_rms(velocity) / _rms(rate), 1e3):
         what = f"is {_rms(velocity) / _rms(rate):.3g} times the rate of base.position: mm/s"
-        yield Finding(f"{where}.velocity", what, "Give m/s: divide by 1000")
+        yield Finding("todo", f"{where}.velocity", what, "Give m/s: divide by 1000")
 
 
 def _rms(vectors: Array) -> float:

@@ -43,7 +43,9 @@ def topics_of(values: list[str] | None) -> dict[str, str]:
     for value in values or []:
         kind, sign, name = value.partition("=")
         if not sign:
-            raise UsageError(Finding(f"--topic {value}", "is not KIND=NAME", "Write e.g. --topic imu=/imu/data"))
+            raise UsageError(
+                Finding("todo", f"--topic {value}", "is not KIND=NAME", "Write e.g. --topic imu=/imu/data")
+            )
         topics[kind] = f"{topics[kind]},{name}" if kind in topics else name
     return topics
 

@@ -11,6 +11,7 @@ import typer
 
 from steelyard.cli.arguments import JsonOption, MappingOption, RobotArgument, TopicOption, topics_of
 from steelyard.cli.derived_options import takes
+from steelyard.cli.finding_text import finding_text
 from steelyard.cli.terminal import print_table, shown_progress
 from steelyard.equations.equation_options import EquationOptions
 
@@ -42,7 +43,7 @@ def check(
     if as_json:
         print(json.dumps(found.as_json(), indent=1, allow_nan=False, ensure_ascii=False))
     else:
-        for line in found.lines():
+        for line in found.lines(finding_text):
             print(line)
     raise typer.Exit(3 if found.findings else 0)
 
@@ -55,9 +56,11 @@ def _draft(robot: str, log: Path, file: Path, as_json: bool, mapping: Path | Non
     from steelyard.robot.model import ONE_DOF
 
     if mapping is not None:
-        raise UsageError(Finding("--write-mapping", "does not go with --mapping", "Give one of them"))
+        raise UsageError(Finding("todo", "--write-mapping", "does not go with --mapping", "Give one of them"))
     if file.exists():
-        raise UsageError(Finding(f"--write-mapping {file}", "exists", "Give another name, or --mapping to use it"))
+        raise UsageError(
+            Finding("todo", f"--write-mapping {file}", "exists", "Give another name, or --mapping to use it")
+        )
     joints = read_description(robot).joints.values()
     text = draft_mapping(log, [j.name for j in joints if j.kind in ONE_DOF and j.mimic is None])
     write_text(file, text)

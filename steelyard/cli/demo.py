@@ -23,7 +23,7 @@ def demo(
     from steelyard.output.results import write_results
 
     if robot not in ROBOTS:
-        raise UsageError(Finding(f"demo {robot!r}", "does not exist", f"Demos: {', '.join(ROBOTS)}"))
+        raise UsageError(Finding("todo", f"demo {robot!r}", "does not exist", f"Demos: {', '.join(ROBOTS)}"))
     with shown_progress() as progress:
         arm = run_arm(robot, out, progress=progress) if robot == "ur10" else None
         result = arm.result if arm else run_quadruped(robot, out, progress=progress)

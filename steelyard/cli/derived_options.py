@@ -125,7 +125,7 @@ def method_of(name: str, given: Mapping[str, Any]) -> Method:
         if flag not in own and given[flag] != same[0].default:
             having = " or ".join(n for n in method_names() if any(f.name == flag for f in flags_of(method_type(n))))
             what = f"is for method {having}, not {name}"
-            findings.append(Finding(same[0].text, what, f"Drop it, or use --method {having.split(' ')[0]}"))
+            findings.append(Finding("todo", same[0].text, what, f"Drop it, or use --method {having.split(' ')[0]}"))
     if findings:
         raise UsageError(findings)
     method: Method = made_of(cls, given)
@@ -223,5 +223,5 @@ def numbered(flag: str, values: list[str] | None) -> dict[str, float]:
             found[name] = float(number if sign else "")
         except ValueError:
             fix = f"Write e.g. {flag} finger_joint=0.04"
-            raise UsageError(Finding(f"{flag} {text}", "is not JOINT=VALUE", fix)) from None
+            raise UsageError(Finding("todo", f"{flag} {text}", "is not JOINT=VALUE", fix)) from None
     return found

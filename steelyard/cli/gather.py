@@ -36,9 +36,11 @@ def gather(
 
     if threads > 1 and (scheduler is not None or (workers or 1) > 1):
         what = "are of this process, and workers have one each"
-        raise UsageError(Finding(f"--threads {threads}", what, "Drop it, or drop --workers and --scheduler"))
+        raise UsageError(Finding("todo", f"--threads {threads}", what, "Drop it, or drop --workers and --scheduler"))
     if out.suffix != ".npz" or out.resolve() in [log.resolve() for log in logs]:
-        raise UsageError(Finding(f"-o {out}", "is no place for information", "Name a new file that ends in .npz"))
+        raise UsageError(
+            Finding("todo", f"-o {out}", "is no place for information", "Name a new file that ends in .npz")
+        )
     with Workers.asked(workers, scheduler) as crew, shown_bar("reading") as progress:
         if crew.here:
             found = stream_log(robot, logs, options, threads=threads, progress=progress)

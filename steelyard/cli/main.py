@@ -67,6 +67,7 @@ def main() -> None:
         print(f"steelyard: {error.strerror or error}: {error.filename or ''}".rstrip(": "), file=sys.stderr)
         sys.exit(1)
     except Exception as error:
+        from steelyard.cli.finding_text import finding_text
         from steelyard.errors import SteelyardError
 
         if not isinstance(error, SteelyardError):
@@ -74,7 +75,7 @@ def main() -> None:
         count = len(error.findings)
         print(f"steelyard: {count} thing{'s' if count > 1 else ''} to correct:", file=sys.stderr)
         for finding in error.findings:
-            print(f"  {finding}", file=sys.stderr)
+            print(f"  {finding_text(finding)}", file=sys.stderr)
         sys.exit(error.exit_code)
 
 

@@ -55,7 +55,7 @@ def identify_many_logs(
         options = going_on(options, left)
         if left.gains:
             what = "found drive gains, and logs that are read once have to come with theirs"
-            raise UsageError(Finding(f"--from {work.earlier}", what, "Give the gains in a mapping"))
+            raise UsageError(Finding("todo", f"--from {work.earlier}", what, "Give the gains in a mapping"))
     checkpoint = work.checkpoint or str((out / FOLDER).resolve())
     with shown_progress() as progress, Workers.asked(work.workers, work.scheduler) as workers:
         job = replace(job, progress=progress, earlier=None if left is None else left.information)

@@ -22,6 +22,6 @@ def reproduce(
     if paper not in known:
         what = "cannot be reproduced" if known else "needs the papers folder of a checkout, which is not here"
         fix = f"Choose from: {', '.join(known)}" if known else "Clone the repository and install it with pip install -e"
-        raise UsageError(Finding(f"paper {paper!r}", what, fix))
+        raise UsageError(Finding("todo", f"paper {paper!r}", what, fix))
     sys.path.insert(0, str(root))
     importlib.import_module(f"papers.{paper}.run").main(context.args)

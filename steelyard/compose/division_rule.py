@@ -46,7 +46,12 @@ class Rule:
     def __post_init__(self) -> None:
         hints = get_type_hints(Rule)
         findings = [
-            Finding(f"division, {name} {value!r}", "is not known", f"Choose from: {', '.join(get_args(hints[name]))}")
+            Finding(
+                "todo",
+                f"division, {name} {value!r}",
+                "is not known",
+                f"Choose from: {', '.join(get_args(hints[name]))}",
+            )
             for name in ("choose", "axes")
             if (value := getattr(self, name)) not in get_args(hints[name])
         ]
@@ -54,11 +59,13 @@ class Rule:
             value = getattr(self, name)
             if not least <= value <= most:
                 upper = f" to {most:g}" if most < np.inf else " or more"
-                findings.append(Finding(f"division, {name} {value!r}", "is out of range", f"Give {least:g}{upper}"))
+                findings.append(
+                    Finding("todo", f"division, {name} {value!r}", "is out of range", f"Give {least:g}{upper}")
+                )
         if not self.k1 + self.k2 > 0:
-            findings.append(Finding("division, k1 and k2", "are both zero", "Give one of them a weight"))
+            findings.append(Finding("todo", "division, k1 and k2", "are both zero", "Give one of them a weight"))
         if not self.tolerance > 0:
             what = "is no length of a step"
-            findings.append(Finding(f"division, tolerance {self.tolerance!r}", what, "Give a number above 0"))
+            findings.append(Finding("todo", f"division, tolerance {self.tolerance!r}", what, "Give a number above 0"))
         if findings:
             raise UsageError(findings)

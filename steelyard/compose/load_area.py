@@ -24,7 +24,7 @@ def area_findings(area: Sequence[float]) -> list[Finding]:
     if edges.shape == (6,) and np.isfinite(edges).all() and np.all(edges[1::2] > edges[::2]):
         return []
     shown = " ".join(f"{x:g}" for x in area)
-    return [Finding(f"area {shown}", "is no cuboid", "Give x0 x1 y0 y1 z0 z1 in m, each rising")]
+    return [Finding("todo", f"area {shown}", "is no cuboid", "Give x0 x1 y0 y1 z0 z1 in m, each rising")]
 
 
 def as_cuboid(area: Sequence[float]) -> Solid:
@@ -40,6 +40,6 @@ def on_top(robot: Robot, link: str, height: float) -> Area:
     box = geometry.link_box(robot.description.links[link], np.eye(4)) if link in robot.description.links else None
     if box is None:
         what = "has no shapes, so nothing says where its top is"
-        raise UsageError(Finding(f"link {link!r}", what, "Give the area as six numbers"))
+        raise UsageError(Finding("todo", f"link {link!r}", what, "Give the area as six numbers"))
     (x0, y0, _), (x1, y1, top) = box
     return float(x0), float(x1), float(y0), float(y1), float(top), float(top) + height

@@ -57,7 +57,7 @@ class ShapeFile:
             try:
                 body = robot.body(link)
             except UsageError as error:
-                findings += [Finding(f"{self.source}, {f.where}", f.what, f.fix) for f in error.findings]
+                findings += [f.at(f"{self.source}, {f.where}") for f in error.findings]
                 continue
             T = np.eye(4) if body.carrier is not None else robot.frames[link].placement
             found[body.name] = found.get(body.name, ()) + tuple(shape.placed(T) for shape in shapes)
@@ -70,7 +70,7 @@ def read_shapes(path: str | Path) -> ShapeFile:
     """Read and check a file of shapes; every reason against it is in the DescriptionError."""
     path = Path(path)
     if not path.is_file():
-        raise DescriptionError(Finding(str(path), "is no file", "Give a TOML file with shapes of links"))
+        raise DescriptionError(Finding("todo", str(path), "is no file", "Give a TOML file with shapes of links"))
     return _Shapes(str(path)).check(read_toml(path))
 
 
@@ -102,7 +102,7 @@ class _Shapes(Checker):
         try:
             return Rule(**given)
         except UsageError as error:
-            self.findings += [Finding(f"{self.source}, {f.where}", f.what, f.fix) for f in error.findings]
+            self.findings += [f.at(f"{self.source}, {f.where}") for f in error.findings]
             return Rule()
 
     def shapes(self, link: str, value: Any) -> tuple[Primitive, ...]:

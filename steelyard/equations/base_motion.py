@@ -73,7 +73,9 @@ def imu_mount(robot: Robot, log: Log, key: str = "imu_frame") -> Array:
         return np.eye(4)
     placement = robot.on_base(robot.frame(str(name)))
     if placement is None:
-        raise LogError(Finding(f"{log.source}, {key}", f"{name!r} is not on the base body", "Use the IMU on the base"))
+        raise LogError(
+            Finding("todo", f"{log.source}, {key}", f"{name!r} is not on the base body", "Use the IMU on the base")
+        )
     return placement
 
 
@@ -87,7 +89,12 @@ def _orientation(log: Log, smooth) -> Array | None:  # type: ignore[no-untyped-d
     if np.any(np.abs(length - 1) > 0.05):
         k = int(np.argmax(np.abs(length - 1)))
         raise LogError(
-            Finding(f"{log.source}, base.quaternion, row {k}", f"has length {length[k]:.3g}", "Give unit quaternions")
+            Finding(
+                "todo",
+                f"{log.source}, base.quaternion, row {k}",
+                f"has length {length[k]:.3g}",
+                "Give unit quaternions",
+            )
         )
     return rotation_from_quaternion(smooth(continuous(quaternion / length[:, None])))
 
@@ -117,4 +124,4 @@ def tilt_both_ways(gyro: Array, acc: Array, rate: float, seconds: float = 2.0) -
 
 
 def _lacks(log: Log, what: str, fix: str) -> LogError:
-    return LogError(Finding(log.source, f"does not say {what}", fix))
+    return LogError(Finding("todo", log.source, f"does not say {what}", fix))

@@ -103,11 +103,11 @@ class Inputs:
                     names += [f"{vector}.{c}" for c in XYZ]
                 else:
                     what = f"has no {vector}, and a causal filter derives nothing from poses"
-                    findings.append(Finding(log.source, what, f"Log {vector}.x…z, or filter symmetrically"))
+                    findings.append(Finding("todo", log.source, what, f"Log {vector}.x…z, or filter symmetrically"))
             names += QUATERNION if log.has(*QUATERNION) else ()
             if log.names("plate") and not torques:
                 what = "has force plates, which stand in the world: a causal filter does not know where that is"
-                findings.append(Finding(log.source, what, "Filter symmetrically"))
+                findings.append(Finding("todo", log.source, what, "Filter symmetrically"))
         if findings:
             raise LogError(findings)
         names += [c for f in log.names("wrench") for k in WRENCH if log.has(c := f"wrench.{f}.{k}")]

@@ -38,9 +38,9 @@ class EquationOptions:
         yield from unknown_choices(self)
         for joint, value in self.lock.items():
             if not math.isfinite(value):
-                yield Finding(f"lock {joint}", f"is {value}", "Give a number in rad or m")
+                yield Finding("todo", f"lock {joint}", f"is {value}", "Give a number in rad or m")
         if self.gravity is not None and not all(math.isfinite(g) for g in self.gravity):
-            yield Finding("gravity", f"is {self.gravity}", "Give three numbers in m/s²")
+            yield Finding("todo", "gravity", f"is {self.gravity}", "Give three numbers in m/s²")
         if self.feet and self.equations not in ("auto", "contact-free"):
             what = f"are projected out of contact-free rows only, not of {self.equations} rows"
-            yield Finding(f"feet {', '.join(self.feet)}", what, "Drop --feet, or use --equations contact-free")
+            yield Finding("todo", f"feet {', '.join(self.feet)}", what, "Drop --feet, or use --equations contact-free")

@@ -39,7 +39,7 @@ class Filter:
         bad = {name: value for name, value in given.items() if value is not None and not value > 0}
         if bad:
             fix = "Give a positive frequency in Hz"
-            raise UsageError([Finding(name, f"is {value}", fix) for name, value in bad.items()])
+            raise UsageError([Finding("todo", name, f"is {value}", fix) for name, value in bad.items()])
 
     def at(self, rate: float, motion: float = 0.0) -> Filter:
         """The same with every default filled in for a log of this rate whose motion reaches up to ``motion`` Hz."""

@@ -110,7 +110,9 @@ class Training:
                 yield block
             if not left:
                 what = f"leaves nothing of {hold.source} to learn from: its rows see {rows.reach:.2g} s to either side"
-                raise UsageError(Finding(f"--hold-out {hold.seconds:g}", what, "Give longer blocks, or raise --cutoff"))
+                raise UsageError(
+                    Finding("todo", f"--hold-out {hold.seconds:g}", what, "Give longer blocks, or raise --cutoff")
+                )
 
 
 def _predicted(rows: Rows, hold: HoldOut) -> bool:
@@ -122,4 +124,4 @@ def _predicted(rows: Rows, hold: HoldOut) -> bool:
 def _nothing_held(rows: Rows, hold: HoldOut) -> Finding:
     seconds = rows.segments[-1].time[-1] - rows.segments[0].time[0]
     what = f"{hold.source} has no third block to predict: {seconds:.3g} s of it can be used"
-    return Finding(f"--hold-out {hold.seconds:g}", what, "Give shorter blocks")
+    return Finding("todo", f"--hold-out {hold.seconds:g}", what, "Give shorter blocks")

@@ -35,6 +35,7 @@ def match(description: Description, log: Log, lock: dict[str, float], *, torques
         if joint not in measured["q"]:
             findings.append(
                 Finding(
+                    "todo",
                     f"{log.source}, q.{joint}",
                     f"is missing, though the log has {there}",
                     "Add the position, or drop all columns of the joint to lock it",
@@ -43,6 +44,7 @@ def match(description: Description, log: Log, lock: dict[str, float], *, torques
         if torques and joint not in measured["tau"] | measured["current"]:
             findings.append(
                 Finding(
+                    "todo",
                     f"{log.source}, tau.{joint}",
                     f"is missing, though the log has {there}",
                     "Add tau or current, lock the joint (--lock), or use --equations base",
@@ -56,7 +58,7 @@ def match(description: Description, log: Log, lock: dict[str, float], *, torques
         what = f"measures no joint of {description.name}: {hint}"
         mapped = any(file.endswith(".toml") for file in log.files)
         fix = f"Name the columns after the joints ({_some(movable, 12)})"
-        findings.append(Finding(log.source, what, fix if mapped else f"{fix}, {DRAFT}"))
+        findings.append(Finding("todo", log.source, what, fix if mapped else f"{fix}, {DRAFT}"))
     if findings:
         raise LogError(findings)
     return Match(tuple(joints), tuple(locked), tuple(_notices(description, log, anything, strangers, movable, locked)))

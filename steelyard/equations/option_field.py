@@ -42,4 +42,4 @@ def unknown_choices(options: Any) -> Iterator[Finding]:
     for name in (f.name for f in fields(options)):
         allowed, value = get_args(hints[name]), getattr(options, name)
         if allowed and all(isinstance(x, str) for x in allowed) and value not in allowed:
-            yield Finding(f"{name} {value!r}", "is not known", f"Choose from: {', '.join(allowed)}")
+            yield Finding("todo", f"{name} {value!r}", "is not known", f"Choose from: {', '.join(allowed)}")

@@ -66,6 +66,7 @@ def prepare(
     if not segments:
         raise LogError(
             Finding(
+                "todo",
                 log.source,
                 f"has no piece longer than the filter ({needed(filter) / filter.rate:.2g} s)",
                 "Record longer without gaps, or raise --cutoff",

@@ -221,9 +221,11 @@ def _nothing_left(unknown: Sequence[Foot | Missing], rank: int, equations: int) 
     what = f"leave no equation free of contact forces ({rank} of {equations} taken)"
     if parts := [m for m in unknown if isinstance(m, Missing)]:
         where = ", ".join(f"{m.column} without {' '.join(m.names)}" for m in parts)
-        return Finding(where, what, "Log more components, or a column of zeros for one that is known to be zero")
+        return Finding(
+            "todo", where, what, "Log more components, or a column of zeros for one that is known to be zero"
+        )
     held = ", ".join(f.frame.name for f in unknown if isinstance(f, Foot))
-    return Finding(f"feet {held}", what, "Name fewer feet, or say FRAME:point where one is a ball")
+    return Finding("todo", f"feet {held}", what, "Name fewer feet, or say FRAME:point where one is a ball")
 
 
 def _joint_column(segment: Segment, joint: str, j: int, term: str) -> Array:

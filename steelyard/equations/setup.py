@@ -69,7 +69,7 @@ class Setup:
             load: Link that carries an unknown load in logs that are ``loaded``.
         """
         if not logs:
-            raise UsageError(Finding("logs", "there are none", "Give at least one log"))
+            raise UsageError(Finding("todo", "logs", "there are none", "Give at least one log"))
         every = [*logs, *held_out]
         base, equations = _base_and_equations(description, every, options)
         torques, plates = equations != "base", base == "floating" and equations == "base"
@@ -85,7 +85,7 @@ class Setup:
             unused = [log.source for log in every if log.names("plate")]
             notices += [f"{name}: plates are used in base equations alone, not in {equations} rows" for name in unused]
         if base == "floating" and options.gravity:
-            raise UsageError(Finding("--gravity", "is for a fixed base: a floating one measures it", "Drop it"))
+            raise UsageError(Finding("todo", "--gravity", "is for a fixed base: a floating one measures it", "Drop it"))
         lock |= dict.fromkeys(matches[0].locked, 0.0)
         gravity = {"gravity": options.gravity} if options.gravity else {}
         sensors = _sensors(description, base, lock, every)
@@ -195,7 +195,9 @@ def _refuse_different(logs: Sequence[Log], joints: Sequence[Sequence[str]], equa
     """Logs that measure different things cannot share equations."""
     first, *others = logs
     findings = [
-        Finding(log.source, f"measures other joints than {first.source}", "Give logs of the same joints, or --lock")
+        Finding(
+            "todo", log.source, f"measures other joints than {first.source}", "Give logs of the same joints, or --lock"
+        )
         for log, own in zip(logs, joints, strict=True)
         if set(own) != set(joints[0])
     ]
@@ -205,7 +207,7 @@ def _refuse_different(logs: Sequence[Log], joints: Sequence[Sequence[str]], equa
                 if missing := sorted(set(first.names(kind)) - set(log.names(kind))):
                     what = f"has no {kind} at {', '.join(missing)}, though {first.source} has"
                     findings.append(
-                        Finding(log.source, what, "Give logs with the same force sensors, or name the feet")
+                        Finding("todo", log.source, what, "Give logs with the same force sensors, or name the feet")
                     )
     if findings:
         raise LogError(findings)
@@ -252,7 +254,7 @@ def _sensors(
         findings += find_welds(description, lock, sensors, base, log.source)[1]
         if sensors != every[0]:
             what = f"has other sensor columns than {logs[0].source}"
-            findings.append(Finding(log.source, what, "Give logs with the same sensor columns"))
+            findings.append(Finding("todo", log.source, what, "Give logs with the same sensor columns"))
     if findings:
         raise LogError(findings)
     return every[0]
@@ -267,14 +269,14 @@ def _frames(robot: Robot, log: Log) -> Iterator[Finding]:
         if frame not in robot.frames:
             near = difflib.get_close_matches(frame, robot.frames, n=3)
             fix = f"Did you mean {' or '.join(near)}" if near else "Name a link, joint or site of the description"
-            yield Finding(f"{log.source}, {column}", f"{frame!r} is not in {robot.name}", fix)
+            yield Finding("todo", f"{log.source}, {column}", f"{frame!r} is not in {robot.name}", fix)
 
 
 def _counted_twice(log: Log) -> Iterator[Finding]:
     if log.names("plate") and log.names("sensor"):
         where = f"{log.source}, plate.{log.names('plate')[0]} and sensor.{log.names('sensor')[0]}"
         what = "may tell the same force twice: nobody knows what stands on a plate"
-        yield Finding(where, what, "Leave the columns of one of the two out")
+        yield Finding("todo", where, what, "Leave the columns of one of the two out")
 
 
 def _base_and_equations(
@@ -295,24 +297,30 @@ def _base_and_equations(
         equations: Equations = options.equations
         if base == "fixed" and equations != "joint" and not (equations == "base" and sensors):
             raise UsageError(
-                Finding(f"--equations {equations}", "needs a floating base", "Use joint, or --base floating")
+                Finding("todo", f"--equations {equations}", "needs a floating base", "Use joint, or --base floating")
             )
         if equations == "contact-free" and not (options.feet or log.names("contact") or sensors):
-            raise UsageError(Finding("--equations contact-free", "needs to know the feet", "Name them: --feet F,…"))
+            raise UsageError(
+                Finding("todo", "--equations contact-free", "needs to know the feet", "Name them: --feet F,…")
+            )
         if equations in ("full", "joint") and base == "floating" and log.names("plate") and not log.names("wrench"):
             what = "cannot use force plates, since nobody knows which body they push, and nothing else holds the robot"
-            raise UsageError(Finding(f"--equations {equations}", what, "Use base, or contact-free with --feet F,…"))
+            raise UsageError(
+                Finding("todo", f"--equations {equations}", what, "Use base, or contact-free with --feet F,…")
+            )
         return base, equations
     torques = bool(log.names("tau") or log.names("current"))
     if base == "fixed":
         if options.feet and not sensors:
-            raise UsageError(Finding("--feet", "are of no use on a fixed base", "Drop them, or say --base floating"))
+            raise UsageError(
+                Finding("todo", "--feet", "are of no use on a fixed base", "Drop them, or say --base floating")
+            )
         return base, "joint" if torques or not sensors else "base"
     if options.feet and torques:
         return base, "contact-free"
     if options.feet and (log.names("wrench") or log.names("plate")):
         what = "are projected out of contact-free rows, which need torques, and the log has none"
-        raise UsageError(Finding("--feet", what, "Drop them to use the measured forces"))
+        raise UsageError(Finding("todo", "--feet", what, "Drop them to use the measured forces"))
     if log.names("wrench"):
         return base, "full" if torques else "base"
     if sensors:
@@ -323,6 +331,7 @@ def _base_and_equations(
         return base, "contact-free"
     raise UsageError(
         Finding(
+            "todo",
             log.source,
             "has a floating base but neither contact wrenches nor feet",
             "Name the feet (--feet F,…), or say --equations full if nothing touches the robot",

@@ -56,7 +56,7 @@ def foot(robot: Robot, text: str) -> Foot:
     kind = options[0] if options else None
     if kind not in (None, "point", "surface") or len(options) > (2 if kind == "point" else 1):
         raise UsageError(
-            Finding(f"foot {text!r}", "is not understood", "Write FRAME, FRAME:point:RADIUS or FRAME:surface")
+            Finding("todo", f"foot {text!r}", "is not understood", "Write FRAME, FRAME:point:RADIUS or FRAME:surface")
         )
     radius = _radius(text, options[1]) if len(options) > 1 else None
     link = robot.description.links[frame.link]
@@ -84,7 +84,7 @@ def _radius(text: str, given: str) -> float:
     except ValueError:
         radius = np.nan
     if not 0 <= radius < np.inf:
-        raise UsageError(Finding(f"foot {text!r}", f"{given!r} is no radius", "Give metres, 0 or more"))
+        raise UsageError(Finding("todo", f"foot {text!r}", f"{given!r} is no radius", "Give metres, 0 or more"))
     return radius
 
 

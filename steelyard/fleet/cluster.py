@@ -94,7 +94,9 @@ class Futures:
                     yield (0, k), Killed()
         except CommClosedError:
             what, fix = "went away, and what it knew with it", "Start it, and run the command again"
-            raise WorkerError(Finding("scheduler", what, f"{fix}: with a checkpoint it goes on from there")) from None
+            raise WorkerError(
+                Finding("todo", "scheduler", what, f"{fix}: with a checkpoint it goes on from there")
+            ) from None
         finally:
             if self._nodes and self.client.status == "running":  # an error, or nobody waits any longer
                 self.client.cancel(list(self._nodes))
@@ -124,7 +126,7 @@ def distributed(option: str) -> Any:
         import distributed
     except ImportError:
         what, fix = "needs Dask, which is not installed", 'Install the extra: pip install "steelyard[scale]"'
-        raise UsageError(Finding(option, what, fix)) from None
+        raise UsageError(Finding("todo", option, what, fix)) from None
     return distributed
 
 
@@ -144,7 +146,7 @@ def connect(address: str, patience: float) -> Any:
     except (OSError, TimeoutError, ValueError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         fix = "Start one with `dask scheduler`, and give the address it prints"
-        raise UsageError(Finding(where, f"does not answer ({reason})", fix)) from None
+        raise UsageError(Finding("todo", where, f"does not answer ({reason})", fix)) from None
     try:
         _refuse_strangers(client, where, address, patience)
     except BaseException:
@@ -157,15 +159,15 @@ def _refuse_strangers(client: Any, where: str, address: str, patience: float) ->
     try:
         client.wait_for_workers(1, timeout=patience)
     except TimeoutError:
-        raise UsageError(Finding(where, "has no workers", f"Start some with `dask worker {address}`")) from None
+        raise UsageError(Finding("todo", where, "has no workers", f"Start some with `dask worker {address}`")) from None
     try:
         versions = client.run(own_version)
     except Exception as error:  # whatever their interpreter says about a module it does not have
         what = f"has workers that cannot import steelyard ({error})"
-        raise UsageError(Finding(where, what, "Install steelyard where the workers run")) from None
+        raise UsageError(Finding("todo", where, what, "Install steelyard where the workers run")) from None
     if others := sorted({v for v in versions.values() if v != own_version()}):
         what = f"has workers with steelyard {', '.join(others)}, and this is {own_version()}"
-        raise UsageError(Finding(where, what, "Install one version everywhere"))
+        raise UsageError(Finding("todo", where, what, "Install one version everywhere"))
 
 
 def own_version() -> str:

@@ -91,7 +91,7 @@ def gather_logs(
     if done.failures and not fleet.skip:
         raise LogError([f for findings in done.failures.values() for f in findings])
     if done.sums is None:
-        raise LogError(Finding("logs", "none of them can be used", "Run `steelyard check` on one of them"))
+        raise LogError(Finding("todo", "logs", "none of them can be used", "Run `steelyard check` on one of them"))
     notices = tuple(dict.fromkeys([*task.setup.notices, *_notices(done, fleet)]))
     channels = task.channels(done.sums)
     return Gathered(task, channels, done.sums.seconds, done.inputs, done.keys, done.failures, done.kept, notices, first)
@@ -126,7 +126,7 @@ def summariser_of(
     setup = open_logs(description, [first], options, held_out=held_out)
     if any(term == "gain" for _, term in setup.columns.joint_terms):
         what = "has currents without drive gains, and finding those takes all rows at once"
-        raise LogError(Finding(name, what, "Identify a few logs first, and give the gains in a mapping"))
+        raise LogError(Finding("todo", name, what, "Identify a few logs first, and give the gains in a mapping"))
     free = rows_of(setup, first).free
     checkpoint = None if fleet.checkpoint is None else Checkpoint.set_up(fleet.checkpoint)
     return Summariser(description, options, setup, free, name, mapping, fleet.topics, checkpoint), first
@@ -153,7 +153,7 @@ def _refuse(options: EquationOptions) -> None:
         return
     asked = {"--robust": options.robust, "--hold-out": options.hold_out is not None}
     what, fix = "looks at rows again, and these logs are read once", "Drop it, or drop --workers and --scheduler"
-    if findings := [Finding(option, what, fix) for option, given in asked.items() if given]:
+    if findings := [Finding("todo", option, what, fix) for option, given in asked.items() if given]:
         raise UsageError(findings)
 
 

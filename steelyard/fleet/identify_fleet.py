@@ -118,4 +118,4 @@ def _refuse_training_logs(learned: Mapping[str, str], predicted: Mapping[str, st
     for name, digest in predicted.items():
         if digest in known:
             what = "is a log that is learned from: predicting it proves nothing"
-            raise UsageError(Finding(f"--validate {name}", what, "Hold another log out"))
+            raise UsageError(Finding("todo", f"--validate {name}", what, "Hold another log out"))

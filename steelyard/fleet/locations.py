@@ -31,18 +31,18 @@ def expand(given: Sequence[str | Path], listed: str | Path | None = None) -> lis
             lines = [line.strip() for line in Path(listed).read_text(encoding="utf-8").splitlines()]
         except (OSError, UnicodeDecodeError) as error:
             fix = "Give a text file with a log on every line"
-            raise UsageError(Finding(f"--logs {listed}", f"cannot be read ({error})", fix)) from None
+            raise UsageError(Finding("todo", f"--logs {listed}", f"cannot be read ({error})", fix)) from None
         names += [line for line in lines if line and not line.startswith("#")]
     matches = {name: _matches(name) for name in names}
     logs = [log for name in names for log in matches[name]]
     fix = "Quote the pattern, and look where it points"
-    findings = [Finding(name, "matches no file", fix) for name in names if not matches[name]]
+    findings = [Finding("todo", name, "matches no file", fix) for name in names if not matches[name]]
     twice = [name for name, count in Counter(logs).items() if count > 1]
-    findings += [Finding(name, "is given twice", "A log counts once: give it once") for name in twice]
+    findings += [Finding("todo", name, "is given twice", "A log counts once: give it once") for name in twice]
     if findings:
         raise UsageError(findings)
     if not logs:
-        raise UsageError(Finding("logs", "there are none", "Give at least one log"))
+        raise UsageError(Finding("todo", "logs", "there are none", "Give at least one log"))
     return logs
 
 
@@ -61,7 +61,7 @@ def _matches(name: str) -> list[str]:
     except LogError:
         raise
     except Exception as error:  # each store has errors of its own
-        raise LogError(Finding(name, f"cannot be listed ({_said(error)})", _FIX)) from None
+        raise LogError(Finding("todo", name, f"cannot be listed ({_said(error)})", _FIX)) from None
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def fetched(name: str, hashed: bool = True) -> Iterator[tuple[Path, str]]:
         except LogError:
             raise
         except Exception as error:  # each store has errors of its own
-            raise LogError(Finding(name, f"cannot be read ({_said(error)})", _FIX)) from None
+            raise LogError(Finding("todo", name, f"cannot be read ({_said(error)})", _FIX)) from None
         yield path, digest
 
 
@@ -109,5 +109,5 @@ def opener(name: str) -> Any:
         import fsspec
     except ImportError:
         what = "is a URL, and fsspec, which opens them, is not installed"
-        raise LogError(Finding(name, what, 'Install the extra: pip install "steelyard[scale]"')) from None
+        raise LogError(Finding("todo", name, what, 'Install the extra: pip install "steelyard[scale]"')) from None
     return fsspec

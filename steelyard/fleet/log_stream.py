@@ -87,7 +87,7 @@ def stream_log(
     """What tables of any length say about a robot, in memory that does not grow with them."""
     description = source if isinstance(source, Description) else read_description(source)
     if not paths:
-        raise UsageError(Finding("logs", "there are none", "Give at least one log"))
+        raise UsageError(Finding("todo", "logs", "there are none", "Give at least one log"))
     first = next(read_pieces(paths[0], piece_bytes)).log
     setup = open_logs(description, [first], options or EquationOptions())
 
@@ -100,7 +100,7 @@ def stream_log(
         seconds = sum(_take(setup, gathering, reported(k)) for k in range(len(paths)))
         if not seconds:
             what = "has no piece longer than the filter"
-            raise LogError(Finding(str(paths[0]), what, "Record longer without gaps, or raise --cutoff"))
+            raise LogError(Finding("todo", str(paths[0]), what, "Record longer without gaps, or raise --cutoff"))
         return Streamed(setup, gathering.channels(), seconds)
 
 

@@ -55,10 +55,12 @@ def refuse(count: int, logs: int) -> None:
     findings = []
     if count < LEAST:
         what = "are too few to tell the ends of an interval"
-        findings.append(Finding(f"--bootstrap {count}", what, f"Give {LEAST} or more"))
+        findings.append(Finding("todo", f"--bootstrap {count}", what, f"Give {LEAST} or more"))
     if logs < LEAST_LOGS:
         what = f"draws logs again, and {logs} of them do not show how much logs differ"
-        findings.append(Finding(f"--bootstrap {count}", what, f"Give {LEAST_LOGS} logs or more, or cut long ones"))
+        findings.append(
+            Finding("todo", f"--bootstrap {count}", what, f"Give {LEAST_LOGS} logs or more, or cut long ones")
+        )
     if findings:
         raise UsageError(findings)
 

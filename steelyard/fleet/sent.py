@@ -49,7 +49,7 @@ class Sent(Generic[Made]):
             make, given, files, digest = pickle.loads(packed)
             if _digest(files()) != digest:
                 where, what = f"worker on {socket.gethostname()}", "sees other meshes, or another SRDF, than were meant"
-                raise UsageError(Finding(where, what, "Give every machine the same files under the same paths"))
+                raise UsageError(Finding("todo", where, what, "Give every machine the same files under the same paths"))
             _HERE.made, _HERE.name = make(*given), name
         return cast(Made, _HERE.made)
 

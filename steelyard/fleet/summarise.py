@@ -87,7 +87,7 @@ def summarise(name: str, task: Summariser) -> Summary:
         return Summary(failures={name: error.findings})
     except Exception as error:  # one log of ten thousand must not hide which it was
         what = f"cannot be worked on ({type(error).__name__}: {error})"
-        return Summary(failures={name: (Finding(name, what, "Run `steelyard check` on it, and report this"),)})
+        return Summary(failures={name: (Finding("todo", name, what, "Run `steelyard check` on it, and report this"),)})
 
 
 def merge(parts: Sequence[Summary]) -> Summary:
@@ -107,12 +107,13 @@ def merge(parts: Sequence[Summary]) -> Summary:
 def lost(name: str, what: str) -> Summary:
     """In place of a log that took down every worker that tried it."""
     fix = "Look at the logs of the workers; often they had too little memory"
-    return Summary(failures={name: (Finding(name, what, fix),)})
+    return Summary(failures={name: (Finding("todo", name, what, fix),)})
 
 
 def rename(finding: Finding, path: Path, name: str) -> Finding:
     """The same about a log under the name it was given by."""
-    return Finding(*(text.replace(str(path), name) for text in finding))
+    where, what, fix = (text.replace(str(path), name) for text in (finding.where, finding.what, finding.fix))
+    return replace(finding, where=where, what=what, fix=fix)
 
 
 def pieces_of(path: Path, mapping: ColumnMap | None, topics: Mapping[str, str] | None) -> Iterator[LogPiece]:
@@ -139,11 +140,13 @@ def _summarise(name: str, path: Path, own: str, task: Summariser) -> Summary:
     setup = open_logs(task.description, [head.log], task.options)
     if _kind(setup) != _kind(task.setup):
         what = f"measures other joints, sensors or contacts than {task.first}"
-        raise LogError(Finding(name, what, "Give logs of one kind, or say what is meant: --lock, --equations, --feet"))
+        raise LogError(
+            Finding("todo", name, what, "Give logs of one kind, or say what is meant: --lock, --equations, --feet")
+        )
     channels, seconds = stream_pieces(task.setup, task.free, chain([head], pieces))
     if not channels.count:
         what = "has no piece longer than the filter"
-        raise LogError(Finding(name, what, "Record longer without gaps, or raise --cutoff"))
+        raise LogError(Finding("todo", name, what, "Record longer without gaps, or raise --cutoff"))
     sums = Sums(channels.found, channels.lagged, channels.count, channels.longest, seconds)
     if checkpoint is not None:
         checkpoint.save(key, sums)

@@ -39,7 +39,7 @@ class Workers:
     def local(cls, count: int = 1) -> Workers:
         """This process where one is enough; else so many processes of this machine, which nobody else can reach."""
         if count < 1:
-            raise UsageError(Finding(f"--workers {count}", "is less than one", "Give 1 or more"))
+            raise UsageError(Finding("todo", f"--workers {count}", "is less than one", "Give 1 or more"))
         if count == 1:
             return cls()
         dask = distributed("--workers")
@@ -155,11 +155,13 @@ class Workers:
 def refuse_both(count: int | None, scheduler: str | None) -> None:
     """Refuse two answers to who works."""
     if count is not None and scheduler is not None:
-        raise UsageError(Finding(f"--workers {count}", "and --scheduler both say who works", "Give one of them"))
+        raise UsageError(
+            Finding("todo", f"--workers {count}", "and --scheduler both say who works", "Give one of them")
+        )
 
 
 def _killed(where: str, what: Killed) -> WorkerError:
-    return WorkerError(Finding(where, str(what), "See their logs; often they had too little memory"))
+    return WorkerError(Finding("todo", where, str(what), "See their logs; often they had too little memory"))
 
 
 class SumTree:

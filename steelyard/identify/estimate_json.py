@@ -114,15 +114,15 @@ def read_estimate(path: Path) -> dict[str, Any]:
         content = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise SteelyardError(
-            Finding(str(file), "is not there", "Give a folder that `steelyard identify` wrote")
+            Finding("todo", str(file), "is not there", "Give a folder that `steelyard identify` wrote")
         ) from None
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise SteelyardError(
-            Finding(str(file), f"cannot be read ({error})", "Run `steelyard identify` again")
+            Finding("todo", str(file), f"cannot be read ({error})", "Run `steelyard identify` again")
         ) from None
     if not isinstance(content, dict) or content.get("schema") != SCHEMA or not isinstance(content.get("links"), dict):
         raise SteelyardError(
-            Finding(str(file), "is not an estimate of schema 1", "Give a file that `steelyard identify` wrote")
+            Finding("todo", str(file), "is not an estimate of schema 1", "Give a file that `steelyard identify` wrote")
         )
     return content
 

@@ -147,7 +147,7 @@ def _by_name(earlier: Information | None, columns: Columns) -> Information:
         return Information.none(columns.n, columns.names)
     if strangers := [name for name in earlier.names if name not in columns.names]:
         what = f"speaks of {', '.join(strangers[:4])}, which {'is' if len(strangers) == 1 else 'are'} not asked for now"
-        raise UsageError(Finding("earlier estimate", what, "Lock the same joints, and use the same --friction"))
+        raise UsageError(Finding("todo", "earlier estimate", what, "Lock the same joints, and use the same --friction"))
     at = np.array([columns.names.index(name) for name in earlier.names], int)
     Y = np.zeros((len(earlier.triangle), columns.n))
     Y[:, at] = earlier.triangle[:, :-1]

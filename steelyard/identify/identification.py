@@ -129,7 +129,7 @@ def _refuse_training_logs(fit: Sequence[Log], held_out: Sequence[Log]) -> None:
             same = log.columns.keys() == other.columns.keys() and np.array_equal(log.time, other.time)
             if same and all(np.array_equal(log.columns[c], other.columns[c]) for c in log.columns):
                 what = "is a log that is learned from: predicting it proves nothing"
-                raise UsageError(Finding(f"--validate {log.source}", what, "Hold another log out"))
+                raise UsageError(Finding("todo", f"--validate {log.source}", what, "Hold another log out"))
 
 
 def as_log(item: str | Path | Log, mapping: ColumnMap | None) -> Log:

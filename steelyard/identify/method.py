@@ -121,13 +121,13 @@ class Pulled(Method):
         yield from super().findings()
         if self.regularisation == "entropic" and not self.entropic:
             what = f"is for method lmi, not {self.name}"
-            yield Finding("regularisation 'entropic'", what, "Use --method lmi, or pullback")
+            yield Finding("todo", "regularisation 'entropic'", what, "Use --method lmi, or pullback")
 
     def refusals(self, options: Options) -> Iterator[Finding]:
         """Options that make no sense with this method."""
         if options.prior == "none" and self.regularisation != "quadratic":
             what = "is a pull towards the prior, and prior is 'none'"
-            yield Finding(f"regularisation {self.regularisation!r}", what, "Drop one of them")
+            yield Finding("todo", f"regularisation {self.regularisation!r}", what, "Drop one of them")
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class Composed(Pulled):
         parts = [self.composition(b, prior.about(np.arange(10 * k, 10 * k + 10))) for k, b in enumerate(posed.bodies)]
         if (count := sum(p.size for p in parts)) > MOST:
             what = f"come to {count} masses, more than {MOST}, and take too long to weigh"
-            raise UsageError(Finding(self.name, what, "Ask for fewer, or free fewer --links"))
+            raise UsageError(Finding("todo", self.name, what, "Ask for fewer, or free fewer --links"))
         assembly = Assembly((*parts, others_of(posed)))
         whole = total.through(assembly.map)
         if np.any(weight := assembly.ridge):
@@ -217,7 +217,7 @@ def method_type(name: str) -> type[Method]:
     """The class of a method by its name."""
     if name not in method_names():
         fix = f"Choose from: {', '.join(method_names())}"
-        raise UsageError(Finding(f"method {name!r}", "is not known", fix))
+        raise UsageError(Finding("todo", f"method {name!r}", "is not known", fix))
     module = import_module(f"steelyard.identify.methods.{name.replace('-', '_')}")
     own = [x for x in vars(module).values() if isinstance(x, type) and issubclass(x, Method)]
     return next(x for x in own if x.__module__ == module.__name__)

@@ -47,17 +47,17 @@ class Options(EquationOptions):
         """All that is wrong with the options themselves."""
         yield from super().findings()
         if self.hold_out is not None and not 0 < self.hold_out < math.inf:
-            yield Finding(f"hold_out {self.hold_out}", "is no length of a block", "Give seconds, more than 0")
+            yield Finding("todo", f"hold_out {self.hold_out}", "is no length of a block", "Give seconds, more than 0")
         if self.total_mass is not None and not 0 < self.total_mass < math.inf:
-            yield Finding(f"total_mass {self.total_mass}", "is no mass", "Give kg, more than 0")
+            yield Finding("todo", f"total_mass {self.total_mass}", "is no mass", "Give kg, more than 0")
         if not 0 < self.prior_weight < math.inf:
             fix = "Give more than 0; --prior none drops the prior"
-            yield Finding(f"prior_weight {self.prior_weight}", "is no weight", fix)
+            yield Finding("todo", f"prior_weight {self.prior_weight}", "is no weight", fix)
         if isinstance(self.method, Method):
             yield from self.method.refusals(self)
         else:
             fix = f"Choose from: {', '.join(method_names())}"
-            yield Finding(f"method {self.method!r}", "is not known", fix)
+            yield Finding("todo", f"method {self.method!r}", "is not known", fix)
 
     def as_json(self) -> dict[str, Any]:
         """What provenance keeps."""

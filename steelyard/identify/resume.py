@@ -46,7 +46,7 @@ class Earlier:
             information = Information.load(file)
         except (OSError, ValueError, KeyError) as error:
             raise UsageError(
-                Finding(str(file), f"cannot be read ({error})", "Give a folder that `steelyard identify` wrote")
+                Finding("todo", str(file), f"cannot be read ({error})", "Give a folder that `steelyard identify` wrote")
             ) from None
         found = {j: terms.get("gain") for j, terms in content.get("joints", {}).items()}
         found = {j: float(gain) for j, gain in found.items() if gain is not None}
@@ -54,7 +54,9 @@ class Earlier:
         asked = content.get("provenance", {}).get("options", {})
         friction, links = asked.get("friction", "none"), tuple(str(link) for link in asked.get("links") or ())
         if friction not in get_args(Friction):
-            raise UsageError(Finding(str(path), f"speaks of friction {friction!r}", "Run `steelyard identify` again"))
+            raise UsageError(
+                Finding("todo", str(path), f"speaks of friction {friction!r}", "Run `steelyard identify` again")
+            )
         scale = content.get("scale") or {}
         return cls(information.given(relative, np.zeros(len(relative))), found, friction, links, scale.get("doubt"))
 
@@ -86,7 +88,9 @@ def going_on(options: Options, left: Earlier, *, loaded: bool = False) -> Option
     if options.links:
         what = "holds the other bodies exactly as described, whatever --from knows of them"
         raise UsageError(
-            Finding(f"--links {', '.join(options.links)}", what, "Drop --links: --from brings their information")
+            Finding(
+                "todo", f"--links {', '.join(options.links)}", what, "Drop --links: --from brings their information"
+            )
         )
     links = (*left.links, LOAD) if left.links and loaded else left.links
     return replace(options, friction=left.friction, links=links)

@@ -52,12 +52,12 @@ class UnknownLoad:
         for name in ("shapes", "divisions"):
             if getattr(self, name) is not None and not self.placed:
                 what = "divides a load, and nothing says where it is"
-                yield Finding(f"--{name}", what, "Give an area, or shapes of the load itself")
+                yield Finding("todo", f"--{name}", what, "Give an area, or shapes of the load itself")
         if self.area is not None and self.top is not None:
-            yield Finding("--area and --top", "both say where the load is", "Give one of them")
+            yield Finding("todo", "--area and --top", "both say where the load is", "Give one of them")
         if self.area is not None:
             yield from area_findings(self.area)
         if self.top is not None and not 0 < self.top < math.inf:
-            yield Finding(f"--top {self.top}", "is no height", "Give m, more than 0")
+            yield Finding("todo", f"--top {self.top}", "is no height", "Give m, more than 0")
         if self.divisions is not None and self.divisions < 0:
-            yield Finding(f"--divisions {self.divisions}", "is less than none", "Give 0 or more")
+            yield Finding("todo", f"--divisions {self.divisions}", "is less than none", "Give 0 or more")

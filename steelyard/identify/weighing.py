@@ -56,7 +56,7 @@ def weigh_load(
     """
     if empty and earlier is not None:
         what = "both tell of the robot without its load"
-        raise UsageError(Finding("--empty and --from", what, "Give one of them: the logs tell more"))
+        raise UsageError(Finding("todo", "--empty and --from", what, "Give one of them: the logs tell more"))
     options = options or Options()
     job = replace(job or Job(), load=UnknownLoad(on) if isinstance(on, str) else on)
     how = read_mapping(mapping) if isinstance(mapping, str | Path) else mapping

@@ -1,8 +1,9 @@
 """What do the data determine, and how surely?
 
 In: weighted information, its noise and a prior. Out: the noise of each equation (``noise.py``), covariances and base
-parameters (``uncertainty.py``), ranges that hold whatever the prior (``quantity_ranges.py``), intervals at the edge of what
-is physical (``profile_likelihood.py``), spread over logs (``bootstrap.py``). How a residual counts is in ``loss.py``.
+parameters (``uncertainty.py``), ranges that hold whatever the prior (``quantity_ranges.py``), intervals at the edge of
+what is physical (``profile_likelihood.py``), spread over logs (``bootstrap.py``). How a residual counts is in
+``loss.py``.
 """
 
 from steelyard.errors import lazy_names

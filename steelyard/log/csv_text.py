@@ -48,7 +48,7 @@ def read_csv(
     try:
         names, skipped = _header(data, looks)
     except csv.Error as error:
-        raise LogError(Finding(source, f"is not a table ({error})", _LAYOUT if layout else _HEADER)) from None
+        raise LogError(Finding("todo", source, f"is not a table ({error})", _LAYOUT if layout else _HEADER)) from None
     line = first_line + skipped
     _check_header(names, f"{source}, line {line}", source, layout)
     refuse_repeats(f"{source}, line {line}", names, wanted)
@@ -110,17 +110,19 @@ def _without_cut_line(data: bytes, names: list[str], layout: TableLayout, wanted
 
 def _check_header(names: list[str], where: str, source: str, layout: TableLayout | None) -> None:
     if not any(names):
-        raise LogError(Finding(source, "is empty", "Give a table with a header line and samples"))
+        raise LogError(Finding("todo", source, "is empty", "Give a table with a header line and samples"))
     if layout and layout.names:
         return
     if len(names) == 1:
         for separator, word in _SEPARATORS.items():
             if separator in names[0]:
                 told = _SEPARATORS.get(layout.separator, "commas") if layout else "commas"
-                raise LogError(Finding(where, f"is separated by {word}, not by {told}", _LAYOUT if layout else _POINT))
+                raise LogError(
+                    Finding("todo", where, f"is separated by {word}, not by {told}", _LAYOUT if layout else _POINT)
+                )
     if all(number(name) is not None for name in names):
         what = f"is numbers: the table has no header for its {len(names)} columns"
-        raise LogError(Finding(where, what, _LAYOUT if layout else _HEADER))
+        raise LogError(Finding("todo", where, what, _LAYOUT if layout else _HEADER))
 
 
 def _number(cell: str, layout: TableLayout) -> float | None:
@@ -178,13 +180,13 @@ def _careful(
                     wrong[k] = line_k, cell, times + 1
                 values.append(np.nan if value is None else value)
     except csv.Error as error:
-        raise LogError(Finding(source, f"cannot be read ({error})", "Write the file again")) from None
+        raise LogError(Finding("todo", source, f"cannot be read ({error})", "Write the file again")) from None
     told = f"the mapping names {len(names)}" if layout.names else f"the header has {len(names)}"
     findings = list(_ragged(ragged, count, last, len(names), source, first_line, told))
     for k, (line, cell, times) in wrong.items():
         more = f" ({times} such cells in the column)" if times > 1 else ""
         where = f"{source}, line {first_line + line}, {names[k]}"
-        findings.append(Finding(where, f"{shown(cell)} is not a number{more}", cell_fix(cell)))
+        findings.append(Finding("todo", where, f"{shown(cell)} is not a number{more}", cell_fix(cell)))
     if findings:
         raise LogError(findings)
     return {name: np.array(cells[k]) if k in cells else np.zeros(count) for k, name in enumerate(names)}
@@ -197,16 +199,18 @@ def _ragged(
     if count > 1 and len(ragged) == count:
         found = " or ".join(map(str, sorted({cells for _, cells in ragged})[:3]))
         if told.startswith("the mapping"):
-            yield Finding(source, f"{told} columns, and no line has as many; they have {found}", _LAYOUT)
+            yield Finding("todo", source, f"{told} columns, and no line has as many; they have {found}", _LAYOUT)
             return
         what = f"no line has the header's {width} cells; they have {found}"
-        yield Finding(source, what, f"{_POINT}; name every column in the header")
+        yield Finding("todo", source, what, f"{_POINT}; name every column in the header")
         return
     for line, cells in ragged[:MOST_LINES]:
         where, what = f"{source}, line {first_line + line}", f"has {cells} cells, {told}"
         if line == last and cells < width:
-            yield Finding(where, f"{what}: the log was cut off while it was written", "Drop this last line")
+            yield Finding("todo", where, f"{what}: the log was cut off while it was written", "Drop this last line")
         else:
-            yield Finding(where, what, "Correct or drop the line")
+            yield Finding("todo", where, what, "Correct or drop the line")
     if len(ragged) > MOST_LINES:
-        yield Finding(source, f"{len(ragged) - MOST_LINES} more lines have the wrong number of cells", "See above")
+        yield Finding(
+            "todo", source, f"{len(ragged) - MOST_LINES} more lines have the wrong number of cells", "See above"
+        )

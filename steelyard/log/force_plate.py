@@ -51,9 +51,9 @@ def plate_findings(log: Log) -> Iterator[Finding]:
         ("base.quaternion", QUATERNION, "Add base.quaternion.x…w"),
     ):
         if not log.has(*columns):
-            yield Finding(where, f"needs the base's pose, and the log has no {vector}", fix)
+            yield Finding("todo", where, f"needs the base's pose, and the log has no {vector}", fix)
     known = log.metadata.get("plates", {})
     for name in plates:
         if name not in known:
             fix = f'Add "plates": {{"{name}": {{"position": [x, y, z], "quaternion": [x, y, z, w]}}}} to the metadata'
-            yield Finding(f"{log.source}, plate.{name}", "has no place in the world", fix)
+            yield Finding("todo", f"{log.source}, plate.{name}", "has no place in the world", fix)

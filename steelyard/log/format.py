@@ -157,7 +157,7 @@ def table_format(path: Path) -> TableFormat:
     kind = format_of(path, mapped=True)
     if not isinstance(kind, TableFormat):
         fix = "Read it without the mapping, by the joint names in its messages"
-        raise LogError(Finding(str(path), f"is a {kind.name}; a mapping tells how to read tables", fix))
+        raise LogError(Finding("todo", str(path), f"is a {kind.name}; a mapping tells how to read tables", fix))
     return kind
 
 
@@ -170,7 +170,7 @@ def suffixes(formats: Sequence[LogFormat], mapped: bool = False) -> list[str]:
 def unknown_format(path: Path, known: Sequence[str]) -> LogError:
     """A file of which no format knows the suffix."""
     what = f"ends in {path.suffix!r}" if path.suffix else "has no suffix that names its format"
-    return LogError(Finding(str(path), what, f"Convert it to one of {', '.join(known)}"))
+    return LogError(Finding("todo", str(path), what, f"Convert it to one of {', '.join(known)}"))
 
 
 def read_file(path: Path) -> bytes:
@@ -191,7 +191,7 @@ def refuse_absent(path: Path, fix: str = "") -> None:
     with suppress(OSError):
         beside = [p.name for p in path.parent.iterdir() if p.is_file()]
     what = "is a folder" if path.is_dir() else "does not exist"
-    raise LogError(Finding(str(path), what, did_you_mean(path.name, beside, fix, most=3)))
+    raise LogError(Finding("todo", str(path), what, did_you_mean(path.name, beside, fix, most=3)))
 
 
 def decode(data: bytes, source: str) -> str:
@@ -199,7 +199,7 @@ def decode(data: bytes, source: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise LogError(Finding(source, "is not UTF-8 text", "Save it as UTF-8")) from None
+        raise LogError(Finding("todo", source, "is not UTF-8 text", "Save it as UTF-8")) from None
 
 
 def metadata_of(path: Path, raw: bytes) -> Mapping[str, Any]:
@@ -209,16 +209,16 @@ def metadata_of(path: Path, raw: bytes) -> Mapping[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise LogError(Finding(f"{path}, metadata", f"is not JSON ({error})", fix)) from None
+        raise LogError(Finding("todo", f"{path}, metadata", f"is not JSON ({error})", fix)) from None
     if not isinstance(value, dict):
-        raise LogError(Finding(f"{path}, metadata", f"is {text[:40]}, not a JSON object", fix))
+        raise LogError(Finding("todo", f"{path}, metadata", f"is {text[:40]}, not a JSON object", fix))
     return value
 
 
 def refuse_repeats(where: str, names: Sequence[str], wanted: Wanted = is_column) -> None:
     """Refuse a table that has some column twice that is wanted."""
     if repeated := sorted({name for name in names if names.count(name) > 1 and wanted(name)}):
-        raise LogError(Finding(where, f"repeats {', '.join(repeated)}", "Keep one column of each name"))
+        raise LogError(Finding("todo", where, f"repeats {', '.join(repeated)}", "Keep one column of each name"))
 
 
 def first_line(error: BaseException, most: int = 200) -> str:
@@ -230,4 +230,4 @@ def unreadable(
     path: Path, error: BaseException, fix: str = "Write the file again; it is damaged or of another kind"
 ) -> LogError:
     """A file that its own library refuses."""
-    return LogError(Finding(str(path), f"cannot be read ({first_line(error)})", fix))
+    return LogError(Finding("todo", str(path), f"cannot be read ({first_line(error)})", fix))

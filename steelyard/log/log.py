@@ -120,10 +120,10 @@ def _findings(columns: Mapping[str, Array], source: str) -> Iterator[Finding]:
         near = difflib.get_close_matches("time", columns, n=1)
         near = near or [c for c in columns if c.lower() in ("t", "stamp", "seconds", "sec")]
         hint = f"Rename {near[0]!r} to 'time', in seconds" if near else "Add a column 'time' in seconds"
-        yield Finding(f"{source}, time", f"is missing; the log has: {_shown(columns)}", hint)
+        yield Finding("todo", f"{source}, time", f"is missing; the log has: {_shown(columns)}", hint)
     elif rows < 2:
         what = f"has {rows or 'no'} row{'s' if rows != 1 else ''}"
-        yield Finding(f"{source}, time", what, "Record a motion of several seconds")
+        yield Finding("todo", f"{source}, time", what, "Record a motion of several seconds")
     for name, raw in columns.items():
         if is_column(name):
             yield from _column_findings(f"{source}, {name}", np.asarray(raw), rows, name == "time")
@@ -136,16 +136,19 @@ def _findings(columns: Mapping[str, Array], source: str) -> Iterator[Finding]:
 def _column_findings(where: str, raw: Array, rows: int | None, is_time: bool) -> Iterator[Finding]:
     if raw.dtype.kind not in "biuf" and raw.size:
         kind = {"U": "text", "S": "text", "O": "objects", "c": "complex numbers", "M": "dates"}.get(raw.dtype.kind)
-        yield Finding(where, f"holds {kind or raw.dtype} where numbers are expected", "Give plain numbers in SI units")
+        yield Finding(
+            "todo", where, f"holds {kind or raw.dtype} where numbers are expected", "Give plain numbers in SI units"
+        )
         return
     if raw.ndim != 1:
-        yield Finding(where, f"has shape {raw.shape}, not one value a row", "Give one column per component")
+        yield Finding("todo", where, f"has shape {raw.shape}, not one value a row", "Give one column per component")
         return
     values = raw.astype(float)
     if rows is not None and len(values) != rows:
-        yield Finding(where, f"has {len(values)} rows, time has {rows}", "Resample it to the rows of time")
+        yield Finding("todo", where, f"has {len(values)} rows, time has {rows}", "Resample it to the rows of time")
     if (bad := np.flatnonzero(~np.isfinite(values))).size:
         yield Finding(
+            "todo",
             f"{where}, row {bad[0]}",
             f"{bad.size} of {len(values)} values are not finite (the first is {values[bad[0]]})",
             "Drop those rows (a hole in time is handled), or the column",
@@ -153,55 +156,67 @@ def _column_findings(where: str, raw: Array, rows: int | None, is_time: bool) ->
     elif is_time and (back := np.flatnonzero(np.diff(values) <= 0)).size:
         k, times = back[0], f"{back.size} such row{'s' if back.size != 1 else ''} in all"
         what = f"does not increase ({values[k]:.9g} then {values[k + 1]:.9g}; {times})"
-        yield Finding(f"{where}, row {k + 1}", what, "Sort by time and drop repeated stamps")
+        yield Finding("todo", f"{where}, row {k + 1}", what, "Sort by time and drop repeated stamps")
 
 
 def _metadata_findings(metadata: Mapping[str, Any], source: str) -> Iterator[Finding]:
     frame = metadata.get("imu_frame")
     if frame is not None and not isinstance(frame, str):
-        yield Finding(f"{source}, metadata, imu_frame", f"is {frame!r}, not a name", "Name a frame of the robot")
+        yield Finding(
+            "todo", f"{source}, metadata, imu_frame", f"is {frame!r}, not a name", "Name a frame of the robot"
+        )
     if "transmission" in metadata:
         yield from _transmission_findings(metadata["transmission"], f"{source}, metadata, transmission")
     yield from _plate_findings(metadata.get("plates", {}), f"{source}, metadata, plates")
     gains = metadata.get("gains", {})
     if not isinstance(gains, Mapping):
-        yield Finding(f"{source}, metadata, gains", f"is {gains!r}, not a table", "Give joint names with N·m/A each")
+        yield Finding(
+            "todo", f"{source}, metadata, gains", f"is {gains!r}, not a table", "Give joint names with N·m/A each"
+        )
         return
     for joint, gain in gains.items():
         number = isinstance(gain, int | float) and not isinstance(gain, bool)
         if not number or not np.isfinite(gain) or gain == 0:
-            yield Finding(f"{source}, metadata, gains, {joint}", f"is {gain!r}", "Give a number other than 0, N·m/A")
+            yield Finding(
+                "todo", f"{source}, metadata, gains, {joint}", f"is {gain!r}", "Give a number other than 0, N·m/A"
+            )
 
 
 def _transmission_findings(given: Any, where: str) -> Iterator[Finding]:
     joints, matrix = (given.get(key) if isinstance(given, Mapping) else None for key in ("joints", "matrix"))
     named = isinstance(joints, list | tuple) and all(isinstance(j, str) for j in joints)
     if joints is None or not named or len(set(joints)) < len(joints):
-        yield Finding(where, f"has joints {joints!r}", "List the names of joints, each once")
+        yield Finding("todo", where, f"has joints {joints!r}", "List the names of joints, each once")
         return
     try:
         M = np.asarray(matrix, float)
     except (TypeError, ValueError):
         M = np.full(1, np.nan)
     if M.shape != (len(joints), len(joints)) or not np.isfinite(M).all() or not M.any(axis=1).all():
-        yield Finding(where, f"has matrix {matrix!r}", f"Give {len(joints)} × {len(joints)} numbers, no row of zeros")
+        yield Finding(
+            "todo", where, f"has matrix {matrix!r}", f"Give {len(joints)} × {len(joints)} numbers, no row of zeros"
+        )
 
 
 def _plate_findings(plates: Any, where: str) -> Iterator[Finding]:
     if not isinstance(plates, Mapping):
-        yield Finding(where, f"is {plates!r}, not a table", "Give plate names with position and quaternion each")
+        yield Finding(
+            "todo", where, f"is {plates!r}, not a table", "Give plate names with position and quaternion each"
+        )
         return
     for name, pose in plates.items():
         if not isinstance(pose, Mapping):
-            yield Finding(f"{where}, {name}", f"is {pose!r}, not a table", "Give its position and quaternion")
+            yield Finding("todo", f"{where}, {name}", f"is {pose!r}, not a table", "Give its position and quaternion")
             continue
         for key, components in (("position", "xyz"), ("quaternion", "xyzw")):
             value, fix = pose.get(key), f"Give [{', '.join(components)}] in the world"
             if not _numbers(value, len(components)):
-                yield Finding(f"{where}, {name}, {key}", "is missing" if value is None else f"is {value!r}", fix)
+                yield Finding(
+                    "todo", f"{where}, {name}, {key}", "is missing" if value is None else f"is {value!r}", fix
+                )
             elif key == "quaternion" and abs((length := float(np.linalg.norm(list(value)))) - 1) > 0.05:
                 yield Finding(
-                    f"{where}, {name}, {key}", f"has length {length:.3g}", "Give a unit quaternion, scalar last"
+                    "todo", f"{where}, {name}, {key}", f"has length {length:.3g}", "Give a unit quaternion, scalar last"
                 )
 
 
@@ -212,7 +227,7 @@ def _numbers(value: Any, count: int) -> TypeGuard[list[float]]:
 
 
 def _partial(source: str, vector: str, missing: Iterable[str]) -> Finding:
-    return Finding(f"{source}, {vector}", f"lacks {', '.join(missing)}", "Give all components or none")
+    return Finding("todo", f"{source}, {vector}", f"lacks {', '.join(missing)}", "Give all components or none")
 
 
 def _shown(columns: Iterable[str], most: int = 12) -> str:

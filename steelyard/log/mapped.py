@@ -79,12 +79,12 @@ def _picked(
         if source.name not in there:
             where = f"{mapping.source}, columns, {column}"
             hint = did_you_mean(source.name, there, f"The table has: {', '.join(list(there)[:12])}")
-            findings.append(Finding(where, f"{place} has no column {source.name!r}", hint))
+            findings.append(Finding("todo", where, f"{place} has no column {source.name!r}", hint))
             continue
         raw = np.asarray(there[source.name])
         if raw.ndim != 1 or raw.dtype.kind not in "biuf":
             what = f"is no column of numbers: shape {raw.shape}, {raw.dtype}"
-            findings.append(Finding(f"{place}, {source.name}", what, "Give one number a row"))
+            findings.append(Finding("todo", f"{place}, {source.name}", what, "Give one number a row"))
             continue
         columns[column] = source.factor * raw.astype(float)
         if column.startswith("current."):  # in A, before any gain
@@ -113,7 +113,7 @@ def _count(
         return least, [*notices, *(f"{place}: its last row has no partner and was dropped" for place in sorted(longer))]
     told = ", ".join(sorted(f"{_place(path, file).name} {n}" for file, n in rows))
     what = f"comes in columns of different length: {told} rows"
-    raise LogError(Finding(str(path), what, "Give tables of equal length"))
+    raise LogError(Finding("todo", str(path), what, "Give tables of equal length"))
 
 
 def _rows(path: Path, mapping: ColumnMap, count: int) -> tuple[slice, list[str]]:
@@ -128,7 +128,7 @@ def _rows(path: Path, mapping: ColumnMap, count: int) -> tuple[slice, list[str]]
     first, last = span
     if last > count:
         where = f"{mapping.source}, table, rows"
-        raise LogError(Finding(where, f"end at {last}, {path} has {count}", "Give rows that the table has"))
+        raise LogError(Finding("todo", where, f"end at {last}, {path} has {count}", "Give rows that the table has"))
     return slice(first - 1, last), []
 
 
@@ -136,18 +136,22 @@ def _misfits(path: Path, mapping: ColumnMap, columns: Mapping[str, ColumnSource]
     """What a mapping says of columns that are not there."""
     if not columns:
         there = ", ".join(list(own.columns)[:12]) or "nothing"
-        yield Finding(f"{mapping.source}, columns", f"are none; {path} has: {there}", "Say which columns are which")
+        yield Finding(
+            "todo", f"{mapping.source}, columns", f"are none; {path} has: {there}", "Say which columns are which"
+        )
         return
     if "time" not in columns and mapping.rate is None:
         fix = "Map it in [columns], or give a rate in [table]"
-        yield Finding(f"{mapping.source}, columns, time", "is missing, and so is a rate", fix)
+        yield Finding("todo", f"{mapping.source}, columns, time", "is missing, and so is a rate", fix)
     if "time" in columns and mapping.rate is not None:
-        yield Finding(f"{mapping.source}, table, rate", f"is given, and {path} has a column time", "Remove the rate")
+        yield Finding(
+            "todo", f"{mapping.source}, table, rate", f"is given, and {path} has a column time", "Remove the rate"
+        )
     currents = [c.removeprefix("current.") for c in columns if c.startswith("current.")]
     for joint in mapping.gains:
         if joint not in currents:
             hint = did_you_mean(joint, currents, "Map its current, or remove the gain")
-            yield Finding(f"{mapping.source}, gains, {joint}", "has no column of current", hint)
+            yield Finding("todo", f"{mapping.source}, gains, {joint}", "has no column of current", hint)
     if mapping.transmission is not None:
         gains = _gains(mapping, own.metadata)
         yield from misfits(mapping.transmission, columns, gains, f"{mapping.source}, transmission")

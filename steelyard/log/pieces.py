@@ -40,7 +40,7 @@ def read_pieces(path: str | Path, piece_bytes: int = PIECE_BYTES) -> Iterator[Lo
         log = Log.from_columns(part.columns, part.metadata, part.where)
         if last is not None and log.time[0] <= last:
             what = f"does not increase ({last:.9g} then {log.time[0]:.9g})"
-            raise LogError(Finding(f"{part.where}, time", what, "Sort by time and drop repeated stamps"))
+            raise LogError(Finding("todo", f"{part.where}, time", what, "Sort by time and drop repeated stamps"))
         last = float(log.time[-1])
         yield LogPiece(log, part.share)
 

@@ -56,7 +56,7 @@ def look_at(path: Path) -> Look:
         data = data.partition(b"\n")[2]
     layout = _layout(decode(data, str(path)).splitlines())
     if layout is None:
-        raise LogError(Finding(str(path), "has no lines that look like a table", "Give a table of numbers"))
+        raise LogError(Finding("todo", str(path), "has no lines that look like a table", "Give a table of numbers"))
     return _filled(path, data, layout)
 
 

@@ -58,7 +58,7 @@ def write_log(path: str | Path, log: Log) -> None:
     try:
         metadata = json.dumps(dict(log.metadata), default=_plain)
     except (TypeError, ValueError) as error:
-        raise LogError(Finding(f"{log.source}, metadata", str(error), "Keep plain values in it")) from None
+        raise LogError(Finding("todo", f"{log.source}, metadata", str(error), "Keep plain values in it")) from None
     write_bytes(path, kind.encode(path, {"time": log.time, **log.columns}, metadata))
 
 

@@ -22,7 +22,7 @@ def parse_toml(data: bytes, source: str) -> dict[str, Any]:
         return tomllib.loads(decode(data, source))
     except (ValueError, RecursionError) as error:
         what = f"is not TOML ({first_line(error)})"
-        raise LogError(Finding(source, what, "Correct it; quote names and texts")) from None
+        raise LogError(Finding("todo", source, what, "Correct it; quote names and texts")) from None
 
 
 class Checker:
@@ -34,7 +34,7 @@ class Checker:
 
     def wrong(self, where: str, what: str, fix: str) -> None:
         """Note a finding."""
-        self.findings.append(Finding(f"{self.source}, {where}", what, fix))
+        self.findings.append(Finding("todo", f"{self.source}, {where}", what, fix))
 
     def unknown(self, where: str, table: Mapping[str, Any], known: Iterable[str], kind: str) -> None:
         """Note every name that is not known."""

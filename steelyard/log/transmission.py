@@ -47,7 +47,7 @@ def misfits(
     for joint in transmission.joints:
         if joint not in known:
             hint = did_you_mean(joint, known, "Map its columns, or take it out of the transmission")
-            yield Finding(f"{where}, joints", f"{joint!r} has no column", hint)
+            yield Finding("todo", f"{where}, joints", f"{joint!r} has no column", hint)
     for block in transmission.blocks():
         names = [transmission.joints[k] for k in block]
         for kind, instead in (("q", "q"), ("v", "v"), ("a", "a"), ("tau", "current")):
@@ -55,11 +55,11 @@ def misfits(
             if 0 < len(missing) < len(names):
                 are = "is" if len(missing) == 1 else "are"
                 what = f"couples {', '.join(names)}, and {', '.join(missing)} {are} missing"
-                yield Finding(where, what, "Map the columns of all coupled joints")
+                yield Finding("todo", where, what, "Map the columns of all coupled joints")
         unknown = [j for j in names if _by_current(j, columns) and j not in gains]
         if len(names) > 1 and unknown:
             what = f"{', '.join(unknown)} lack a gain, and share their torque with {', '.join(names)}"
-            yield Finding(where, what, "Give their motors' gains in [gains], N·m/A")
+            yield Finding("todo", where, what, "Give their motors' gains in [gains], N·m/A")
 
 
 def joint_side(

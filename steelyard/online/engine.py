@@ -52,10 +52,12 @@ class OnlineOptions:
         """What is wrong with them."""
         found = []
         if self.window < 1:
-            found.append(Finding(f"window {self.window}", "is no number of samples", "Give 1 or more"))
+            found.append(Finding("todo", f"window {self.window}", "is no number of samples", "Give 1 or more"))
         for name, value in (("memory", self.memory), ("alarm_every", self.alarm_every)):
             if value is not None and not value > 0:
-                found.append(Finding(f"{name} {value}", "is no time", "Give seconds, more than 0; inf for never"))
+                found.append(
+                    Finding("todo", f"{name} {value}", "is no time", "Give seconds, more than 0; inf for never")
+                )
         return found
 
 
@@ -80,7 +82,9 @@ class OnlineEngine:
         setup = open_logs(description, [like], asked, load=load)
         if gains := [j for j, term in setup.columns.joint_terms if term == "gain"]:
             what = f"has currents of {', '.join(gains)} and no drive gains"
-            raise UsageError(Finding(like.source, what, "Identify them from a log first, and give them as [gains]"))
+            raise UsageError(
+                Finding("todo", like.source, what, "Identify them from a log first, and give them as [gains]")
+            )
         assert setup.filter is not None and setup.filter.rate is not None
         rate = setup.filter.rate
         if options.filter.cutoff is None:  # rows as they come: a slow filter would be late, and tell nothing more
@@ -314,10 +318,10 @@ def _refuse(options: Options, online: OnlineOptions) -> None:
     if not options.solver.online:
         what = "is not solved online: only methods whose every answer can exist are"
         able = [name for name in method_names() if method_type(name).online]
-        findings.append(Finding(f"method {options.solver.name!r}", what, f"Choose from: {', '.join(able)}"))
+        findings.append(Finding("todo", f"method {options.solver.name!r}", what, f"Choose from: {', '.join(able)}"))
     asked = {"robust": options.robust, "hold_out": options.hold_out is not None}
     findings += [
-        Finding(name, "needs a whole log", "Drop it, or identify offline") for name, is_ in asked.items() if is_
+        Finding("todo", name, "needs a whole log", "Drop it, or identify offline") for name, is_ in asked.items() if is_
     ]
     findings += online.findings()
     if findings:

@@ -49,7 +49,9 @@ class OnlineIdentifier(OnlineEngine):
         ``compiled``: whether the base of a legged robot takes the fast path.
         """
         if average is not None and not 0 < average <= 1:
-            raise UsageError(Finding(f"average {average}", "is no share", "Give more than 0, at most 1 (Xu: 0.5)"))
+            raise UsageError(
+                Finding("todo", f"average {average}", "is no share", "Give more than 0, at most 1 (Xu: 0.5)")
+            )
         super().__init__(source, like, options or Options(method="shapes"), online, known)
         self.average = average
         self._mean = np.zeros(0)

@@ -38,7 +38,7 @@ def compare(a: Path, b: Path) -> list[Difference]:
     shared = [name for name in left if name in right]
     if not shared:
         what = f"have no body in common ({', '.join(left)} against {', '.join(right)})"
-        raise UsageError(Finding(f"{a} and {b}", what, "Compare estimates of the same robot"))
+        raise UsageError(Finding("todo", f"{a} and {b}", what, "Compare estimates of the same robot"))
     return [_difference(name, left[name], right[name]) for name in shared]
 
 

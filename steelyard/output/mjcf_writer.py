@@ -139,7 +139,7 @@ class _Writer:
             return
         if joint.kind not in _TYPES:
             what = f"joint '{name}' is {joint.kind} inside the tree, which MuJoCo does not have"
-            raise DescriptionError(Finding(self.description.path.name, what, "Fix the joint, or write URDF"))
+            raise DescriptionError(Finding("todo", self.description.path.name, what, "Fix the joint, or write URDF"))
         extra = "" if joint.kind == "ball" else f' axis="{numbers(axis)}"'
         if joint.lower < joint.upper and np.isfinite([joint.lower, joint.upper]).any():
             extra += f' range="{numbers(np.clip([joint.lower, joint.upper], -_FAR, _FAR))}"'

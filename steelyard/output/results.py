@@ -91,10 +91,10 @@ def refuse_overwriting(folder: Path, inputs: Sequence[Path]) -> None:
     """Raise UsageError if a result would take an input's place, or the folder cannot be one."""
     blocked = next((p for p in (folder, *folder.parents) if p.exists()), folder)
     if not blocked.is_dir():
-        raise UsageError(Finding(f"-o {folder}", f"{blocked} is a file", "Give a folder"))
+        raise UsageError(Finding("todo", f"-o {folder}", f"{blocked} is a file", "Give a folder"))
     results = {(folder / name).resolve() for name in FILES}
     for path in inputs:
         if path.resolve() in results:
             raise UsageError(
-                Finding(str(path), f"is an input and would be overwritten by -o {folder}", "Give another -o")
+                Finding("todo", str(path), f"is an input and would be overwritten by -o {folder}", "Give another -o")
             )

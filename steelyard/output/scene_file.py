@@ -66,9 +66,11 @@ def read_scene(folder: Path) -> dict[str, Any] | None:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise SteelyardError(Finding(str(file), f"cannot be read ({error})", "Delete it, or identify again")) from None
+        raise SteelyardError(
+            Finding("todo", str(file), f"cannot be read ({error})", "Delete it, or identify again")
+        ) from None
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
-        raise SteelyardError(Finding(str(file), "is not a scene of schema 1", "Delete it, or identify again"))
+        raise SteelyardError(Finding("todo", str(file), "is not a scene of schema 1", "Delete it, or identify again"))
     return content
 
 

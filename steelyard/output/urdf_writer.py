@@ -135,7 +135,7 @@ def _geometry(shape: Shape, path: Path) -> list[tuple[np.ndarray, str]]:
 def _joint_lines(joint: Joint, description: Description) -> list[str]:
     if joint.kind == "ball":
         what = f"joint '{joint.name}' is a ball joint, which URDF does not have"
-        raise DescriptionError(Finding(description.path.name, what, "Write MJCF instead"))
+        raise DescriptionError(Finding("todo", description.path.name, what, "Write MJCF instead"))
     lines = [
         f"  <joint name={quoteattr(joint.name)} type={quoteattr(joint.kind)}>",
         f"    {_origin(joint.placement)}",

@@ -30,12 +30,14 @@ def serve(folder: Path, port: int = 8080) -> Any:
     """A running viser server that shows a folder; its ``stop()`` ends it, ``get_port()`` says where it listens."""
     estimate, scene = read_estimate(folder), read_scene(folder)
     if scene is None:
-        raise SteelyardError(Finding(str(folder / FILE), "is not there", "Identify again: older folders have none"))
+        raise SteelyardError(
+            Finding("todo", str(folder / FILE), "is not there", "Identify again: older folders have none")
+        )
     try:
         import viser
     except ImportError as error:
         fix = 'Install the extra: pip install "steelyard[report]"'
-        raise SteelyardError(Finding("view", "viser is not installed", fix)) from error
+        raise SteelyardError(Finding("todo", "view", "viser is not installed", fix)) from error
     report = Report(estimate, (), scene)
     bodies = placed(report)
     server = viser.ViserServer(host=LOOPBACK, port=port, label="Steelyard", verbose=False)

@@ -24,7 +24,7 @@ def check_links(description: Description, inertials: Inertials) -> None:
     """Refuse values for links that the description does not have."""
     if unknown := [name for name in inertials if name not in description.links]:
         what, fix = f"has no link {', '.join(unknown)}", f"Name some of: {', '.join(description.links)}"
-        raise DescriptionError(Finding(description.path.name, what, fix))
+        raise DescriptionError(Finding("todo", description.path.name, what, fix))
 
 
 def xml_comment(text: str) -> str:

@@ -121,7 +121,9 @@ def find_welds(
         where = f"{log}, sensor.{name}" if log else f"sensor {name!r}"
         found = find_weld(description, moving, name, where)
         if base == "floating" and name == "base":
-            found = Finding(where, "names its equations as those of the floating base", "Name the weld it sits in")
+            found = Finding(
+                "todo", where, "names its equations as those of the floating base", "Name the weld it sits in"
+            )
         if isinstance(found, Weld):
             welds[name] = found
         else:
@@ -132,7 +134,9 @@ def find_welds(
 def _locks(description: Description, lock: dict[str, float], notices: list[str]) -> dict[str, float]:
     every = f"Joints: {', '.join(list(description.joints)[:MOST_NAMES])}"
     if unknown := [
-        Finding(f"joint {n!r}", f"is not in {description.name}", did_you_mean(n, description.joints, every, most=3))
+        Finding(
+            "todo", f"joint {n!r}", f"is not in {description.name}", did_you_mean(n, description.joints, every, most=3)
+        )
         for n in lock
         if n not in description.joints
     ]:
@@ -178,14 +182,17 @@ def _bodies(
                 parameters = fixed
             else:
                 where = f"{description.path.name}:{parts[0][0].line} body {name!r} ({', '.join(links)})"
-                fix = "Correct the inertial values, or let --repair-prior take the nearest physical ones"
                 if weightless:
                     fix = "Give what hangs on the sensor an inertial, a guess of its mass and size will do"
-                findings.append(Finding(where, _unphysical(parameters, size), fix))
+                    findings.append(Finding("sensor-carries-no-mass", where, _unphysical(parameters, size), fix))
+                else:
+                    fix = "Correct the inertial values, or take the nearest physical ones"
+                    found = _unphysical(parameters, size)
+                    findings.append(Finding("body-inconsistent", where, found, fix, {"repair_prior": True}))
         bodies.append(Body(name, tuple(links), index, parameters, box, size, parts=parts))
     if not bodies and not findings:
         what = f"has no moving body on a {base} base"
-        findings = [Finding(str(description.path), what, "Check the joints, or --base floating")]
+        findings = [Finding("todo", str(description.path), what, "Check the joints, or --base floating")]
     if findings:
         raise DescriptionError(findings)
     return tuple(bodies)

@@ -111,7 +111,7 @@ def read_description(source: str | Path, package_dirs: Sequence[Path] = ()) -> D
         from steelyard.robot.mjcf import from_mjcf as convert
     else:
         what = f"root element is <{root.tag}>, neither <robot> (URDF) nor <mujoco> (MJCF)"
-        raise DescriptionError(Finding(f"{path.name}:{root.line}", what, "Give a URDF or MJCF file"))
+        raise DescriptionError(Finding("todo", f"{path.name}:{root.line}", what, "Give a URDF or MJCF file"))
     return replace(convert(path, text, root, package_dirs), sha256=hashlib.sha256(data).hexdigest())
 
 
@@ -136,4 +136,4 @@ def _by_name(source: str | Path) -> Path:
         near += [str(folder / f) for f in difflib.get_close_matches(Path(source).name, files, n=3)]
     fix = f"Did you mean {', '.join(near)}" if near else "`steelyard robots` lists the names there are"
     shown = name if len(name) <= 200 else f"{name[:200]}…"
-    raise DescriptionError(Finding(shown, "is neither a file nor the name of a robot", fix))
+    raise DescriptionError(Finding("todo", shown, "is neither a file nor the name of a robot", fix))

@@ -71,13 +71,15 @@ def find_weld(description: Description, moving: Sequence[str], name: str, where:
     link, placement = description.frames.get(name, (name, np.eye(4)))
     if link in description.links:
         if link == description.root:
-            return Finding(where, f"{name!r} is on the root link, and nothing is above it", fix)
+            return Finding("todo", where, f"{name!r} is on the root link, and nothing is above it", fix)
         if above[link].name in welds:
             return Weld(above[link], placement)
-        return Finding(where, f"{name!r} hangs on {above[link].name}, which moves: a sensor sits in a weld", fix)
+        return Finding(
+            "todo", where, f"{name!r} hangs on {above[link].name}, which moves: a sensor sits in a weld", fix
+        )
     if name in description.joints:
-        return Finding(where, f"{name!r} is a joint that moves: a sensor sits in a weld", fix)
+        return Finding("todo", where, f"{name!r} is a joint that moves: a sensor sits in a weld", fix)
     below = [joint.child for joint in welds.values()]
     sites = [site for site, (holder, _) in description.frames.items() if holder in below]
     fix = did_you_mean(name, [*welds, *below, *sites], fix, most=3)
-    return Finding(where, f"{name!r} is not in {description.name}", fix)
+    return Finding("todo", where, f"{name!r} is not in {description.name}", fix)

@@ -121,7 +121,7 @@ def find(name: str) -> Path | None:
         return _robot_descriptions(name)
     if entry.path is None:
         fix = 'pip install "steelyard[robots]"'
-        raise DescriptionError(Finding(name, f"is in {entry.source}, which is not installed", f"Run {fix}"))
+        raise DescriptionError(Finding("todo", name, f"is in {entry.source}, which is not installed", f"Run {fix}"))
     return entry.path
 
 
@@ -152,4 +152,4 @@ def _robot_descriptions(name: str) -> Path | None:
         return Path(getattr(found, "URDF_PATH", None) or found.MJCF_PATH)
     except Exception as error:  # a download can fail in any way; all of them mean the same to the user
         what = f"robot_descriptions could not provide it: {error}"
-        raise DescriptionError(Finding(name, what, "Check the network, or give a path")) from error
+        raise DescriptionError(Finding("todo", name, what, "Check the network, or give a path")) from error

@@ -38,12 +38,12 @@ def from_mjcf(path: Path, text: str, root: Node, package_dirs: Sequence[Path] = 
         import mujoco
     except ImportError as error:
         what, fix = "is MJCF, which needs MuJoCo to read", 'Run pip install "steelyard[sim]"'
-        raise DescriptionError(Finding(path.name, what, fix)) from error
+        raise DescriptionError(Finding("todo", path.name, what, fix)) from error
     try:
         model, warnings = compile_mjcf(path)
     except ValueError as error:
         what = "MuJoCo does not compile it: " + " ".join(str(error).split()).rstrip(".")
-        raise DescriptionError(Finding(path.name, what, "Correct the model until MuJoCo loads it")) from error
+        raise DescriptionError(Finding("todo", path.name, what, "Correct the model until MuJoCo loads it")) from error
     converter = _Converter(model, mujoco, path, lines)
     converter.notices += (f"MuJoCo warns: {' '.join(warning.split())}" for warning in warnings)
     return converter.description(root.attributes.get("model") or path.stem, text)
@@ -143,7 +143,9 @@ class _Converter:
         """Bodies of the one robot in the scene: a free root and all below, or 0 (the world) and its trees."""
         tops = [b for b in range(1, self.model.nbody) if self.model.body_parentid[b] == 0]
         if not tops:
-            raise DescriptionError(Finding(self.path.name, "has no <body>", "Give a model with at least one body"))
+            raise DescriptionError(
+                Finding("todo", self.path.name, "has no <body>", "Give a model with at least one body")
+            )
         trees = {b: self._subtree(b) for b in tops}
         fixed = [b for b in tops if not self.free[b]]
         moving = [b for b in fixed if any(self._joint_ids(c) for c in trees[b])]
@@ -153,7 +155,7 @@ class _Converter:
         if len(robots) > 1:
             names = ", ".join(f"'{self.body_names[b]}'" for b in robots)
             fix = "Give a model of one robot without the rest of the scene"
-            raise DescriptionError(Finding(self.path.name, f"has {len(robots)} robots: {names}", fix))
+            raise DescriptionError(Finding("todo", self.path.name, f"has {len(robots)} robots: {names}", fix))
         chosen = robots if self.free[robots[0]] else fixed
         if ignored := [self.body_names[b] for b in tops if b not in chosen]:
             self.notices.append(f"not part of the robot and ignored: {', '.join(ignored)}")

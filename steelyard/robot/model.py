@@ -147,7 +147,7 @@ class Robot:
         names = [b.name for b in self.bodies]
         every = f"Bodies: {', '.join(names[:MOST_NAMES])}"
         fix = did_you_mean(link, [*names, *(k for b in self.bodies for k in b.links)], every, most=3)
-        raise UsageError(Finding(f"link {link!r}", what, fix))
+        raise UsageError(Finding("todo", f"link {link!r}", what, fix))
 
     def has_shape(self, body: Body) -> bool:
         """Whether a body's box is that of its shapes: each of its links that weighs anything has one."""
@@ -159,7 +159,7 @@ class Robot:
         if name not in self.frames:
             every = f"Frames: {', '.join(list(self.frames)[:MOST_NAMES])}"
             fix = did_you_mean(name, self.frames, every, most=3)
-            raise UsageError(Finding(f"frame {name!r}", f"is not in {self.name}", fix))
+            raise UsageError(Finding("todo", f"frame {name!r}", f"is not in {self.name}", fix))
         return self.frames[name]
 
     def carrying(self, link: str) -> Robot:

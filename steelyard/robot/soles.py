@@ -56,7 +56,10 @@ def find_soles(robot: Robot, feet: Sequence[str] = ()) -> tuple[Sole, Sole]:
         what = "are not found: no two legs of six joints end in shapes that reach equally low"
         raise UsageError(
             Finding(
-                f"soles of {robot.name}", what, "Take a humanoid, or name links of its two soles: --feet LEFT,RIGHT"
+                "todo",
+                f"soles of {robot.name}",
+                what,
+                "Take a humanoid, or name links of its two soles: --feet LEFT,RIGHT",
             )
         )
     pair = sorted((sole for _, sole in found[:2]), key=lambda s: -(data.oMi[s.joint].act(s.placement[:3, 3]))[1])

@@ -45,15 +45,15 @@ def pairs(robot: Robot, asked: Sequence[str]) -> tuple[tuple[Pair, ...], tuple[s
         if text == AUTO:
             continue
         if not left or not right:
-            findings.append(Finding(f"symmetric {text!r}", "is no pair", "Say LEFT=RIGHT, or auto"))
+            findings.append(Finding("todo", f"symmetric {text!r}", "is no pair", "Say LEFT=RIGHT, or auto"))
             continue
         pair = robot.body(left).name, robot.body(right).name
         if pair[0] == pair[1]:
-            findings.append(Finding(f"symmetric {text!r}", "names one body twice", "Name two bodies"))
+            findings.append(Finding("todo", f"symmetric {text!r}", "names one body twice", "Name two bodies"))
         given.append(pair)
     if AUTO in asked and not named:
         what = f"finds no two bodies of {robot.name} called left and right, or l and r"
-        findings.append(Finding("symmetric 'auto'", what, "Name the pairs: LEFT=RIGHT"))
+        findings.append(Finding("todo", "symmetric 'auto'", what, "Name the pairs: LEFT=RIGHT"))
     if findings:
         raise UsageError(findings)
     wanted = list(dict.fromkeys([*given, *named]))
@@ -64,7 +64,7 @@ def pairs(robot: Robot, asked: Sequence[str]) -> tuple[tuple[Pair, ...], tuple[s
     for p, d in off:
         if (p.left, p.right) in given:
             what = f"do not mirror each other in the zero posture: their frames are {100 * d:.0f} % of their size off"
-            findings.append(Finding(f"symmetric {p.left}={p.right}", what, "Drop the pair"))
+            findings.append(Finding("todo", f"symmetric {p.left}={p.right}", what, "Drop the pair"))
     if findings:
         raise UsageError(findings)
     skipped = ", ".join(f"{p.left} and {p.right}" for p, _ in off)

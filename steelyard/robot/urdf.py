@@ -226,16 +226,17 @@ class _Reader:
 
     def _check_mimic(self, joint: Joint, joints: dict[str, Joint]) -> None:
         seen, mimic = [joint.name], joint.mimic
-        where = Finding(f"{self.faults.file}:{joint.line} joint '{joint.name}'", "", "")
+        where = f"{self.faults.file}:{joint.line} joint '{joint.name}'"
         while mimic is not None:
             if mimic.joint not in joints:
                 if len(seen) == 1:
                     what = f"mimics '{mimic.joint}', which is not a joint"
-                    self.faults.found.append(where._replace(what=what, fix="Name a joint, or remove <mimic>"))
+                    fix = "Name a joint, or remove <mimic>"
+                    self.faults.found.append(Finding("mimic-joint-unknown", where, what, fix))
                 return
             if mimic.joint in seen:
                 what = f"mimics itself: {' → '.join([*seen, mimic.joint])}"
-                self.faults.found.append(where._replace(what=what, fix="Remove one <mimic>"))
+                self.faults.found.append(Finding("mimic-cycle", where, what, "Remove one <mimic>"))
                 return
             seen.append(mimic.joint)
             mimic = joints[mimic.joint].mimic
@@ -249,4 +250,4 @@ def _refuse_xacro(file: str, root: Node) -> None:
             written.append(f"<{node.tag}>")
         if written:
             what, fix = f"is a xacro file: {written[0]}", f"Run xacro first: xacro {file} > robot.urdf"
-            raise DescriptionError(Finding(f"{file}:{node.line}", what, fix))
+            raise DescriptionError(Finding("todo", f"{file}:{node.line}", what, fix))

@@ -71,7 +71,7 @@ class Findings:
     def add(self, node: Node | None, who: str, what: str, fix: str) -> None:
         """Note one thing; ``who`` is e.g. ``link 'shoulder'``."""
         line = f":{node.line}" if node else ""
-        self.found.append(Finding(f"{self.file}{line} {who}".rstrip(), what, fix))
+        self.found.append(Finding("todo", f"{self.file}{line} {who}".rstrip(), what, fix))
 
     def numbers(
         self,
@@ -199,4 +199,4 @@ def _of(count: int) -> str:
 
 
 def _refuse(name: str, line: int | None, what: str, fix: str, cause: Exception | None = None) -> NoReturn:
-    raise DescriptionError(Finding(name if line is None else f"{name}:{line}", what, fix)) from cause
+    raise DescriptionError(Finding("todo", name if line is None else f"{name}:{line}", what, fix)) from cause

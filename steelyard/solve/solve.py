@@ -63,7 +63,7 @@ def certified(
     fix = "Try --prior cad, fewer free --links, or report the saved problem"
     if any("Infeasible" in said for said in tried):
         fix = "What is asked for contradicts itself: drop --hard-mass, --symmetric, or free more --links"
-    raise SolveError(Finding(where, "no backend's answer passes its certificate: " + "; ".join(tried), fix))
+    raise SolveError(Finding("todo", where, "no backend's answer passes its certificate: " + "; ".join(tried), fix))
 
 
 def _proof(problem: Problem, solution: Solution) -> Certificate:

@@ -27,7 +27,9 @@ def whose(item: int, seconds: float) -> int:
 
 
 def refused(item: int, _: None) -> int:
-    raise UsageError([Finding("a", "is wrong", "Correct it"), Finding(f"item {item}", "too", "As well")])
+    raise UsageError(
+        [Finding("todo", "a", "is wrong", "Correct it"), Finding("todo", f"item {item}", "too", "As well")]
+    )
 
 
 def deadly(item: int, _: None) -> str:

@@ -63,10 +63,10 @@ def _turning(log: Log, quaternion: Array, gyro: Array, turned: Array) -> Iterato
     unexplained = f"({100 * left[best]:.0f} % unexplained, {100 * left['xyzw']:.0f} % as given)"
     if best == "wxyz" and left[best] < limit:
         what = f"turns as the gyro says only if read as w, x, y, z {unexplained}"
-        yield Finding(where, what, "Rename the columns: the first is w")
+        yield Finding("todo", where, what, "Rename the columns: the first is w")
     elif best == "conjugate" and left[best] < limit:
         what = f"turns against the gyro: it holds the world in the base, not the base in the world {unexplained}"
-        yield Finding(where, what, "Give the inverse rotation: negate x, y and z")
+        yield Finding("todo", where, what, "Give the inverse rotation: negate x, y and z")
     else:
         yield from _mounting(log, rates["xyzw"], known, limit * size)
 
@@ -80,11 +80,13 @@ def _mounting(log: Log, rate: Array, gyro: Array, limit: float) -> Iterator[Find
     where = f"{log.source}, imu.gyro"
     shown = ", ".join(f"{_axis(row)} for {name}" for name, row in zip("xyz", axes, strict=True))
     if np.linalg.det(axes) < 0:
-        yield Finding(where, f"has an axis reversed: it turns as base.quaternion does with {shown}", "Negate that axis")
+        yield Finding(
+            "todo", where, f"has an axis reversed: it turns as base.quaternion does with {shown}", "Negate that axis"
+        )
         return
     angle = float(np.degrees(np.arccos(np.clip((np.trace(axes) - 1) / 2, -1, 1))))
     what = f"is turned by {angle:.0f}° against base.quaternion, as if its frame were another (it fits with {shown})"
-    yield Finding(where, what, FRAME)
+    yield Finding("todo", where, what, FRAME)
 
 
 def _axis(row: Array) -> str:
@@ -120,11 +122,11 @@ def _gravity(log: Log, quaternion: Array | None, acc: Array) -> Iterator[Finding
     where = f"{log.source}, imu.acc"
     if angle > 180 - UPRIGHT:
         what = f"points down in {frame} ({mean[2]:.3g} m/s² along z): the sign of gravity is reversed"
-        yield Finding(where, what, "Give the proper acceleration, about +9.81 upwards at rest: negate it")
+        yield Finding("todo", where, what, "Give the proper acceleration, about +9.81 upwards at rest: negate it")
     elif angle > UPRIGHT:
         name = "xyz"[int(np.argmax(np.abs(mean)))] if quaternion is None else "across z"
         what = f"points {angle:.0f}° away from up in {frame} (mostly {name}): its axes are not the base's"
-        yield Finding(where, what, FRAME)
+        yield Finding("todo", where, what, FRAME)
 
 
 class Attitude(Check):

@@ -48,5 +48,5 @@ class SensorSigns(Check):
             beside = beside[:, np.any(beside != 0, axis=0)]
             slope, explained = partial(predicted[:, at].ravel(), measured[:, at].ravel(), beside)
             if slope < 0 and explained > EXPLAINED:
-                found.append(Finding(f"{subject.log.source}, {where}", WHAT, "Negate all its components"))
+                found.append(Finding("todo", f"{subject.log.source}, {where}", WHAT, "Negate all its components"))
         return found

@@ -76,7 +76,7 @@ def _lost(log: Log) -> Iterator[Finding]:
     timing = Timing.of(log)
     if timing.lost > LOST:
         what = f"lacks {timing.dropped} samples ({100 * timing.lost:.0f} %), in holes of up to {timing.widest:.2g} s"
-        yield Finding(f"{log.source}, time", what, "Log without loss, at a lower rate if need be")
+        yield Finding("todo", f"{log.source}, time", what, "Log without loss, at a lower rate if need be")
 
 
 def _repeated(log: Log) -> Iterator[Finding]:
@@ -85,7 +85,7 @@ def _repeated(log: Log) -> Iterator[Finding]:
     moving = float(np.mean(np.ptp(table, axis=0) > 0))
     if share > REPEATED_SHARE and moving > 0:
         what = f"{100 * share:.0f} % of the rows repeat the row before: samples were dropped and the last one held"
-        yield Finding(log.source, what, "Log at the rate of the sensors, or drop the repeated rows")
+        yield Finding("todo", log.source, what, "Log at the rate of the sensors, or drop the repeated rows")
 
 
 def _frozen(robot: Robot, log: Log, clipped: set[str]) -> Iterator[Finding]:
@@ -131,7 +131,7 @@ def _frozen_vectors(robot: Robot, log: Log) -> Iterator[Finding]:
 def _finding(log: Log, column: str, start: int, stop: int, value: str, meanwhile: str) -> Finding:
     where = f"{log.source}, {column}, rows {start} to {stop}"
     what = f"keeps {value} for {log.time[stop] - log.time[start]:.2g} s while {meanwhile}"
-    return Finding(where, what, "Drop those rows, or the channel: it was frozen")
+    return Finding("todo", where, what, "Drop those rows, or the channel: it was frozen")
 
 
 def _still(log: Log, same: Array) -> tuple[int, int] | None:
@@ -166,7 +166,7 @@ def _clipped(log: Log) -> Iterator[tuple[str, Finding]]:
             if extreme != 0 and np.mean(at) > CLIPPED_SHARE and stop - start >= CLIPPED_RUN:
                 what = f"sits at its {word} value {extreme:.6g} in {100 * np.mean(at):.1f} % of the samples: clipped"
                 fix = "Record within the sensor's range, or drop the clipped stretches"
-                yield name, Finding(f"{log.source}, {name}", what, fix)
+                yield name, Finding("todo", f"{log.source}, {name}", what, fix)
                 break
 
 

@@ -79,13 +79,15 @@ def _judge(log: Log, joint: str, gain: float | None, sign: int, limit: float = S
     if gain is not None and abs(gain) < limit:
         what = f"is {gain:.3g} times what the robot needs: motor side, or a gear ratio or a unit is missing"
         whose = column if column.startswith("tau") else f"the drive gain of {joint}, {given:.4g} N·m/A,"
-        return Finding(f"{log.source}, {column}", what, f"Multiply {whose} by the gear ratio (about {1 / gain:.3g})")
+        return Finding(
+            "todo", f"{log.source}, {column}", what, f"Multiply {whose} by the gear ratio (about {1 / gain:.3g})"
+        )
     if sign >= 0:
         return None
     what = "has the wrong sign: with it friction would drive the joint instead of braking it"
     if gain is not None:
         what = f"is {gain:.2g} times what the robot needs: its sign is reversed"
-    return Finding(f"{log.source}, {column}", what, f"Negate {column}")
+    return Finding("todo", f"{log.source}, {column}", what, f"Negate {column}")
 
 
 def _together(balance: TorqueBalance, log: Log, root: Array) -> Iterator[Finding]:

@@ -47,9 +47,9 @@ class Bisection:
     def findings(self) -> Iterator[Finding]:
         """All that is wrong with it."""
         if self.most < 3:
-            yield Finding("trials", f"are {self.most} a diagonal", "Give 3 or more: a bracket and one inside")
+            yield Finding("todo", "trials", f"are {self.most} a diagonal", "Give 3 or more: a bracket and one inside")
         if not 0.005 <= self.within <= 0.2:
-            yield Finding("the range", f"is {1e3 * self.within:g} mm", "Give 5 to 200 mm")
+            yield Finding("todo", "the range", f"is {1e3 * self.within:g} mm", "Give 5 to 200 mm")
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,7 @@ def find_line(
     if len(set(sides)) == 1 and (method == "halving" or min(abs(s) for _, s in levers) > CLOSE / 2):
         raise LogError(
             Finding(
+                "todo",
                 f"support line of {stance.name(diagonal)}",
                 f"is not within {1e3 * how.within:.0f} mm of where the description has the centre of mass",
                 "Search a wider range, and check the feet and the sign of the gyro",

@@ -106,7 +106,7 @@ def find_com(
     how = how or Bisection()
     findings = [*how.findings()]
     if mass is not None and not (np.isfinite(mass) and mass > 0):
-        findings.insert(0, Finding("mass", f"is {mass}", "Give kg above 0, or none to weigh by the joints"))
+        findings.insert(0, Finding("todo", "mass", f"is {mass}", "Give kg above 0, or none to weigh by the joints"))
     if findings:
         raise UsageError(findings)
     stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)

@@ -46,19 +46,24 @@ class QuadrupedStance:
         findings = []
         if not robot.floating or robot.coupling is not None:
             what = "has a fixed base" if not robot.floating else "has coupled joints or sensors inside"
-            findings.append(Finding(robot.name, what, "Calibrate a quadruped on a floating base, each joint by itself"))
+            findings.append(
+                Finding("todo", robot.name, what, "Calibrate a quadruped on a floating base, each joint by itself")
+            )
         if len(set(feet)) != 4:
-            findings.append(Finding(f"feet {', '.join(feet) or 'none'}", "are not four", "Name four feet"))
+            findings.append(Finding("todo", f"feet {', '.join(feet) or 'none'}", "are not four", "Name four feet"))
         if findings:
             raise UsageError(findings)
         if missing := [j for j in robot.joints if j not in posture]:
-            raise UsageError(Finding(f"posture of {', '.join(missing)}", "is not given", "Give every joint a position"))
+            raise UsageError(
+                Finding("todo", f"posture of {', '.join(missing)}", "is not given", "Give every joint a position")
+            )
         found = [foot(robot, text) for text in feet]
         for f in found:
             legs = robot.joints_above(f.frame.joint)
             if len(legs) != 3 or f.surface:
                 raise UsageError(
                     Finding(
+                        "todo",
                         f"foot {f.frame.name}",
                         f"is {'a surface' if f.surface else 'a point'} on a leg of {len(legs)} joints",
                         "Name feet that are points on legs of three joints",
@@ -77,7 +82,12 @@ class QuadrupedStance:
         own = mass - legs_mass
         if own <= 0:
             raise UsageError(
-                Finding(f"a mass of {mass:.3g} kg", f"is less than that of the legs, {legs_mass:.3g} kg", "Weigh again")
+                Finding(
+                    "todo",
+                    f"a mass of {mass:.3g} kg",
+                    f"is less than that of the legs, {legs_mass:.3g} kg",
+                    "Weigh again",
+                )
             )
         model = self.model.copy()
         spread = self.robot.model.inertias[1].inertia * own / self.robot.model.inertias[1].mass
@@ -165,7 +175,10 @@ class QuadrupedStance:
         if worst > 1e-6 or np.any(q < lower) or np.any(q > upper):
             raise UsageError(
                 Finding(
-                    "a posture of the search", "is out of the legs' reach", "Stand lower, or search a narrower range"
+                    "todo",
+                    "a posture of the search",
+                    "is out of the legs' reach",
+                    "Stand lower, or search a narrower range",
                 )
             )
         return q

@@ -55,7 +55,9 @@ class SimulatedRig:
         steps = 1 / (rate * world.timestep)
         if abs(steps - round(steps)) > 1e-9 or steps < 1:
             what = f"is no whole number of the physics' steps of {world.timestep:g} s"
-            raise UsageError(Finding(f"a rate of {rate:g} Hz", what, f"Give {1 / world.timestep:g} Hz by 1, 2, 3 …"))
+            raise UsageError(
+                Finding("todo", f"a rate of {rate:g} Hz", what, f"Give {1 / world.timestep:g} Hz by 1, 2, 3 …")
+            )
         self.world, self.rate = world, rate
         self.noise = level(noise) if isinstance(noise, str) else noise
         legs = Legs(world.robot, world.feet)

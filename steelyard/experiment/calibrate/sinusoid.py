@@ -50,7 +50,9 @@ class Shake:
         bad = len(self.multiples) != len(self.amplitudes) or not self.multiples or min(self.multiples) < 1
         if bad or self.base <= 0 or self.periods < 2 or self.settle < 1 or not np.isfinite(self.amplitudes).all():
             raise UsageError(
-                Finding("the shaking", f"is {self}", "Give as many amplitudes as multiples, and two periods or more")
+                Finding(
+                    "todo", "the shaking", f"is {self}", "Give as many amplitudes as multiples, and two periods or more"
+                )
             )
 
     def angle(self, t: Array) -> Array:
@@ -86,7 +88,12 @@ def shake(rig: Rig, stance: QuadrupedStance, axis: str, how: Shake) -> Log:
     count = round(rig.rate / how.base)
     if abs(count - rig.rate / how.base) > 1e-6:
         raise UsageError(
-            Finding(f"{how.base:g} Hz", f"is no whole number of samples at {rig.rate:g} Hz", "Choose another frequency")
+            Finding(
+                "todo",
+                f"{how.base:g} Hz",
+                f"is no whole number of samples at {rig.rate:g} Hz",
+                "Choose another frequency",
+            )
         )
     angle = how.angle(np.arange(count) / rig.rate)
     grow = np.clip(np.arange(count) / (0.8 * count), 0, 1)
@@ -244,7 +251,7 @@ def dominant(x: Array, rate: float) -> float:
     S = np.abs(np.fft.rfft((x - x.mean()) * np.hanning(n)))
     k = int(np.argmax(S[1:-1])) + 1
     if S[k] <= 5 * np.median(S):
-        raise LogError(Finding("the motion", "has no frequency that stands out", "Shake the trunk more"))
+        raise LogError(Finding("todo", "the motion", "has no frequency that stands out", "Shake the trunk more"))
     a, b, c = np.log(S[k - 1 : k + 2])
     return float((k + 0.5 * (a - c) / (a - 2 * b + c)) * rate / n)
 

@@ -113,10 +113,12 @@ def follow(rig: Rig, stance: QuadrupedStance, targets: Array) -> Log:
     log = rig.follow({joint: targets[:, k] for k, joint in enumerate(joints)})
     needed = [*(f"{kind}.{j}" for kind in ("q", "tau") for j in joints)]
     needed += [f"imu.{kind}.{c}" for kind in ("gyro", "acc") for c in "xyz"]
-    findings = [Finding(f"{log.source}, {c}", "is missing", "Let the rig measure it") for c in needed if not log.has(c)]
+    findings = [
+        Finding("todo", f"{log.source}, {c}", "is missing", "Let the rig measure it") for c in needed if not log.has(c)
+    ]
     if len(log) != len(targets):
         what = f"has {len(log)} rows for {len(targets)} targets"
-        findings.append(Finding(log.source, what, "Let the rig measure once a target"))
+        findings.append(Finding("todo", log.source, what, "Let the rig measure once a target"))
     if findings:
         raise LogError(findings)
     return log
@@ -132,7 +134,9 @@ def sensed(stance: QuadrupedStance, log: Log) -> tuple[Array, Array, Array, Arra
         return q, tau, gyro, acc
     mount = stance.robot.on_base(stance.robot.frame(name))
     if mount is None:
-        raise LogError(Finding(f"{log.source}, imu_frame", f"{name} is not on the trunk", "Name the frame of its IMU"))
+        raise LogError(
+            Finding("todo", f"{log.source}, imu_frame", f"{name} is not on the trunk", "Name the frame of its IMU")
+        )
     return q, tau, gyro @ mount[:3, :3].T, acc @ mount[:3, :3].T
 
 
@@ -143,7 +147,7 @@ def at_rest(stance: QuadrupedStance, log: Log, count: int) -> Rest:
     slow = np.add.reduceat(slow, np.arange(0, count, max(1, count // 20)), axis=0) / max(1, count // 20)
     if float(np.sqrt(np.mean(slow**2))) > STILL or not 0.8 < np.linalg.norm(acc.mean(axis=0)) / GRAVITY < 1.2:
         raise LogError(
-            Finding(log.source, "does not stand still before its feet are lifted", "Stiffen or damp its joints")
+            Finding("todo", log.source, "does not stand still before its feet are lifted", "Stiffen or damp its joints")
         )
     g = acc.mean(axis=0)
     return Rest(q.mean(axis=0), tau.mean(axis=0), g / np.linalg.norm(g), gyro.mean(axis=0))
@@ -162,7 +166,7 @@ def _seen(stance: QuadrupedStance, rest: Rest, log: Log, diagonal: tuple[int, in
     p, n = stance.line(rest.q, rest.up, diagonal)
     tilt = np.cumsum(gyro @ np.cross(rest.up, n)) * step
     if abs(tilt[-1]) > FALLEN:
-        raise LogError(Finding(log.source, "fell over", "Lift its feet less, or search a narrower range"))
+        raise LogError(Finding("todo", log.source, "fell over", "Lift its feet less, or search a narrower range"))
     apart = min(abs(float(n @ (c - p))) for k, c in enumerate(stance.touching(rest.q, rest.up)) if k not in diagonal)
     start = lift + wide // 2  # the smoothing shall not reach back to where feet were lifted
     landing = np.flatnonzero(np.abs(tilt) > 0.5 * HEIGHT / apart)

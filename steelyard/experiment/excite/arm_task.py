@@ -57,6 +57,7 @@ class Limits(NamedTuple):
         shares = {"speed": speed, "effort": effort, "margin": margin}
         bad = [
             Finding(
+                "todo",
                 f"--{k} {x}",
                 "is no share",
                 "Give a number above 0, at most 1" if k != "margin" else "Give a number from 0 to below 0.5",
@@ -65,7 +66,7 @@ class Limits(NamedTuple):
             if not (0 <= x < 0.5 if k == "margin" else 0 < x <= 1)
         ]
         bad += [
-            Finding(f"joint {j!r}", f"is not in {robot.name}", f"Joints: {', '.join(robot.joints)}")
+            Finding("todo", f"joint {j!r}", f"is not in {robot.name}", f"Joints: {', '.join(robot.joints)}")
             for j in acceleration or {}
             if j not in robot.joints
         ]
@@ -121,7 +122,7 @@ class ArmTask:
         """``friction``: which joint terms are to be told, too; ``noise`` (J,) of torques, a hundredth of the effort."""
         if robot.floating:
             what = "has a floating base, and this motion would throw it over"
-            raise UsageError(Finding(robot.name, what, "Give an arm, or --base fixed"))
+            raise UsageError(Finding("todo", robot.name, what, "Give an arm, or --base fixed"))
         terms = tuple((joint, term) for joint in robot.joints for term in FRICTION[friction])
         columns = Columns(tuple(b.name for b in robot.bodies), terms)
         efforts = [robot.description.joints[j].effort for j in robot.joints]

@@ -304,7 +304,9 @@ def excite_arm(
     starts = [start for start in made if start is not None]
     if not starts:
         what = f"no motion within its limits and clear of itself was among {screened * TRIES} random ones"
-        raise UsageError(Finding(search.task.robot.name, what, "Allow more --speed or --effort, or less --clearance"))
+        raise UsageError(
+            Finding("todo", search.task.robot.name, what, "Allow more --speed or --effort, or less --clearance")
+        )
     starts.sort(key=lambda c: -c.log_det if search.criterion == "determinant" else c.condition)
     kept = Kept(None, {}, ArmCandidate) if kept is None else kept
     found = {int(k): c for k, c in kept.done.items() if int(k) < restarts}

@@ -151,7 +151,9 @@ def excite_humanoid(
         chosen = best_for_links(told) if asked.choice == "links" else most_telling(told, asked.motions)
     if not chosen:
         what = f"can do none of {len(tried)} candidates: {', '.join(sorted({r for t in tried for r in t.reasons}))}"
-        raise UsageError(Finding(robot.name, what, "Look at its limits and soles, or ask for more --candidates"))
+        raise UsageError(
+            Finding("todo", robot.name, what, "Look at its limits and soles, or ask for more --candidates")
+        )
     motions, gains = improved(
         pool,
         telling,

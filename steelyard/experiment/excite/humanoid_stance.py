@@ -45,10 +45,12 @@ class HumanoidStance:
         """Legs found from the description; refused where base, legs or joints are not a humanoid's."""
         findings = []
         if not robot.floating:
-            findings.append(Finding(robot.name, "has a fixed base", "Load it with a floating base: --base floating"))
+            findings.append(
+                Finding("todo", robot.name, "has a fixed base", "Load it with a floating base: --base floating")
+            )
         if robot.coupling is not None:
             what = "has joints that follow others, or sensors that cut it"
-            findings.append(Finding(robot.name, what, "Hold such joints, fingers often: --lock JOINT=0"))
+            findings.append(Finding("todo", robot.name, what, "Hold such joints, fingers often: --lock JOINT=0"))
         if findings:
             raise UsageError(findings)
         return cls(robot, tuple(_leg(robot, sole) for sole in find_soles(robot, feet)))  # type: ignore[arg-type]
@@ -135,6 +137,7 @@ class HumanoidStance:
             if not good or inside < 0:
                 raise UsageError(
                     Finding(
+                        "todo",
                         f"leg {leg.sole.name} of {self.robot.name}",
                         "does not reach the ground with a bent knee",
                         "Take a robot whose legs bend under its base",
@@ -180,7 +183,7 @@ def _leg(robot: Robot, sole: Sole) -> Leg:
     if len(names) != LEG or not kinds <= {"revolute", "continuous"}:
         what = f"has {len(names)} joints ({', '.join(sorted(kinds))}) between base and sole"
         fix = f"Lock all but {LEG} that turn: --lock JOINT=0"
-        raise UsageError(Finding(f"leg {sole.name} of {robot.name}", what, fix))
+        raise UsageError(Finding("todo", f"leg {sole.name} of {robot.name}", what, fix))
     chain = np.zeros((LEG + 1, 15))
     for k, name in enumerate(names):
         at = robot.model.jointPlacements[robot.model.getJointId(name)]

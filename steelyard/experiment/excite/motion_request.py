@@ -38,15 +38,15 @@ class ArmRequest:
         bad = _too_few(least)
         above = {"duration": self.seconds, "period": self.repeats_every, "rate": self.rate}
         bad += [
-            Finding(f"--{k} {x}", "is no time", "Give seconds above 0" if k != "rate" else "Give Hz above 0")
+            Finding("todo", f"--{k} {x}", "is no time", "Give seconds above 0" if k != "rate" else "Give Hz above 0")
             for k, x in above.items()
             if not 0 < x < math.inf
         ]
         if not bad and abs(math.remainder(self.seconds, self.repeats_every)) > 1e-6:
             what = f"is no whole number of periods of {self.repeats_every:g} s: the motion would end while it moves"
-            bad.append(Finding(f"--duration {self.seconds:g}", what, "Give a multiple of --period"))
+            bad.append(Finding("todo", f"--duration {self.seconds:g}", what, "Give a multiple of --period"))
         if not 0 <= self.clearance < math.inf:
-            bad.append(Finding(f"--clearance {self.clearance}", "is no distance", "Give m, 0 or more"))
+            bad.append(Finding("todo", f"--clearance {self.clearance}", "is no distance", "Give m, 0 or more"))
         if bad:
             raise UsageError(bad)
 
@@ -84,12 +84,14 @@ class HumanoidRequest:
         }
         bad = _too_few(least)
         if self.choice not in ("determinant", "links"):
-            bad.append(Finding(f"--choice {self.choice}", "is not known", "Choose determinant or links"))
+            bad.append(Finding("todo", f"--choice {self.choice}", "is not known", "Choose determinant or links"))
         if bad:
             raise UsageError(bad)
 
 
 def _too_few(counts: dict[str, tuple[int, int]]) -> list[Finding]:
     return [
-        Finding(f"--{k} {x}", "is too few", f"Give {least} or more") for k, (x, least) in counts.items() if x < least
+        Finding("todo", f"--{k} {x}", "is too few", f"Give {least} or more")
+        for k, (x, least) in counts.items()
+        if x < least
     ]

@@ -58,16 +58,16 @@ def files_of(robot: Robot, srdf: str | Path | None) -> list[Path]:
 def read_srdf(path: Path) -> set[frozenset[str]]:
     """Pairs of links that it disables collisions of."""
     if not path.is_file():
-        raise DescriptionError(Finding(str(path), "is no file", "Give an SRDF, or leave it out"))
+        raise DescriptionError(Finding("todo", str(path), "is no file", "Give an SRDF, or leave it out"))
     root = read_xml(path)[1]
     if root.tag != "robot":
         what = f"root element is <{root.tag}>, not <robot>"
-        raise DescriptionError(Finding(f"{path.name}:{root.line}", what, "Give an SRDF file"))
+        raise DescriptionError(Finding("todo", f"{path.name}:{root.line}", what, "Give an SRDF file"))
     nodes = list(root.all("disable_collisions"))
     bad = [n for n in nodes if not {"link1", "link2"} <= set(n.attributes)]
     if bad:
         what, fix = "<disable_collisions> lacks link1 or link2", "Name both links"
-        raise DescriptionError([Finding(f"{path.name}:{n.line}", what, fix) for n in bad])
+        raise DescriptionError([Finding("todo", f"{path.name}:{n.line}", what, fix) for n in bad])
     return {frozenset((n.attributes["link1"], n.attributes["link2"])) for n in nodes}
 
 

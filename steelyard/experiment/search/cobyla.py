@@ -122,6 +122,6 @@ def _nlopt() -> Any:
         import nlopt
     except ImportError:
         raise UsageError(
-            Finding("NLopt", "is not installed, and COBYLA is its", 'pip install "steelyard[search]"')
+            Finding("todo", "NLopt", "is not installed, and COBYLA is its", 'pip install "steelyard[search]"')
         ) from None
     return nlopt

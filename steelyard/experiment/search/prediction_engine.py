@@ -42,7 +42,7 @@ class Compiled:
         tree = None if robot.floating or robot.sensors else robot.tree
         if tree is None:
             what = "floats, has force–torque sensors, or has a joint of more than one degree of freedom"
-            raise UsageError(Finding(robot.name, what, "Search with MuJoCo (--engine mujoco)"))
+            raise UsageError(Finding("todo", robot.name, what, "Search with MuJoCo (--engine mujoco)"))
         self.robot, self.windows, self._tree = robot, windows, tree
         self._nodes = np.array([tree.nodes[b.name] - 1 for b in robot.bodies])
         self._arm = forward.arm_of(tree)
@@ -77,7 +77,7 @@ class Mujoco:
         self._mujoco, self.robot, self.windows, self._threads = engine(), robot, windows, threads
         if robot.coupling is not None:
             what = "has coupled joints or force–torque sensors, which MuJoCo's robot here does not"
-            raise UsageError(Finding(robot.name, what, "Lock those joints, or leave the sensors out"))
+            raise UsageError(Finding("todo", robot.name, what, "Lock those joints, or leave the sensors out"))
         if robot.floating:
             self._model = World(robot, feet=feet, timestep=windows.step).model
         else:
@@ -125,7 +125,7 @@ class Mujoco:
             viscous, coulomb, armature, offset = np.reshape(terms, (4, -1))
             if coulomb.any() or offset.any():
                 what = "dry friction and offsets are smooth here and a constraint there"
-                raise UsageError(Finding("--engine mujoco", what, "Search with --engine compiled"))
+                raise UsageError(Finding("todo", "--engine mujoco", what, "Search with --engine compiled"))
             model.dof_damping[self._v], model.dof_armature[self._v] = viscous, armature
         if self.robot.floating:
             self._mujoco.mj_setConst(model, self._mujoco.MjData(model))

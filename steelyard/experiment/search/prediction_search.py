@@ -169,9 +169,11 @@ def search(
     o = options or SearchOptions()
     findings = []
     if o.evaluations < 1:
-        findings.append(Finding("--evaluations", f"is {o.evaluations}", "Give a number of at least 1"))
+        findings.append(Finding("todo", "--evaluations", f"is {o.evaluations}", "Give a number of at least 1"))
     if resume and checkpoint is None:
-        findings.append(Finding("--resume", "needs the folder that the checkpoint is in", "Give -o DIR as before"))
+        findings.append(
+            Finding("todo", "--resume", "needs the folder that the checkpoint is in", "Give -o DIR as before")
+        )
     if findings:
         raise UsageError(findings)
     robot = Robot.load(source, lock=o.lock, repair=o.repair_prior)

@@ -81,6 +81,7 @@ def run(
         if not np.isfinite(error):
             raise UsageError(
                 Finding(
+                    "todo",
                     "the first configuration",
                     "cannot be simulated over these windows",
                     "Give a shorter --horizon, or a description that is nearer",
@@ -128,7 +129,9 @@ def _steps(algorithm: Algorithm) -> Steps:
 
     modules: dict[str, Steps] = {"cobyla": cobyla, "genetic": genetic, "combined": combined, "gauss-newton": newton}
     if algorithm not in modules:
-        raise UsageError(Finding(f"--algorithm {algorithm}", "does not exist", f"Choose from: {', '.join(modules)}"))
+        raise UsageError(
+            Finding("todo", f"--algorithm {algorithm}", "does not exist", f"Choose from: {', '.join(modules)}")
+        )
     return modules[algorithm]
 
 
@@ -154,9 +157,9 @@ def _resumed(path: Path, about: dict[str, Any]) -> State | None:
     except (ValueError, TypeError):
         whole = False
     if not whole:
-        raise UsageError(Finding(str(path), "is not a checkpoint of a search", "Remove it, or give another -o"))
+        raise UsageError(Finding("todo", str(path), "is not a checkpoint of a search", "Remove it, or give another -o"))
     if state["about"] != about:
         different = ", ".join(k for k in about if state["about"].get(k) != about[k])
         what = f"is of another search (it differs in: {different})"
-        raise UsageError(Finding(str(path), what, "Give the same options, or leave out --resume"))
+        raise UsageError(Finding("todo", str(path), what, "Give the same options, or leave out --resume"))
     return state

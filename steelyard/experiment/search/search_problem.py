@@ -94,7 +94,7 @@ class Space:
                 free.append((i, k))
                 scale.append(abs(values[i, k]) if model == "seven" or k == 0 else natural)
         if total is not None and not 0 < total < np.inf:
-            raise UsageError(Finding("--total-mass", f"is {total}", "Give the robot's mass in kg"))
+            raise UsageError(Finding("todo", "--total-mass", f"is {total}", "Give the robot's mass in kg"))
         names = tuple(b.name for b in robot.bodies)
         return cls(names, values, sizes, tuple(free), np.array(scale), tuple(held), total)
 

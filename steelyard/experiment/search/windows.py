@@ -87,6 +87,7 @@ class Windows:
             ) or not np.isclose(part.step, first.step, rtol=1e-6):
                 raise UsageError(
                     Finding(
+                        "todo",
                         log.source,
                         f"has another rate than {logs[0].source}, so its windows have other steps",
                         "Search in logs of one rate and kind",
@@ -101,21 +102,23 @@ class Windows:
 def _findings(robot: Robot, logs: Sequence[Log], horizon: float, count: int) -> list[Finding]:
     findings = []
     if not (np.isfinite(horizon) and horizon > 0):
-        findings.append(Finding("--horizon", f"is {horizon}", "Give seconds above zero, e.g. 0.03"))
+        findings.append(Finding("todo", "--horizon", f"is {horizon}", "Give seconds above zero, e.g. 0.03"))
     if count < 1:
-        findings.append(Finding("--windows", f"is {count}", "Give a number of at least 1"))
+        findings.append(Finding("todo", "--windows", f"is {count}", "Give a number of at least 1"))
     for log in logs:
         for kind in ("q", "tau"):
             missing = [f"{kind}.{j}" for j in robot.joints if not log.has(f"{kind}.{j}")]
             if missing:
                 what = f"lacks {', '.join(missing)}: a simulation starts from positions and is driven by torques"
-                findings.append(Finding(log.source, what, "Record them, or lock those joints (--lock J=Q)"))
+                findings.append(Finding("todo", log.source, what, "Record them, or lock those joints (--lock J=Q)"))
         if robot.floating:
             needed = [f"base.{n}.{c}" for n in ("position", "velocity", "angular_velocity") for c in "xyz"]
             missing = [name for name in (*needed, *QUATERNION) if not log.has(name)]
             if missing:
                 what = f"lacks {', '.join(missing)}: the state of a floating base"
-                findings.append(Finding(log.source, what, "Record or estimate the base's motion, or use identify"))
+                findings.append(
+                    Finding("todo", log.source, what, "Record or estimate the base's motion, or use identify")
+                )
     return findings
 
 
@@ -126,7 +129,7 @@ def _of_log(robot: Robot, log: Log, index: int, horizon: float, count: int, filt
     starts = [(p, k) for p, (q, *_) in enumerate(pieces) for k in range(len(q) - span)]
     if not starts:
         what = f"has no stretch without gaps that is longer than the horizon of {horizon:g} s"
-        raise LogError(Finding(log.source, what, "Record longer, or give a shorter --horizon"))
+        raise LogError(Finding("todo", log.source, what, "Record longer, or give a shorter --horizon"))
     chosen = [starts[k] for k in np.unique(np.linspace(0, len(starts) - 1, count).astype(int))]
     held = log.metadata.get("simulation", {}).get("torques") == "held"
     longest = TOUCHING if robot.floating else STEP
@@ -173,7 +176,9 @@ def _pieces(robot: Robot, log: Log, filter: Filter | None) -> list[tuple[Array, 
         return [tuple(c[a:b] for c in columns) for a, b in pairwise(edges)]
     if robot.floating:
         what = "has no joint velocities, or its stamps are uneven"
-        raise LogError(Finding(log.source, what, "Give v.JOINT on even stamps: contacts leave nothing to smooth"))
+        raise LogError(
+            Finding("todo", log.source, what, "Give v.JOINT on even stamps: contacts leave nothing to smooth")
+        )
     log, _ = merged(log)
     segments, _ = prepare(robot, log, (filter or Filter()).for_logs([log]), torques=True)
     return [(s.q, s.v, s.tau) for s in segments if s.tau is not None]

@@ -29,7 +29,7 @@ class Ground:
     def __post_init__(self) -> None:
         if not (0 <= self.height <= 0.5 and 0 < self.grip < np.inf):
             what = f"is {self.height:g} m high with friction {self.grip:g}"
-            raise UsageError(Finding("ground", what, "Give a height of 0 to 0.5 m and a friction above 0"))
+            raise UsageError(Finding("todo", "ground", what, "Give a height of 0 to 0.5 m and a friction above 0"))
 
     def heights(self) -> Array:
         """(rows along y, columns along x) m, from 0 to ``height``, level at the origin."""

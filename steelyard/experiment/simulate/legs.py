@@ -53,6 +53,7 @@ class Legs:
             counts = ", ".join(f"{f.frame.name} {len(c)}" for f, c in zip(feet, chains, strict=True))
             raise UsageError(
                 Finding(
+                    "todo",
                     f"legs of {robot.name}",
                     f"have joints: {counts}",
                     "Take a robot with four or more legs of three joints each, or name such feet",
@@ -102,6 +103,7 @@ class Legs:
             if not found:
                 raise UsageError(
                     Finding(
+                        "todo",
                         f"leg {self.feet[k].frame.name} of {self.robot.name}",
                         "does not reach the ground below its hip within its limits",
                         "Take a robot with legs that bend under its trunk",
@@ -175,6 +177,7 @@ def point_feet(robot: Robot, feet: Sequence[str]) -> tuple[Foot, ...]:
     if not given:
         raise UsageError(
             Finding(
+                "todo",
                 f"feet of {robot.name}",
                 "are not found: no chain ends in a ball, or in a link called a foot",
                 "Name them: --feet FRAME:point:RADIUS,…",
@@ -183,6 +186,7 @@ def point_feet(robot: Robot, feet: Sequence[str]) -> tuple[Foot, ...]:
     found = tuple(foot(robot, text) for text in given)
     bad = [
         Finding(
+            "todo",
             f"foot {text!r}",
             "is no ball, which is what stands on simulated ground",
             f"Give a radius: {f.frame.name}:point:0.02",

@@ -51,6 +51,7 @@ class Load:
         if not good:
             raise UsageError(
                 Finding(
+                    "todo",
                     f"load {text!r}",
                     "is not MASS@LINK:x,y,z or MASS@LINK:x,y,z:sx,sy,sz with positive mass and edges",
                     "Write e.g. 1@trunk:0.05,0,0.1:0.08,0.08,0.04 (kg, m)",

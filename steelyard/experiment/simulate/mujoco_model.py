@@ -21,7 +21,10 @@ def engine() -> Any:
     except ImportError:
         raise UsageError(
             Finding(
-                "MuJoCo", "is not installed, and legged robots are simulated with it", 'pip install "steelyard[sim]"'
+                "todo",
+                "MuJoCo",
+                "is not installed, and legged robots are simulated with it",
+                'pip install "steelyard[sim]"',
             )
         ) from None
     return mujoco

@@ -44,7 +44,9 @@ class Recording:
         frame = self.imu_frame or next((link for link in robot.bodies[0].links if "imu" in link.lower()), None)
         mount = np.eye(4) if frame is None else robot.on_base(robot.frame(frame))
         if mount is None:
-            raise UsageError(Finding(f"imu frame {frame!r}", "is not on the base body", f"Name a frame of the {part}"))
+            raise UsageError(
+                Finding("todo", f"imu frame {frame!r}", "is not on the base body", f"Name a frame of the {part}")
+            )
         return frame, mount
 
     def log(
@@ -90,6 +92,7 @@ def record(
         if world.fallen:
             raise UsageError(
                 Finding(
+                    "todo",
                     f"{world.robot.name} at {k * period - SETTLE:.2f} s",
                     "fell",
                     "Ask for less: speed, sway, load, friction or a rough ground",

@@ -74,7 +74,9 @@ class ReferenceMotion:
         off = max(np.abs(self.q[-1, 7:] - after.q[0, 7:]).max(), np.abs(self.place[-1] - after.place[0]).max())
         if off > SAME:
             what = f"starts {off:.2g} rad or m from where the motion before it ends"
-            raise UsageError(Finding(f"motion {name}", what, "Play motions in a row that start and end in one posture"))
+            raise UsageError(
+                Finding("todo", f"motion {name}", what, "Play motions in a row that start and end in one posture")
+            )
         parts = [np.concatenate([getattr(self, f.name), getattr(after, f.name)[1:]]) for f in fields(self)[1:]]
         return ReferenceMotion(self.period, *parts)
 
@@ -163,6 +165,8 @@ def _findings(robot: Robot, soles: Sequence[Sole], motion: Log) -> Iterator[Find
     missing = [name for name in wanted if not motion.has(name)]
     if missing:
         shown = ", ".join(missing[:6]) + (f" and {len(missing) - 6} more" if len(missing) > 6 else "")
-        yield Finding(f"motion {motion.source}", f"lacks {shown}", f"Make it for {robot.name}: steelyard excite")
+        yield Finding(
+            "todo", f"motion {motion.source}", f"lacks {shown}", f"Make it for {robot.name}: steelyard excite"
+        )
     if len(motion) < 2:
-        yield Finding(f"motion {motion.source}", "has no duration", "Give two samples or more")
+        yield Finding("todo", f"motion {motion.source}", "has no duration", "Give two samples or more")

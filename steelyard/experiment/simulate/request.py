@@ -64,12 +64,14 @@ def _humanoid(robot: Robot, o: SimulationOptions) -> Log:
 
 def _arm(robot: Robot, o: SimulationOptions) -> Log:
     legged = [f"--{name}" for name in LEGGED if getattr(o, name)]
-    findings = [Finding(option, "is for legged robots", "Leave it out with --motion fourier") for option in legged]
+    findings = [
+        Finding("todo", option, "is for legged robots", "Leave it out with --motion fourier") for option in legged
+    ]
     if o.noise not in NOISE:
-        findings.append(Finding(f"--noise {o.noise}", "is none of an arm's", f"Choose: {', '.join(NOISE)}"))
+        findings.append(Finding("todo", f"--noise {o.noise}", "is none of an arm's", f"Choose: {', '.join(NOISE)}"))
     if robot.floating:
         what = "is a motion of arms, and this robot has a floating base"
-        findings.append(Finding("--motion fourier", what, "Choose stand, sines, multisine or trot"))
+        findings.append(Finding("todo", "--motion fourier", what, "Choose stand, sines, multisine or trot"))
     if findings:
         raise UsageError(findings)
     draw = _draw(o)
@@ -106,7 +108,7 @@ def _setting(text: str) -> tuple[str, float]:
         return name.strip(), float(value)
     except ValueError:
         raise UsageError(
-            Finding(f"--sensor {text}", "is not NAME=VALUE with a number", "Write e.g. --sensor tau_gain=0.02")
+            Finding("todo", f"--sensor {text}", "is not NAME=VALUE with a number", "Write e.g. --sensor tau_gain=0.02")
         ) from None
 
 
@@ -120,5 +122,5 @@ def _ground(o: SimulationOptions) -> Ground:
     except ValueError:
         pass
     raise UsageError(
-        Finding(f"--terrain {o.terrain}", "is not flat, rough or rough:HEIGHT", "Write e.g. rough:0.03 (m)")
+        Finding("todo", f"--terrain {o.terrain}", "is not flat, rough or rough:HEIGHT", "Write e.g. rough:0.03 (m)")
     )

@@ -46,7 +46,7 @@ class Sensors:
         bad = {k: v for k, v in values.items() if not np.isfinite(v) or (v < 0 and k != "tau_gain") or v <= -1}
         if bad:
             raise UsageError(
-                [Finding(f"sensor {k}", f"is {v}", "Give zero or more, in SI units") for k, v in bad.items()]
+                [Finding("todo", f"sensor {k}", f"is {v}", "Give zero or more, in SI units") for k, v in bad.items()]
             )
 
     def but(self, changes: Mapping[str, float]) -> Sensors:
@@ -55,7 +55,10 @@ class Sensors:
         unknown = [k for k in changes if k not in known]
         if unknown:
             raise UsageError(
-                [Finding(f"sensor {k!r}", "is not known", f"Sensor errors: {', '.join(known)}") for k in unknown]
+                [
+                    Finding("todo", f"sensor {k!r}", "is not known", f"Sensor errors: {', '.join(known)}")
+                    for k in unknown
+                ]
             )
         return replace(self, **changes)
 
@@ -72,7 +75,7 @@ LEVELS = {
 def level(name: str) -> Sensors:
     """Sensors by the name of their noise."""
     if name not in LEVELS:
-        raise UsageError(Finding(f"noise {name!r}", "is not known", f"Levels: {', '.join(LEVELS)}"))
+        raise UsageError(Finding("todo", f"noise {name!r}", "is not known", f"Levels: {', '.join(LEVELS)}"))
     return LEVELS[name]
 
 

@@ -80,7 +80,12 @@ def fourier_motion(
 def played(robot: Robot, log: Log) -> tuple[Array, Array, Array, Array]:
     """Time (T,) and q, v, a (T, J) of a log that says all three of every joint; others are refused."""
     findings = [
-        Finding(log.source, f"has no column {kind}.{joint}", "Give a motion of `steelyard excite`, or --lock the joint")
+        Finding(
+            "todo",
+            log.source,
+            f"has no column {kind}.{joint}",
+            "Give a motion of `steelyard excite`, or --lock the joint",
+        )
         for joint in robot.joints
         for kind in "qva"
         if f"{kind}.{joint}" not in log.columns

@@ -64,7 +64,7 @@ def simulate_humanoid(
     every = round(1 / (rate * TIMESTEP))
     if every < 1 or abs(every * rate * TIMESTEP - 1) > 1e-9:
         what = f"is asked for at {rate:g} samples a second"
-        raise UsageError(Finding("simulation", what, f"Give a rate that divides {1 / TIMESTEP:g} Hz"))
+        raise UsageError(Finding("todo", "simulation", what, f"Give a rate that divides {1 / TIMESTEP:g} Hz"))
     motions = [motion] if isinstance(motion, Log) else [*motion]
     score, *others = (read_score(robot, soles, one, CONTROL * TIMESTEP) for one in motions)
     for one, other in zip(motions[1:], others, strict=True):
@@ -73,11 +73,15 @@ def simulate_humanoid(
     run = _play(world, Play(robot, soles, score), score, every)
     if run.fell is not None and not may_fall:
         raise UsageError(
-            Finding(f"{robot.name} at {run.fell:.2f} s", "fell", "Ask for less: a slower or smaller motion, or load")
+            Finding(
+                "todo", f"{robot.name} at {run.fell:.2f} s", "fell", "Ask for less: a slower or smaller motion, or load"
+            )
         )
     if not run.states:
         what = "fell before its motion began"
-        raise UsageError(Finding(robot.name, what, "Let it stand with its weight over its soles, and load it less"))
+        raise UsageError(
+            Finding("todo", robot.name, what, "Let it stand with its weight over its soles, and load it less")
+        )
     simulation = {
         "motion": [m.metadata.get("motion", m.source) for m in motions],
         "seed": seed,

@@ -36,7 +36,7 @@ class Gait:
     def __post_init__(self) -> None:
         if self.motion not in MOTIONS:
             what = f"motion {self.motion!r}"
-            raise UsageError(Finding(what, "is not known for a legged robot", f"Motions: {', '.join(MOTIONS)}"))
+            raise UsageError(Finding("todo", what, "is not known for a legged robot", f"Motions: {', '.join(MOTIONS)}"))
 
     def controller(self, legs: Legs, seconds: float, seed: int, period: float) -> Controller:
         """Made for a robot; it stands for ``SETTLE`` seconds first."""
@@ -87,7 +87,7 @@ def simulate_quadruped(
     every = round(1 / (rate * world.timestep))
     if seconds <= 0 or every < 1 or abs(every * rate * world.timestep - 1) > 1e-9:
         what, whole = f"is {seconds:g} s at {rate:g} samples a second", f"{1 / world.timestep:g}"
-        raise UsageError(Finding("simulation", what, f"Give some seconds, and a rate that divides {whole} Hz"))
+        raise UsageError(Finding("todo", "simulation", what, f"Give some seconds, and a rate that divides {whole} Hz"))
     legs = Legs(robot, world.feet)
     frame, mount = recording.mount(robot, "trunk")
     controller = gait.controller(legs, seconds, seed, every * world.timestep)
@@ -111,7 +111,7 @@ def simulate_quadruped(
 def true_robot(robot: Robot, perturb: str, rng: np.random.Generator) -> dict[str, Array]:
     """Parameters of every body: as described, with another base, or all of them other."""
     if perturb not in ("none", "base", "all"):
-        raise UsageError(Finding(f"perturb {perturb!r}", "is not known", "Choose base, all or none"))
+        raise UsageError(Finding("todo", f"perturb {perturb!r}", "is not known", "Choose base, all or none"))
     truth, other = {b.name: b.parameters for b in robot.bodies}, perturbed(robot, rng)
     moved = {"none": [], "base": [robot.bodies[0].name], "all": list(truth)}[perturb]
     return {name: other[name] if name in moved else p for name, p in truth.items()}
@@ -120,7 +120,7 @@ def true_robot(robot: Robot, perturb: str, rng: np.random.Generator) -> dict[str
 def leg_friction(robot: Robot, level: str, rng: np.random.Generator) -> Friction | None:
     """Friction and rotor inertia in proportion to what a joint carries while the robot stands; None for none."""
     if level not in FRICTION:
-        raise UsageError(Finding(f"friction {level!r}", "is not known", f"Levels: {', '.join(FRICTION)}"))
+        raise UsageError(Finding("todo", f"friction {level!r}", "is not known", f"Levels: {', '.join(FRICTION)}"))
     J, mass = len(robot.joints), sum(float(b.parameters[0]) for b in robot.bodies)
     u = rng.uniform(0.5, 1.5, (3, J))
     if level == "none":

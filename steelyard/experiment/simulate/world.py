@@ -308,6 +308,7 @@ def _simulable(robot: Robot) -> Robot:
     if not robot.floating:
         findings.append(
             Finding(
+                "todo",
                 robot.name,
                 "has a fixed base, so it has no legs to stand on",
                 "Simulate an arm with --motion fourier, or load it with a floating base",
@@ -316,6 +317,7 @@ def _simulable(robot: Robot) -> Robot:
     if robot.coupling is not None:
         findings.append(
             Finding(
+                "todo",
                 robot.name,
                 "has coupled joints or force–torque sensors, which are not simulated",
                 "Lock those joints, and leave the sensors out",

@@ -35,7 +35,7 @@ class Constrained(Composed):
         yield from super().refusals(options)
         if options.prior == "none":
             what = "leaves method constrained without the damping that makes its answer one"
-            yield Finding("prior 'none'", what, "Use --prior cad, with a small --prior-weight")
+            yield Finding("todo", "prior 'none'", what, "Use --prior cad, with a small --prior-weight")
 
     def composition(self, body: Body, prior: Prior) -> Composition:
         """What a body may be."""

@@ -42,14 +42,14 @@ class Lmi(Composed):
         """All that is wrong with the method's own options."""
         yield from super().findings()
         if self.inside not in (None, "ellipsoid"):
-            yield Finding(f"inside {self.inside!r}", "is not known", "Give ellipsoid, or leave it out")
+            yield Finding("todo", f"inside {self.inside!r}", "is not known", "Give ellipsoid, or leave it out")
 
     def refusals(self, options: Options) -> Iterator[Finding]:
         """Options that make no sense with this method."""
         yield from super().refusals(options)
         if self.regularisation == "entropic" and options.prior_space != "all":
             what = "has no entropic regularisation"
-            yield Finding(f"prior_space {options.prior_space!r}", what, "Use regularisation quadratic")
+            yield Finding("todo", f"prior_space {options.prior_space!r}", what, "Use regularisation quadratic")
 
     def composition(self, body: Body, prior: Prior) -> Composition:
         """What a body may be."""

@@ -51,14 +51,14 @@ class Points(Composed):
         n = self.per_edge
         if n != "auto" and not (isinstance(n, int) and COARSEST <= n <= FINEST):
             fix = f"Give a number from {COARSEST} to {FINEST} along each edge, or auto"
-            yield Finding(f"points {n!r}", "is no grid of masses", fix)
+            yield Finding("todo", f"points {n!r}", "is no grid of masses", fix)
         if not 0 <= self.ridge < math.inf:
-            yield Finding(f"point_ridge {self.ridge}", "is no weight", "Give 0 or more")
+            yield Finding("todo", f"point_ridge {self.ridge}", "is no weight", "Give 0 or more")
 
     def refuse_load(self) -> Iterator[Finding]:
         """Why this method cannot weigh an unknown load."""
         what = "asks where the mass may be, and nothing says so about a load"
-        yield Finding("method 'points'", what, "Use lmi to weigh a load")
+        yield Finding("todo", "method 'points'", what, "Use lmi to weigh a load")
 
     def covers(self, setup: Setup, prior: Prior) -> tuple[dict[str, Cover], list[str]]:
         """How many masses each free body got, and whether it could be as believed."""

@@ -107,7 +107,7 @@ def merge(some: Sequence[Channel], clock: Array) -> Merged:
     if len(stamps) < 2:
         what = f"leave {len(stamps) or 'no'} row between the holes of the topics"
         shown = ", ".join(dict.fromkeys(c.topic for c in some))
-        return Merged(stamps, {}, notices, [Finding(shown, what, "Record without dropped messages")])
+        return Merged(stamps, {}, notices, [Finding("todo", shown, what, "Record without dropped messages")])
     columns: dict[str, Array] = {}
     for c in some:
         columns |= zip(c.columns, _at(c, stamps).T, strict=True)
@@ -142,7 +142,7 @@ def _lone(some: Sequence[Channel]) -> Iterator[Finding]:
             few.setdefault(c.topic, c.columns[0])
     for topic, column in few.items():
         fix = "Record longer, correct its header stamps, or leave the topic out"
-        yield Finding(topic, f"has only one stamp with a value for {column}", fix)
+        yield Finding("todo", topic, f"has only one stamp with a value for {column}", fix)
 
 
 def _apart(some: Sequence[Channel]) -> list[Finding]:
@@ -153,7 +153,7 @@ def _apart(some: Sequence[Channel]) -> list[Finding]:
         spans[c.topic] = max(first, c.stamps[0] / 1e9), min(last, c.stamps[-1] / 1e9)
     fix = "Stamp all topics with the same clock, or leave out those that have another"
     what = "has too little in common with the other topics: its stamps run from {:.3f} to {:.3f} s"
-    return [Finding(topic, what.format(*span), fix) for topic, span in spans.items()]
+    return [Finding("todo", topic, what.format(*span), fix) for topic, span in spans.items()]
 
 
 def _cut(some: Sequence[Channel], clock: Array, stamps: Array) -> Iterator[str]:

@@ -71,7 +71,7 @@ def _refusing(path: Path) -> Iterator[None]:
 
 def refusal(path: str | Path, what: str, fix: str) -> LogError:
     """One reason against a bag."""
-    return LogError(Finding(str(path), what, fix))
+    return LogError(Finding("todo", str(path), what, fix))
 
 
 def _folder(path: Path) -> Iterator[RawMessage]:
@@ -88,7 +88,7 @@ def _folder(path: Path) -> Iterator[RawMessage]:
         raise refusal(where, f"names the compression {kind!r} (by {mode})", "Convert the bag without compression")
     names = [PurePosixPath(str(name)).name for name in files]  # never outside of the folder
     if missing := [path / name for name in names if not (path / name).is_file()]:
-        raise LogError([Finding(str(file), "is missing", f"Copy it there, or {REINDEX}") for file in missing])
+        raise LogError([Finding("todo", str(file), "is missing", f"Copy it there, or {REINDEX}") for file in missing])
     counts: Counter[str] = Counter()
     for name in names:
         for raw in _expanded(path / name) if mode == "file" else _file(path / name):
@@ -234,6 +234,4 @@ def _expanded(path: Path) -> Iterator[RawMessage]:
         try:
             yield from _file(target)
         except LogError as error:  # say it of the user's file
-            raise LogError(
-                [f._replace(where=f.where.replace(str(target), str(path))) for f in error.findings]
-            ) from None
+            raise LogError([f.at(f.where.replace(str(target), str(path))) for f in error.findings]) from None

@@ -121,7 +121,7 @@ class Collector:
         else:
             where = f"{self.source}, {self.topic}, message {self.count}"
             fix = f"Correct what publishes this {self.type}; or {leave}"
-        self.finding = Finding(where, what, fix)
+        self.finding = Finding("todo", where, what, fix)
 
 
 @cache

@@ -68,7 +68,7 @@ def read_bag(path: str | Path, topics: Mapping[str, str] | None = None) -> Log:
     if not findings and not any(c.kind == "joints" for c in found):
         shown = ", ".join(f"{n} ({t or 'no type'})" for n, t in list(types.items())[:MOST_NAMES]) or "nothing"
         what = f"has no sensor_msgs/JointState message to read; it has {shown}"
-        findings = [Finding(str(path), what, f"Record the joint states; what is read: {MESSAGES}")]
+        findings = [Finding("todo", str(path), what, f"Record the joint states; what is read: {MESSAGES}")]
     if findings:
         raise LogError(findings)
     return _log(path, found)
@@ -97,12 +97,14 @@ def _present(path: str | Path) -> Path:
     path = Path(path)
     if path.suffix.lower() == ".bag":
         fix = f"Convert it: rosbags-convert --src {path} --dst {path.with_suffix('')}"
-        raise LogError(Finding(str(path), "is a bag of ROS 1", fix))
+        raise LogError(Finding("todo", str(path), "is a bag of ROS 1", fix))
     if not path.exists():
-        raise LogError(Finding(str(path), "does not exist", f"Give a rosbag2 folder or a file {' or '.join(SUFFIXES)}"))
+        raise LogError(
+            Finding("todo", str(path), "does not exist", f"Give a rosbag2 folder or a file {' or '.join(SUFFIXES)}")
+        )
     if missing := [name for name in ("rosbags", "mcap") if find_spec(name) is None]:
         what = f"is a bag, and {' and '.join(missing)} is not installed"
-        raise LogError(Finding(str(path), what, 'Install what reads it: pip install "steelyard[bags]"'))
+        raise LogError(Finding("todo", str(path), what, 'Install what reads it: pip install "steelyard[bags]"'))
     return path
 
 
@@ -117,7 +119,9 @@ class _Choice:
             kind, dot, name = key.partition(".")
             if (key not in PLAIN and not (kind in NAMED and name)) or (dot and not value):
                 kinds = ", ".join((*PLAIN, "imu.FRAME", "wrench.FRAME", "sensor.NAME", "plate.NAME"))
-                findings.append(Finding(f"topics, {key!r}", f"cannot be {value!r}", f"Give a topic for one of {kinds}"))
+                findings.append(
+                    Finding("todo", f"topics, {key!r}", f"cannot be {value!r}", f"Give a topic for one of {kinds}")
+                )
             some = [part.strip() for part in value.split(",") if part.strip()]
             if dot:
                 self.named |= dict.fromkeys(some, ("imu", name) if kind == "imu" else ("wrench", key))
@@ -141,21 +145,23 @@ class _Choice:
         for topic, kind in (asked | {topic: kind for topic, (kind, _) in self.named.items()}).items():
             if topic not in types:
                 near = difflib.get_close_matches(topic, types, n=3) or list(types)[:MOST_NAMES]
-                yield Finding(f"{source}, {topic}", "is not in the bag", f"Choose from {', '.join(near) or 'nothing'}")
+                yield Finding(
+                    "todo", f"{source}, {topic}", "is not in the bag", f"Choose from {', '.join(near) or 'nothing'}"
+                )
             elif read.get(topic) != kind:
                 what = f"is of the type {types[topic] or 'unknown'} or has no messages, and cannot be {kind}"
-                yield Finding(f"{source}, {topic}", what, f"What is read: {MESSAGES}")
+                yield Finding("todo", f"{source}, {topic}", what, f"What is read: {MESSAGES}")
         for kind in ("imu", "odometry"):
             some = [c for c in found if c.kind == kind]
             if len(some) > 1:
                 shown = ", ".join(c.topic for c in some)
                 what, fix = f"are {len(some)} topics of the type {some[0].type}", _choose(kind, some[0].topic)
-                yield Finding(f"{source}, {shown}", what, fix)
+                yield Finding("todo", f"{source}, {shown}", what, fix)
         for c in found:
             frames = sorted({frame for frame, _ in c.groups})
             if len(frames) > 1 and (c.kind in ("imu", "odometry") or c.name):
                 what = f"speaks of several frames: {', '.join(map(repr, frames))}"
-                yield Finding(f"{source}, {c.topic}", what, "Record each in a topic of its own")
+                yield Finding("todo", f"{source}, {c.topic}", what, "Record each in a topic of its own")
 
 
 def _choose(kind: str, topic: str) -> str:
@@ -178,12 +184,14 @@ def _log(path: Path, found: Sequence[Collector]) -> Log:
     joints = {c.topic for c in found if c.kind == "joints"}
     clocks = [s for s in series if s.topic in joints]
     if not clocks:
-        findings.append(Finding(", ".join(sorted(joints)), "names no joint", "Correct what publishes the joint states"))
+        findings.append(
+            Finding("todo", ", ".join(sorted(joints)), "names no joint", "Correct what publishes the joint states")
+        )
     if not findings:
         merged = merge(some, max(clocks, key=len).stamps)
         findings = merged.findings
     if findings:
-        raise LogError([f._replace(where=f"{path}, {f.where}") for f in findings])
+        raise LogError([f.at(f"{path}, {f.where}") for f in findings])
     metadata["epoch_ns"] = int(merged.stamps[0])
     time = (merged.stamps - merged.stamps[0]) / 1e9
     log = Log.from_columns({"time": time, **merged.columns}, metadata, str(path))
@@ -239,4 +247,4 @@ def _twice(some: Sequence[Channel]) -> Iterator[Finding]:
     for names, columns in shared.items():
         kind = "joints" if columns[0].partition(".")[0] in ("q", "v", "tau") else "wrench"
         shown = ", ".join(columns[:6]) + (" …" if len(columns) > 6 else "")
-        yield Finding(", ".join(names), f"all give {shown}", _choose(kind, names[0]))
+        yield Finding("todo", ", ".join(names), f"all give {shown}", _choose(kind, names[0]))

@@ -39,7 +39,7 @@ class Npz(WritableFormat):
         """All arrays; the metadata is an array that holds text."""
         if not zipfile.is_zipfile(io.BytesIO(data)):
             what = "cannot be read (is not a zip archive)"
-            raise LogError(Finding(str(path), what, "Write it again with numpy.savez"))
+            raise LogError(Finding("todo", str(path), what, "Write it again with numpy.savez"))
         columns: Columns = {}
         findings = []
         try:
@@ -52,7 +52,7 @@ class Npz(WritableFormat):
                         if "allow_pickle" not in str(error):
                             raise
                         what = "holds Python objects (pickle), which are never loaded"
-                        findings.append(Finding(f"{path}, {name}", what, "Save arrays of plain numbers"))
+                        findings.append(Finding("todo", f"{path}, {name}", what, "Save arrays of plain numbers"))
         except ERRORS as error:
             raise unreadable(path, error) from None
         if findings:

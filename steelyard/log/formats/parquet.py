@@ -120,8 +120,8 @@ def _not_numbers(where: str, column: Any) -> Finding:
     import pyarrow.types as kinds
 
     if not (kinds.is_string(column.type) or kinds.is_large_string(column.type)):
-        return Finding(where, f"holds {column.type}, not numbers", "Give one number a row, in SI units")
+        return Finding("todo", where, f"holds {column.type}, not numbers", "Give one number a row, in SI units")
     for row, cell in enumerate(column.to_pylist()):
         if cell is not None and number(cell) is None:
-            return Finding(f"{where}, row {row}", f"{shown(cell)} is not a number", cell_fix(cell))
-    return Finding(where, "is stored as text", "Store it as numbers")
+            return Finding("todo", f"{where}, row {row}", f"{shown(cell)} is not a number", cell_fix(cell))
+    return Finding("todo", where, "is stored as text", "Store it as numbers")

@@ -41,7 +41,9 @@ def render(
     """
     if estimate.get("schema") != SCHEMA:
         what = f"has schema {estimate.get('schema')}, this version reads {SCHEMA}"
-        raise SteelyardError(Finding("estimate", what, "Identify again, or report with the version that wrote it"))
+        raise SteelyardError(
+            Finding("todo", "estimate", what, "Identify again, or report with the version that wrote it")
+        )
     environment, plotly = _environment(), _plotly()
     report = Report(estimate, tuple(series), scene)
     sections = make_sections(report)
@@ -62,7 +64,7 @@ def _environment() -> jinja2.Environment:
     try:
         import jinja2
     except ImportError as error:
-        raise SteelyardError(Finding("report", "jinja2 is not installed", FIX)) from error
+        raise SteelyardError(Finding("todo", "report", "jinja2 is not installed", FIX)) from error
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader([FOLDER, FOLDER / "sections"]),
         autoescape=True,
@@ -79,5 +81,5 @@ def _plotly() -> str:
     try:
         from plotly.offline import get_plotlyjs
     except ImportError as error:
-        raise SteelyardError(Finding("report", "plotly is not installed", FIX)) from error
+        raise SteelyardError(Finding("todo", "report", "plotly is not installed", FIX)) from error
     return str(get_plotlyjs()).replace("</script", "<\\/script")

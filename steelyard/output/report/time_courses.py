@@ -40,7 +40,7 @@ class TimeCourse:
             given = getattr(self, part)
             if given is not None and np.shape(given) != np.shape(self.time):
                 what = f"has {len(self.time)} times and {part} of shape {np.shape(given)}"
-                raise SteelyardError(Finding(f"course of {self.name}", what, "Give one value a time"))
+                raise SteelyardError(Finding("todo", f"course of {self.name}", what, "Give one value a time"))
 
     def as_json(self) -> dict[str, Any]:
         """An entry of ``courses``, thinned so that extremes stay."""
