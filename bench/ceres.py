@@ -16,8 +16,7 @@ from numba import njit
 
 from steelyard.solve.log_cholesky import Chart
 from steelyard.solve.problem import Problem
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 TIGHT = {"function_tolerance": 1e-12, "gradient_tolerance": 1e-16, "parameter_tolerance": 1e-16}
 MANY = 1000  # iterations, for those; the default is 50

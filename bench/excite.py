@@ -33,8 +33,7 @@ from steelyard.experiment.excite.collision import Collisions
 from steelyard.experiment.excite.excite_arm import Search, excite_arm
 from steelyard.experiment.excite.pairs import find_srdf
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 LOCKED: dict[str, dict[str, float]] = {"ur10": {}, "panda": {"panda_finger_joint1": 0.0, "panda_finger_joint2": 0.0}}
 CASES = ("ur10", "panda", "talos", "g1")

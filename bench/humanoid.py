@@ -28,9 +28,7 @@ from steelyard.identify.options import Options
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import find_soles
-from steelyard.spatial import WRENCH, XYZ
-
-Array = np.ndarray
+from steelyard.spatial import WRENCH, XYZ, Array
 
 SECONDS = 2.0  # promised
 RATE = 200.0

@@ -30,8 +30,8 @@ from steelyard.kernels import kinematics as lanes
 from steelyard.kernels.tree import LANES, FlatTree
 from steelyard.robot import index
 from steelyard.robot.model import Robot
+from steelyard.spatial import Array
 
-Array = np.ndarray
 Peer = tuple[Callable[[], object], Callable[[], float]]  # all samples once; agreement with ours
 
 ROBOTS = ("a1", "g1", "talos", "ur10")

@@ -46,9 +46,8 @@ from steelyard.solve import log_cholesky_newton
 from steelyard.solve.log_cholesky import Chart
 from steelyard.solve.problem import Cone, Problem
 from steelyard.solve.solve import certified
+from steelyard.spatial import Array
 from tests.floating import floating_log
-
-Array = np.ndarray
 
 WINDOW = 10
 SHAPES = 11

@@ -15,8 +15,8 @@ import numpy as np
 from scipy import sparse
 
 from steelyard.solve.problem import Problem
+from steelyard.spatial import Array
 
-Array = np.ndarray
 Call = Callable[[], Array]
 
 

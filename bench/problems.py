@@ -19,8 +19,7 @@ from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify.options import Options
 from steelyard.information import Information
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 CASES: dict[str, tuple[str, tuple[str, ...]]] = {  # robot, free bodies (none named: all)
     "a1 base": ("a1", ("base",)),

@@ -22,8 +22,8 @@ from steelyard.inference.feasible_set import Allowed, Evidence
 from steelyard.inference.quantity_ranges import Range, Ranges, Which, find_ranges
 from steelyard.inference.uncertainty import CERTAIN, Uncertainty, long_run_covariance, uncertainty
 from steelyard.information import Information
+from steelyard.spatial import Array
 
-Array = np.ndarray
 Drawn = tuple[Array, Evidence, Allowed, Uncertainty, Array]  # truth, data, what is allowed, what they know, estimate
 
 

@@ -27,8 +27,7 @@ import pyarrow.parquet as pq
 
 from steelyard import Filter, LoadEstimator, Log, OnlineIdentifier, OnlineOptions, Options
 from steelyard.identify.estimate_json import body_json
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = ROOT / "bench" / "same"  # logs of simulated robots, and the reference

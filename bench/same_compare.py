@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray
+from steelyard.spatial import Array
+
 Path = tuple[str, ...]
 Leaves = dict[Path, Any]
 

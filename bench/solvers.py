@@ -25,8 +25,8 @@ from steelyard.solve import clarabel_ as conic
 from steelyard.solve import interior, nnls
 from steelyard.solve.certify import certify
 from steelyard.solve.problem import Problem, Solution
+from steelyard.spatial import Array
 
-Array = np.ndarray
 Call = Callable[[], Array]
 
 RIGHT = 1e-6

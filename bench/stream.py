@@ -34,8 +34,8 @@ from steelyard.equations.stream.structure import Structure
 from steelyard.equations.stream.worker import Way, Worker
 from steelyard.kernels import active_set
 from steelyard.robot.model import Robot
+from steelyard.spatial import Array
 
-Array = np.ndarray
 Call = Callable[[], object]
 Times = dict[str, dict[str, float]]
 

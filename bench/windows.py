@@ -25,9 +25,8 @@ from steelyard.information import Information
 from steelyard.robot.geometry import Box, box_inertia
 from steelyard.robot.model import Robot
 from steelyard.solve.problem import Cone, Problem
+from steelyard.spatial import Array
 from tests.floating import floating_log
-
-Array = np.ndarray
 
 RIDGE = 1e-3  # λ_ρ, 1/kg²
 WINDOW = 10  # samples

@@ -21,8 +21,7 @@ from steelyard import inertia
 from steelyard.equations.rows import BASE_ROWS
 from steelyard.identify.scoring import predict
 from steelyard.robot.model import Body, Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 CASES = {"A": "A, mass points", "B": "B, least squares", "C": study.DESCRIPTION, "D": "D, mass points, no prior"}
 LINKS = {  # as in the paper: upper trunk, lower trunk, right thigh, right foot, left upper arm, left hand

@@ -14,9 +14,7 @@ import pinocchio as pin
 from steelyard.log.log import Log
 from steelyard.robot.model import GRAVITY, Robot
 from steelyard.robot.soles import find_soles
-from steelyard.spatial import WRENCH, XYZ, rotation_from_quaternion
-
-Array = np.ndarray
+from steelyard.spatial import WRENCH, XYZ, Array, rotation_from_quaternion
 
 SHIFT = 20  # samples to either side over which a foot takes over
 

@@ -32,8 +32,7 @@ from steelyard.experiment.excite.pool import Pool, Tried, kinds
 from steelyard.experiment.simulate.sensors import measured
 from steelyard.log.log import Log
 from steelyard.log.table import read_log, write_log
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 HELD = 12  # motions of other seeds that are only judged by
 FEW, MANY = 12, 38

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from papers.humanoids.followed import follow
 from steelyard.experiment.simulate.record import Recording
 from steelyard.experiment.simulate.sensors import measured
@@ -17,8 +15,7 @@ from steelyard.experiment.simulate.truth import Specimen
 from steelyard.log.log import Log
 from steelyard.log.table import read_log, write_log
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 ROBOTS = ("talos", "g1", "hrp4", "jvrc1")
 SHARED = Path(os.environ.get("STEELYARD_ROBOTS", Path(__file__).resolve().parents[3] / "shared" / "robots"))

@@ -36,8 +36,7 @@ from steelyard.identify.solving import solve
 from steelyard.inference.uncertainty import base_parameters
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 DESCRIPTION = "C, the description"
 WAYS: dict[str, Options] = {

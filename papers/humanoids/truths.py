@@ -12,8 +12,7 @@ from papers.humanoids.source import HELD, Library, kind
 from papers.humanoids.study import DESCRIPTION, WAYS, Weighed, Yardstick, as_vector, compare, covered, ranged, weigh
 from steelyard.experiment.simulate.truth import reweighed
 from steelyard.log.log import Log
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 FIGURES = ("held", "held_rest", "base", "base_rest", "mass_kg", "com_mm", "inconsistent", "not_definite", "repaired")
 

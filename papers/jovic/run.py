@@ -30,8 +30,7 @@ from steelyard.identify.scoring import predict
 from steelyard.log.log import Log
 from steelyard.robot import geometry
 from steelyard.robot.model import LOAD, Body, Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 MODIFIED = {  # the torso, then the hands
     "talos": ("torso_2_link", "arm_left_7_link", "arm_right_7_link"),

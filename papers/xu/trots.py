@@ -17,8 +17,7 @@ from steelyard.experiment.simulate.simulation_options import Perturb
 from steelyard.experiment.simulate.truth import Specimen
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 AREA = (0.4, 0.2, 0.04)  # m, on the trunk: where the paper's load may be
 

@@ -40,8 +40,8 @@ from steelyard.robot.model import Body
 from steelyard.solve import log_cholesky_newton
 from steelyard.solve.problem import Cone, Problem
 from steelyard.solve.solve import certified
+from steelyard.spatial import Array
 
-Array = np.ndarray
 Solver = Callable[[Information], Array]
 
 WINDOW, ALPHA, CUTOFF = 10, 0.5, 10.0  # samples, (17), Hz

@@ -19,8 +19,7 @@ from steelyard.check.friction import more_friction
 from steelyard.check.torque_balance import TorqueBalance, basis, long_run
 from steelyard.errors import Finding
 from steelyard.log.log import Log
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 REACH, STEP = 0.2, 0.04  # s: delays are looked for this far, at first on this grid
 BEYOND = 0.7  # a delay past the reach must leave less than this share of what no delay leaves

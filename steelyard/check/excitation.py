@@ -21,8 +21,7 @@ from steelyard.equations.setup import Setup
 from steelyard.equations.subspace import Subspace
 from steelyard.inference.uncertainty import CERTAIN
 from steelyard.robot.model import GRAVITY
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 NOISE = 0.05  # of each row's rms: what rows are taken to be wrong by
 TRIED, WORTH = 60, 200  # samples of a motion that is tried, and how many rows' time it would last
@@ -104,8 +103,8 @@ def excitation(
             best = int(np.argmax(gains[:, k])) if tried else -1
             weak.append((name, tried[best][0] if tried and gains[best, k] > HELPS else None))
         advice = list(_best(tried, known, Z))
-    seen = [int(np.sum(space.values > known_to)) for known_to in (1, 1 / CERTAIN)]
-    excited, strong = (min(count, possible.rank) for count in seen)  # noisy columns (unknown gains) seem to tell more
+    counts = [int(np.sum(space.values > known_to)) for known_to in (1, 1 / CERTAIN)]
+    excited, strong = (min(count, possible.rank) for count in counts)  # noisy columns (unknown gains) seem to tell more
     return Excitation(possible.rank, excited, strong, space.condition, tuple(weak), tuple(advice))
 
 

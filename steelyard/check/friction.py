@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.check.torque_balance import TorqueBalance, left
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 RUBS = 0.5  # share of the rest that friction must explain to tell a sign, and its correlation with speed
 SPRINGS = (5e-4, 2e-3, 8e-3, 3e-2)  # rad or m: way after a reversal in which friction turns over

@@ -16,8 +16,7 @@ from steelyard.check.torque_balance import TorqueBalance, left, partial
 from steelyard.equations.dynamics import Dynamics
 from steelyard.errors import Finding
 from steelyard.log.log import Log
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 TILTED = 30.0  # degrees: gravity that far from the described one …
 BETTER = 0.5  # … is told where it leaves less than this share unexplained,

@@ -16,9 +16,7 @@ from steelyard.errors import Finding
 from steelyard.log.force_plate import plate_pose
 from steelyard.log.log import Log
 from steelyard.robot.model import GRAVITY, Robot
-from steelyard.spatial import WRENCH
-
-Array = np.ndarray
+from steelyard.spatial import WRENCH, Array
 
 NEAR = 1.25  # two sizes are the same if neither is more than this times the other
 UNITS = (("kgf", 1 / 9.80665), ("mN", 1e3), ("kN", 1e-3), ("gf", 1e3 / 9.80665))  # number that stands for 1 N

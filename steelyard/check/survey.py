@@ -25,8 +25,6 @@ from steelyard.log.log import Log
 from steelyard.log.table import read_log
 from steelyard.robot.description import Description, read_description
 
-Array = np.ndarray
-
 
 @dataclass(frozen=True)
 class Survey:

@@ -25,8 +25,7 @@ from steelyard.errors import UsageError
 from steelyard.log.log import Log
 from steelyard.log.timing import MOVES, log_rate
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 MOST_SAMPLES = {"fixed": 60_000, "floating": 20_000}  # of a log that are looked at
 MOST_BYTES = 1e8  # of the bases N in memory

@@ -17,8 +17,7 @@ from steelyard.errors import Finding
 from steelyard.log.log import Log
 from steelyard.robot.description import Joint
 from steelyard.robot.model import GRAVITY, Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 CORRELATION = 0.7  # the least between the two for their sizes to be compared
 

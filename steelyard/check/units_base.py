@@ -9,8 +9,7 @@ import numpy as np
 from steelyard.errors import Finding
 from steelyard.log.log import Log
 from steelyard.robot.model import GRAVITY
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 DEGREES = 180 / np.pi
 NEAR = 1.25  # two sizes are the same if neither is more than this times the other

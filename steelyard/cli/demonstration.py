@@ -31,8 +31,6 @@ from steelyard.log.table import write_log
 from steelyard.output.results import write_results
 from steelyard.robot.model import Robot
 
-Array = np.ndarray
-
 ROBOTS = {"a1": "demo_a1", "ur10": "demo_arm"}  # name on the command line → model of the index
 LOAD = Load.cuboid("trunk", 1.2, (0.07, -0.04, 0.082), (0.08, 0.06, 0.05))  # what the quadruped carries
 HEIGHT = 0.1  # m above the trunk within which it is looked for

@@ -9,9 +9,7 @@ import numpy as np
 from steelyard.errors import Finding, LogError
 from steelyard.log.log import QUATERNION, Log
 from steelyard.robot.model import GRAVITY, Robot
-from steelyard.spatial import continuous, rotation_from_quaternion
-
-Array = np.ndarray
+from steelyard.spatial import Array, continuous, rotation_from_quaternion
 
 
 def base_pose(robot: Robot, log: Log, smooth) -> Array:  # type: ignore[no-untyped-def]

@@ -19,9 +19,7 @@ from scipy.linalg import expm
 from steelyard.errors import Finding, LogError
 from steelyard.log.log import QUATERNION, Log
 from steelyard.robot.model import GRAVITY, Robot
-from steelyard.spatial import WRENCH, XYZ, rotation_from_quaternion
-
-Array = np.ndarray
+from steelyard.spatial import WRENCH, XYZ, Array, rotation_from_quaternion
 
 FORGOTTEN = 20.0  # time constants after which nothing is left of how a filter began
 TILT_SECONDS = 2.0  # the accelerometer's word on what is up counts this slowly

@@ -9,8 +9,7 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.equations.coupled_motors import Motor
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 FRICTION = {
     "none": (),

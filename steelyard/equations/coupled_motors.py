@@ -15,8 +15,7 @@ import numpy as np
 from steelyard.errors import Finding
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 PREFIX = "motor."  # of a term on the motor's side: motor.viscous, motor.coulomb, motor.armature
 LAWS = ("viscous", "coulomb", "armature")  # an offset of the motor is a sum of the joints' offsets

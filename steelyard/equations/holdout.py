@@ -16,11 +16,10 @@ import numpy as np
 from steelyard.equations.rows import Block, Rows
 from steelyard.errors import Finding, UsageError
 from steelyard.log.log import Log
+from steelyard.spatial import Array
 
 if TYPE_CHECKING:
     from steelyard.equations.stream import Channels
-
-Array = np.ndarray
 
 EVERY = 3  # of so many blocks the last is held out
 ROUNDING = 1e-9  # of a block: stamps are not exact multiples of a step

@@ -16,9 +16,7 @@ import numpy as np
 
 from steelyard.log.log import Log
 from steelyard.robot.model import Frame, Robot
-from steelyard.spatial import WRENCH
-
-Array = np.ndarray
+from steelyard.spatial import WRENCH, Array
 
 
 @dataclass(frozen=True)

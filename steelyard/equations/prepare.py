@@ -23,9 +23,7 @@ from steelyard.log.force_plate import Plate, plate_pose
 from steelyard.log.log import Log
 from steelyard.log.timing import NEAR_STAMPS, gaps, merged
 from steelyard.robot.model import Robot
-from steelyard.spatial import WRENCH
-
-Array = np.ndarray
+from steelyard.spatial import WRENCH, Array
 
 EDGE = 4  # samples dropped at either end, where derivatives of the spline are one-sided
 

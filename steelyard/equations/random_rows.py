@@ -11,12 +11,10 @@ from steelyard.equations.missing import Missing
 from steelyard.equations.segment import Segment
 from steelyard.information import Information
 from steelyard.log.force_plate import Plate
-from steelyard.spatial import rotation_from_quaternion
+from steelyard.spatial import Array, rotation_from_quaternion
 
 if TYPE_CHECKING:
     from steelyard.equations.setup import Setup
-
-Array = np.ndarray
 
 
 def random_rows(setup: Setup, seed: int) -> Array:

@@ -33,11 +33,10 @@ from steelyard.equations.missing import Missing
 from steelyard.equations.segment import Segment
 from steelyard.equations.unknown_forces import Foot, FreeRows
 from steelyard.errors import Finding, UsageError
+from steelyard.spatial import Array
 
 if TYPE_CHECKING:
     from steelyard.equations.setup import Setup
-
-Array = np.ndarray
 
 BASE_ROWS = ("base.fx", "base.fy", "base.fz", "base.mx", "base.my", "base.mz")
 COMPILED_FROM = 150_000  # samples times degrees of freedom

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.log.force_plate import Plate
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 @dataclass(frozen=True)

@@ -32,9 +32,7 @@ from steelyard.log.log import Log
 from steelyard.robot.build import build, find_welds
 from steelyard.robot.description import Description
 from steelyard.robot.model import Base, Robot
-from steelyard.spatial import WRENCH
-
-Array = np.ndarray
+from steelyard.spatial import WRENCH, Array
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-Array = np.ndarray
+from steelyard.spatial import Array
 
 RANK_TOLERANCE = 1e-10  # of the largest singular value
 ROW_SPACE = 1e-6  # scaled residual below which a direction lies in the row space

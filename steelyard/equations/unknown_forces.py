@@ -23,11 +23,10 @@ from steelyard.errors import Finding, UsageError
 from steelyard.kernels.tree import REGULAR, FlatTree
 from steelyard.robot.description import Shape
 from steelyard.robot.model import Frame, Robot
+from steelyard.spatial import Array
 
 if TYPE_CHECKING:
     from steelyard.kernels.point_feet import PointFeet
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True)

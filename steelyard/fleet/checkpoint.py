@@ -21,8 +21,7 @@ import numpy as np
 from steelyard.equations.stream.channels import Blocks, merged, summed, together
 from steelyard.files import write_bytes
 from steelyard.fleet.locations import is_url, opener
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 SCHEMA = 1
 TOKEN = "shelf.json"  # by which workers see that a checkpoint is the one that was meant

@@ -26,8 +26,7 @@ from steelyard.identify.series import Series
 from steelyard.log.log import Log
 from steelyard.log.table import read_log
 from steelyard.robot.description import Description, read_description
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 def identify_many(

@@ -36,8 +36,8 @@ from steelyard.log.log import Log
 from steelyard.log.pieces import PIECE_BYTES, LogPiece, read_pieces
 from steelyard.log.timing import GAP, merged
 from steelyard.robot.description import Description, read_description
+from steelyard.spatial import Array
 
-Array = np.ndarray
 Progress = Callable[[float], None]  # share of all files that has been read
 
 SETTLE = 64  # samples after which a cut no longer shows in derivatives

@@ -30,8 +30,7 @@ from steelyard.identify.options import Options
 from steelyard.identify.solving import solve
 from steelyard.inference.bootstrap import Bootstrap, Resampled
 from steelyard.information import Information
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 LEAST_LOGS, LEAST = 8, 40  # logs, and replicates
 UNITS = 100  # that are drawn: of more logs neighbours go together, so that memory does not grow with them

@@ -24,8 +24,7 @@ from steelyard.compose.prior import Prior
 from steelyard.equations.columns import Columns
 from steelyard.equations.rows import Block
 from steelyard.equations.segment import Segment
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 NOISE = 0.05  # of each row's rms torque: a guess that weighs joints alike, to begin with
 FLOOR = 1e-4  # of it: noise is never taken to be less

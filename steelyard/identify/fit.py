@@ -28,11 +28,10 @@ from steelyard.inference.noise import Noise
 from steelyard.inference.uncertainty import Uncertainty, long_run_covariance, uncertainty
 from steelyard.information import Information
 from steelyard.solve.certify import Certificate
+from steelyard.spatial import Array
 
 if TYPE_CHECKING:
     from steelyard.identify.division.dividing import Refined
-
-Array = np.ndarray
 
 GAIN_ROUNDS = 8  # unknown drive gains: at most so many rounds of solving and linearising anew
 WEIGHED_TOTAL = 0.01  # standard deviation of a total mass that was weighed, as a share of it

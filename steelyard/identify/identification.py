@@ -33,8 +33,7 @@ from steelyard.log.mapping import ColumnMap, read_mapping
 from steelyard.log.table import read_log
 from steelyard.robot.description import Description, read_description
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 FILTERS = {
     False: "symmetric Hamming low-pass of three periods, zero phase",

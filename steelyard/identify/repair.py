@@ -21,8 +21,7 @@ from steelyard.robot.model import Body
 from steelyard.solve.certify import Certificate
 from steelyard.solve.problem import Cone, LinearConstraints, Problem
 from steelyard.solve.solve import certified
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 ROUNDS = 5  # of linearising anew
 REPAIRED = "linear rows let bodies pass that cannot exist; the exact condition was put in their place for"

@@ -18,8 +18,7 @@ from steelyard.equations.spline import Spline
 from steelyard.equations.subspace import Subspace
 from steelyard.identify.series import Role, Series
 from steelyard.log.log import Log
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 @dataclass(frozen=True)

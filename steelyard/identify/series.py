@@ -15,13 +15,11 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from steelyard.errors import Finding, SteelyardError
+from steelyard.spatial import Array
 
 Role = Literal["fit", "validation"]
-Array = npt.NDArray[np.float64]
-
 SCHEMA = 1
 
 

@@ -18,8 +18,7 @@ from steelyard.identify.options import Options
 from steelyard.identify.unknown_load import UnknownLoad
 from steelyard.information import Information
 from steelyard.robot.model import LOAD
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 def solve(setup: Setup, info: Information, prior: Prior, options: Options, job: Job | None = None) -> Answer:

@@ -26,8 +26,7 @@ from steelyard.robot.model import Body
 from steelyard.solve import clarabel_ as conic
 from steelyard.solve.problem import Cone, Problem
 from steelyard.solve.region import Reach, Region
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 FAR = 100.0  # times the whole described robot: nothing heavier or larger is considered
 LEAST_NOISE = 0.2  # of white noise: short logs cannot show that noise cancels better than this (``noise.Noise.factor``)

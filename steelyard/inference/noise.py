@@ -17,8 +17,7 @@ from steelyard.equations.rows import Block
 from steelyard.equations.stream.autocorrelation import LAGS
 from steelyard.inference.loss import ROBUST
 from steelyard.information import Information
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 FLOOR = 1e-6  # of a channel's rms: noise is never taken to be less
 DUST = 1e-10  # directions that weigh less than this, of the heaviest, are rounding

@@ -28,8 +28,7 @@ from steelyard.robot.model import Body
 from steelyard.solve.extreme import Extremes
 from steelyard.solve.problem import Cone
 from steelyard.solve.region import Region
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 OUTSIDE = ("least-squares", "linear", "mata")  # methods whose answer need not be in the cone
 THIN = 100.0  # times the margin of consistency: bodies closer to it are at the edge

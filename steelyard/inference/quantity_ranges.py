@@ -24,8 +24,8 @@ from steelyard.compose.pseudo_inertia import mass_floor
 from steelyard.inference.feasible_set import Allowed, Evidence, make_region
 from steelyard.robot.model import Body
 from steelyard.solve.extreme import Bound, Extremes
+from steelyard.spatial import Array
 
-Array = np.ndarray
 Which = Literal["none", "masses", "com", "all"]
 Range = tuple[float | None, float | None]  # None: no limit on that side
 

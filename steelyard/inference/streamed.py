@@ -13,8 +13,7 @@ from steelyard.equations.subspace import Subspace
 from steelyard.inference import noise
 from steelyard.inference.noise import Noise
 from steelyard.information import Information
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 def weighed(channels: Channels, prior: Information) -> tuple[Noise, Information]:

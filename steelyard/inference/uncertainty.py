@@ -19,8 +19,8 @@ from steelyard.equations.subspace import ROW_SPACE, Subspace
 from steelyard.inference.loss import ROBUST
 from steelyard.inference.noise import Noise
 from steelyard.information import Information
+from steelyard.spatial import Array
 
-Array = np.ndarray
 Verdict = Literal["identified", "partly", "prior"]
 
 CERTAIN = 0.1  # an identified parameter's standard deviation, as a share of its scale
@@ -43,7 +43,7 @@ class Uncertainty:
 
     def std(self, gradient: Array) -> float:
         """Posterior standard deviation of gradientᵀθ."""
-        return float(np.sqrt(max(gradient @ self.posterior @ gradient, 0.0)))
+        return float(np.sqrt(max(float(gradient @ self.posterior @ gradient), 0.0)))
 
     def verdict(self, gradient: Array, scale: float) -> Verdict:
         """Identified, partly or prior, by the rule of ``docs/design.md``."""

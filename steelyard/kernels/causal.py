@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.kernels.compiled import compiled
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 @compiled

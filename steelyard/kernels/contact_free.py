@@ -8,8 +8,6 @@ which A φ = −f − X(τ − τ_known).
 
 from __future__ import annotations
 
-import numpy as np
-
 from steelyard.kernels.compiled import compiled
 from steelyard.kernels.forces import wrench
 from steelyard.kernels.kinematics import POSE, root, visit
@@ -18,8 +16,7 @@ from steelyard.kernels.panels import first_moments, second_moments
 from steelyard.kernels.state_layout import AT, part
 from steelyard.kernels.sym6 import identity, inverse_root, size
 from steelyard.kernels.tree import HEADER, LANES, PER_NODE
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 L = LANES
 

@@ -20,8 +20,7 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.kernels.tree import HEADER, NODE_REALS, PER_NODE, PRISMATIC, REVOLUTE, ROW_REALS, WELD, FlatTree
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,11 @@ loop.
 
 from __future__ import annotations
 
-import numpy as np
-
 from steelyard.kernels.compiled import compiled
 from steelyard.kernels.kinematics import AP, JOINT, POSE, cross, root, visit
 from steelyard.kernels.sym6 import PLACE, SIX, identity, inverse_root, size
 from steelyard.kernels.tree import BASE, HEADER, LANES, NODE_REALS, PER_NODE, PER_ROW, REGULAR, ROW_REALS
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 L = LANES
 UP = (BASE - 3) * L  # where a state has it

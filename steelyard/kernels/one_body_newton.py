@@ -22,8 +22,7 @@ import numpy as np
 
 from steelyard.kernels import chol4 as fours
 from steelyard.kernels.compiled import compiled
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 ORDER = 5.0  # of the barrier: log det of a matrix of order four, and log(m − m₁)
 CENTRED = 0.3  # λ² below which μ is lowered

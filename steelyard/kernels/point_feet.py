@@ -22,8 +22,7 @@ import numpy as np
 from steelyard.kernels.forces import unpacked
 from steelyard.kernels.leg_elimination import MOST, PER_FOOT, SCRATCH, L, eliminate
 from steelyard.kernels.tree import FlatTree, aligned, room
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from steelyard.kernels.leg_elimination import FOOT_REALS, PER_FOOT, PUSH
 from steelyard.kernels.panels import BLOCK
 from steelyard.kernels.sym6 import SIX
 from steelyard.kernels.tree import BASE, LANES, POSE_REALS, ROW_REALS, aligned
+from steelyard.spatial import Array
 
-Array = np.ndarray
 Fields = dict[str, tuple[int, ...]]  # name → shape
 
 L = LANES

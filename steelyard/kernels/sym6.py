@@ -10,8 +10,7 @@ import numpy as np
 
 from steelyard.kernels.compiled import compiled
 from steelyard.kernels.tree import LANES
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 L = LANES
 SIX = 21 * L

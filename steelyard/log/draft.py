@@ -16,8 +16,7 @@ from steelyard.log.layout import TableLayout
 from steelyard.log.log import is_column
 from steelyard.log.propose import Proposal, groups_by_place, proposals_by_name
 from steelyard.log.sniff import Look, look_at
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 STEADY = 5.0  # a clock's steps stay below this many times their median
 TIME_STEPS = (("s", 0.5), ("ms", 200.0), ("us", 2e5), ("ns", np.inf))  # the widest step taken for each: 2 Hz to 5 kHz

@@ -13,9 +13,7 @@ import numpy as np
 
 from steelyard.errors import Finding
 from steelyard.log.log import QUATERNION, Log
-from steelyard.spatial import placement, rotation_from_quaternion
-
-Array = np.ndarray
+from steelyard.spatial import Array, placement, rotation_from_quaternion
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from steelyard.errors import Finding, LogError, did_you_mean
 from steelyard.log.layout import TableLayout
 from steelyard.log.log import Log, is_column
+from steelyard.spatial import Array
 
-Array = np.ndarray
 Columns = dict[str, Array]
 Wanted = Callable[[str], bool]  # which columns are read; the others are listed, whatever they hold
 

@@ -15,9 +15,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from steelyard.errors import Finding, LogError
-from steelyard.spatial import WRENCH, XYZ
-
-Array = np.ndarray
+from steelyard.spatial import WRENCH, XYZ, Array
 
 BASE_VECTORS = (
     "base.position",

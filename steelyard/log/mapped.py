@@ -14,8 +14,7 @@ from steelyard.log.format import Table, table_format
 from steelyard.log.log import Log, is_column
 from steelyard.log.mapping import ColumnMap, ColumnSource
 from steelyard.log.transmission import joint_side, misfits
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 def mapped_log(path: Path, mapping: ColumnMap) -> Log:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-Array = np.ndarray
+from steelyard.spatial import Array
 
 KINDS = {
     "q": {"q", "pos", "position", "positions", "angle", "theta"},

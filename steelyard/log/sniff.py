@@ -16,8 +16,7 @@ from steelyard.log.csv_text import number
 from steelyard.log.format import decode, read_file, table_format
 from steelyard.log.formats.csv import MARK, Csv, unpack
 from steelyard.log.layout import TableLayout, cells
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 MOST_ROWS = 50_000  # that are looked at
 SAMPLE = 60  # lines that tell the layout

@@ -7,9 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.log.log import QUATERNION, Log
-from steelyard.spatial import continuous
-
-Array = np.ndarray
+from steelyard.spatial import Array, continuous
 
 GAP = 4.0  # a step of more than this many median steps splits the log
 NEAR_STAMPS = 0.25  # of the median step: samples closer than this are taken for one

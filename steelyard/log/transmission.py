@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import Finding, did_you_mean
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 SINGULAR = 1e12  # condition number beyond which a matrix is taken for singular
 KINDS = ("q", "v", "a", "tau", "current")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chi2
 
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,7 @@ from steelyard.kernels.tree import LANES
 from steelyard.online.change import ChangeTest
 from steelyard.online.row_stream import RowStream
 from steelyard.robot.model import GRAVITY
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 WARM = True  # a window starts from the shapes that carried mass in the last: saves some 3 % (bench online)
 STEP_LIMITS = 0.5, 1.5  # of a sample's period: what a window may have between two samples

@@ -36,8 +36,7 @@ from steelyard.online.running import Running
 from steelyard.online.state import OnlineEstimate, read_state, write_state
 from steelyard.robot.description import Description, read_description
 from steelyard.solve.certify import Certificate
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,7 @@ from steelyard.log.log import Log
 from steelyard.online.compiled_step import CompiledStep, is_covered
 from steelyard.online.engine import OnlineEngine, OnlineOptions
 from steelyard.robot.description import Description
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 class OnlineIdentifier(OnlineEngine):

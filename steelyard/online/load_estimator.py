@@ -22,8 +22,7 @@ from steelyard.online.change import Change
 from steelyard.online.engine import OnlineEngine, OnlineOptions
 from steelyard.robot.description import Description
 from steelyard.robot.model import LOAD
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 @dataclass(frozen=True)

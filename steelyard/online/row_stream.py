@@ -13,8 +13,7 @@ import numpy as np
 from steelyard.equations.causal_filter import Inputs, Lowpass
 from steelyard.equations.rows import Rows
 from steelyard.equations.segment import Segment
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 class RowStream:

@@ -15,8 +15,7 @@ from steelyard.identify.estimate import BodyEstimate
 from steelyard.identify.sentence import weight
 from steelyard.online.change import Change
 from steelyard.solve.certify import Certificate
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from steelyard.files import Staging
 from steelyard.log.log import Log
 from steelyard.log.table import write_log
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 WIDTH, HEIGHT, LEFT, GAP = 420.0, 90.0, 150.0, 30.0  # pixels
 POINTS = 400

@@ -14,8 +14,7 @@ from steelyard.experiment.calibrate.com import CentreOfMass
 from steelyard.experiment.calibrate.quadruped_stance import QuadrupedStance
 from steelyard.experiment.calibrate.simulated import SimulatedRig
 from steelyard.files import Staging
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 SCALE, MARGIN = 900.0, 60.0  # pixels a metre; pixels
 ZOOM, INSET = 12.0, 260.0

@@ -13,8 +13,6 @@ from steelyard import inertia
 from steelyard.errors import Finding, UsageError
 from steelyard.identify.estimate_json import read_estimate
 
-Array = np.ndarray
-
 
 @dataclass(frozen=True)
 class Difference:

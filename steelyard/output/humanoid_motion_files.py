@@ -13,8 +13,7 @@ from steelyard.experiment.excite.excite_humanoid import HumanoidMotions, as_log
 from steelyard.experiment.excite.informativeness import Told
 from steelyard.files import Staging
 from steelyard.log.table import write_log
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 CELL, LEFT, TOP = 13.0, 190.0, 136.0  # pixels
 FIGURES, INSTANTS, TALL = 6, 8, 120.0  # motions drawn as sticks, how often each, pixels high

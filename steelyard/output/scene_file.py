@@ -17,8 +17,7 @@ from steelyard.errors import Finding, SteelyardError
 from steelyard.identify.division.history import simple
 from steelyard.robot import geometry
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 SCHEMA = 1
 FILE = "scene.json"

@@ -15,10 +15,11 @@ from steelyard.errors import Finding, SteelyardError
 from steelyard.identify.estimate_json import read_estimate
 from steelyard.output.report.placement import LOAD, Placed, found_shapes, placed
 from steelyard.output.report.section import Report
-from steelyard.output.report.solids import Array, Mesh, matrix, merged, meshes
+from steelyard.output.report.solids import Mesh, matrix, merged, meshes
 from steelyard.output.report.words import as_list
 from steelyard.output.scene_file import FILE, read_scene
 from steelyard.robot.model import Robot
+from steelyard.spatial import Array
 
 LOOPBACK = "127.0.0.1"
 VERDICT = {"identified": (11, 127, 154), "partly": (208, 138, 0), "prior": (124, 135, 147)}

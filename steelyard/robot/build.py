@@ -14,8 +14,7 @@ from steelyard.robot import geometry
 from steelyard.robot.description import Description, Joint
 from steelyard.robot.ft_sensor import Sensor, Weld, find_weld
 from steelyard.robot.model import GRAVITY, MOST_NAMES, ONE_DOF, Base, Body, Frame, Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 def default_base(source: str | Path, description: Description) -> Base:

@@ -19,9 +19,7 @@ import numpy as np
 
 from steelyard.errors import Finding, did_you_mean
 from steelyard.robot.description import Description, Joint
-from steelyard.spatial import WRENCH
-
-Array = np.ndarray
+from steelyard.spatial import WRENCH, Array
 
 MOST_NAMES = 12  # of welds that a refusal lists
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.robot.description import Link, Shape
+from steelyard.spatial import Array
 
 if TYPE_CHECKING:
     from scipy.spatial import ConvexHull
 
-Array = np.ndarray
 Box = tuple[Array, Array]  # lower and upper corner, (3,) m each
 
 DENSEST = 7850.0  # kg/m³, steel: a body without shapes is at least as large as its mass in it

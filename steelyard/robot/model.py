@@ -20,12 +20,11 @@ from steelyard.errors import Finding, UsageError, did_you_mean
 from steelyard.robot import geometry
 from steelyard.robot.description import Description, Link, read_description
 from steelyard.robot.ft_sensor import Sensor
-from steelyard.spatial import WRENCH
+from steelyard.spatial import WRENCH, Array
 
 if TYPE_CHECKING:
     from steelyard.kernels.tree import FlatTree
 
-Array = np.ndarray
 Base = Literal["fixed", "floating"]
 
 GRAVITY = 9.81  # m/s²

@@ -15,8 +15,7 @@ import numpy as np
 from steelyard.errors import Finding, UsageError
 from steelyard.robot import geometry
 from steelyard.robot.model import Body, Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 LEG = 6  # joints that it takes to hold a surface still
 FLAT = 0.004  # m above its lowest point that still belong to a sole

@@ -15,8 +15,7 @@ import numpy as np
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 AUTO = "auto"  # find the pairs by their names
 OFF = 0.02  # of the bodies' size: how far the frames of a pair may be from mirroring each other

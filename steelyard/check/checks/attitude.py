@@ -15,8 +15,7 @@ from steelyard.equations.base_motion import imu_mount
 from steelyard.errors import Finding
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 TURNING = 0.05  # rad/s rms: slower turns tell nothing about the order of a quaternion
 TURN_TIME = 0.02  # s, over which turns are compared, so that noise does not drown them

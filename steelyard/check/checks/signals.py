@@ -13,9 +13,7 @@ from steelyard.errors import Finding
 from steelyard.log.log import BASE_VECTORS, Log
 from steelyard.log.timing import gaps, log_rate
 from steelyard.robot.model import Robot
-from steelyard.spatial import WRENCH, XYZ
-
-Array = np.ndarray
+from steelyard.spatial import WRENCH, XYZ, Array
 
 FROZEN_SECONDS, FROZEN_SAMPLES = 0.3, 10  # a channel that keeps one value for longer, while its joint moves, is frozen
 MOVING = 0.05  # rad/s or m/s, mean speed over that stretch: slower than this a value may stand still

@@ -21,8 +21,7 @@ from steelyard.compose import prior as priors
 from steelyard.equations.columns import Columns
 from steelyard.errors import Finding
 from steelyard.log.log import Log
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 EXPLAINED = 0.6  # the prediction must explain this share of what friction and offset leave, or it says nothing;
 BELIEVED = 1.5  # nor does it where its size is less than so many times what a description may be wrong by

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-Array = np.ndarray
+from steelyard.spatial import Array
 
 LAGS = 24  # at four samples a period of the cut-off frequency: six periods
 CHUNK = 224  # rows whose products are made at once

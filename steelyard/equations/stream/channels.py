@@ -26,8 +26,7 @@ from steelyard.equations.stream.dense_rows import DenseRows, DenseWorker
 from steelyard.equations.stream.structure import Structure
 from steelyard.equations.stream.worker import Way, Worker
 from steelyard.information import Information
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 STACK = 256  # rows of small triangles that are merged at once
 Blocks = Mapping[bool, Sequence[Array]]  # with the load or without: an array an equation

@@ -11,8 +11,7 @@ import numpy as np
 from steelyard.equations.rows import Rows
 from steelyard.equations.segment import Segment
 from steelyard.equations.stream.autocorrelation import LaggedProducts
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 class DenseRows:

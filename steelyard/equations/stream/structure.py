@@ -22,8 +22,7 @@ from steelyard.equations.segment import Segment
 from steelyard.kernels.grouping import Grouping
 from steelyard.kernels.tree import LANES, FlatTree
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 class Structure:

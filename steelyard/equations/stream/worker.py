@@ -17,8 +17,8 @@ from steelyard.equations.segment import Segment
 from steelyard.equations.stream.autocorrelation import LaggedProducts
 from steelyard.equations.stream.structure import Lines, Structure
 from steelyard.kernels.tree import LANES
+from steelyard.spatial import Array
 
-Array = np.ndarray
 Way = Literal["triangle", "gram"]
 Absorbing = tuple[list[Array], list[Callable[[], None]]]  # what is found, and the calls that take the operand into it
 

@@ -24,8 +24,7 @@ from steelyard.experiment.calibrate.quadruped_stance import QuadrupedStance
 from steelyard.experiment.calibrate.rig import BalancingRig, JointCommand, Reading, ramp
 from steelyard.experiment.calibrate.tipping import LIFT, MOVE, REST, SEEN, Rest, at_rest, follow, lifted
 from steelyard.robot.model import GRAVITY
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 RAISED = 0.08  # m, of the feet that are lifted
 WIDE = 0.06  # m, that the trunk may move

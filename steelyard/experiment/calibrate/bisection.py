@@ -24,8 +24,8 @@ from steelyard.errors import Finding, LogError
 from steelyard.experiment.calibrate.quadruped_stance import QuadrupedStance
 from steelyard.experiment.calibrate.rig import Rig
 from steelyard.experiment.calibrate.tipping import Trial, attempt
+from steelyard.spatial import Array
 
-Array = np.ndarray
 Method = Literal["momentum", "halving"]
 
 RANGE = 0.04  # m, that the belief may be off

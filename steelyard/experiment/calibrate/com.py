@@ -21,8 +21,7 @@ from steelyard.experiment.calibrate.quadruped_stance import QuadrupedStance
 from steelyard.experiment.calibrate.rig import Rig
 from steelyard.experiment.calibrate.tipping import at_rest, follow
 from steelyard.robot.model import GRAVITY
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 TURN = np.radians(15.0)
 HEIGHT = 0.05  # m, standard deviation of the description's z where no trunk was turned
@@ -46,7 +45,7 @@ class CentreOfMass:
     @property
     def std(self) -> Array:
         """(3,) m."""
-        return np.sqrt(np.diag(self.covariance))
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
 
     @property
     def trunk_std(self) -> Array:

@@ -21,8 +21,7 @@ from steelyard.experiment.calibrate.sinusoid import AXES, AxisInertia, Shake, ef
 from steelyard.identify.identification import identify
 from steelyard.identify.options import Options
 from steelyard.log.log import Log
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 @dataclass(frozen=True)

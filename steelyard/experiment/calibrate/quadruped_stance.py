@@ -24,8 +24,7 @@ from steelyard import inertia
 from steelyard.equations.unknown_forces import Foot, foot
 from steelyard.errors import Finding, UsageError
 from steelyard.robot.model import GRAVITY, Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 CLOSE = 1e-9  # m, of a foot to where it should be
 STEPS = 60  # of inverse kinematics

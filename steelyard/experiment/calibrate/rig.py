@@ -15,8 +15,7 @@ import numpy as np
 from steelyard.experiment.simulate.reference import quintic
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 class Rig(Protocol):

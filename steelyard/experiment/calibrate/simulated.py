@@ -29,8 +29,7 @@ from steelyard.experiment.simulate.simulate_quadruped import leg_friction, true_
 from steelyard.experiment.simulate.world import World
 from steelyard.log.log import Log
 from steelyard.robot.model import GRAVITY, Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 SETTLE = 0.5  # s, after being put down
 STIFF = 32.75  # N·m/rad for each kg·m of mass and leg length: 180 of an A1; much less sags, much more chatters

@@ -29,8 +29,7 @@ from steelyard.experiment.calibrate.rig import Rig
 from steelyard.experiment.calibrate.tipping import follow, sensed
 from steelyard.log.log import Log
 from steelyard.robot.model import GRAVITY
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 AXES = "xyz"
 SURE = 1e-3  # m, how well the centre of mass is believed to be known

@@ -22,8 +22,7 @@ from steelyard.experiment.calibrate.quadruped_stance import QuadrupedStance
 from steelyard.experiment.calibrate.rig import Rig, ramp
 from steelyard.log.log import Log
 from steelyard.robot.model import GRAVITY
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 MOVE, REST, LIFT, WATCH = 1.0, 1.2, 0.12, 0.6  # s: into the posture, at rest there, lifting, and what happens then
 SEEN, WINDOW = 0.7, 0.2  # s: of the rest, the end that is averaged; of the fall, what is fitted at most

@@ -24,8 +24,7 @@ from steelyard.experiment.excite import criteria
 from steelyard.experiment.excite.fourier import Fourier
 from steelyard.experiment.excite.motion_request import Criterion
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 TURN = np.pi  # rad to either side: joints that turn on and on are kept within
 SPEED, EFFORT = 2.0, 50.0  # rad/s or m/s, and N·m or N, of a joint that has no limits

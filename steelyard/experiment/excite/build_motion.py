@@ -17,9 +17,7 @@ from steelyard.experiment.excite.hands import straight
 from steelyard.experiment.excite.humanoid_stance import WELL, HumanoidStance, poses, solve
 from steelyard.experiment.excite.schedule import Schedule, joined, preview, smooth
 from steelyard.experiment.excite.trajectory import STEP, Trajectory, TrajectorySamples
-from steelyard.spatial import rotation_from_rpy
-
-Array = np.ndarray
+from steelyard.spatial import Array, rotation_from_rpy
 
 ROUNDS = 4  # corrections of the zero-moment point
 SINK = 0.03  # of its height that the base goes down over a foot that stands alone: legs are long enough then

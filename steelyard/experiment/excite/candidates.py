@@ -14,8 +14,7 @@ import numpy as np
 from steelyard.experiment.excite.humanoid_stance import HumanoidStance
 from steelyard.experiment.excite.postures import Postures
 from steelyard.experiment.excite.schedule import REST, Footstep, Schedule
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 KINDS = ("double", "left", "right", "step", "walk", "task")
 SHARES = (0.36, 0.14, 0.14, 0.1, 0.12, 0.14)

@@ -22,8 +22,7 @@ from steelyard.experiment.excite.collision_solids import ConvexPiece, PiecePoses
 from steelyard.experiment.excite.motion_request import CLEARANCE
 from steelyard.experiment.excite.pairs import Excluded, choose_pairs, find_srdf
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 STRIDE = 16  # samples that are looked at together at first
 NEARBY = 0.5  # m: balls nearer than that are looked at as capsules

@@ -21,9 +21,7 @@ from steelyard.kernels.tree import BASE
 from steelyard.robot import geometry
 from steelyard.robot.description import Shape
 from steelyard.robot.model import Robot
-from steelyard.spatial import rotation_about
-
-Array = np.ndarray
+from steelyard.spatial import Array, rotation_about
 
 LOOSEST = 1e-9  # m, added to a capsule's radius for rounding
 SHEET = 1e-4  # m to either side: how thick a flat shape is taken to be

@@ -21,8 +21,7 @@ from scipy.linalg import LinAlgError, solve_triangular
 
 from steelyard.equations.columns import Columns
 from steelyard.equations.subspace import RANK_TOLERANCE, Subspace
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 def finite(x: float) -> float | None:
@@ -65,7 +64,7 @@ def gain(M: Array, added: Array) -> float:
 
     It is never negative. M has to be regular: begin with ``natural_prior`` where no motion is chosen yet.
     """
-    W = solve_triangular(M, added.T, trans="T", lower=False)  # (r, k)
+    W: Array = solve_triangular(M, added.T, trans="T", lower=False)  # (r, k)
     small = W.T @ W if W.shape[1] < W.shape[0] else W @ W.T
     return float(2 * np.sum(np.log(np.diag(np.linalg.cholesky(np.eye(len(small)) + small)))))
 

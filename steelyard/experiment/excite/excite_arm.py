@@ -27,8 +27,8 @@ from steelyard.experiment.excite.kept import Kept
 from steelyard.experiment.excite.motion_request import Criterion
 from steelyard.fleet.sent import Sent
 from steelyard.fleet.workers import Workers
+from steelyard.spatial import Array
 
-Array = np.ndarray
 Progress = Callable[[float, str], None]
 
 DENSITY = 20  # samples a period, for each harmonic, while improving

@@ -37,8 +37,7 @@ from steelyard.fleet.sent import Sent
 from steelyard.fleet.workers import Workers
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 CUTOFF = 4.5  # Hz, of the rows that improved motions are judged by: about what their logs are filtered at
 FOCUSED = 4  # joints that a candidate of a later round moves

@@ -18,9 +18,7 @@ import numpy as np
 from steelyard.experiment.excite.build_motion import Built
 from steelyard.experiment.excite.humanoid_stance import WELL
 from steelyard.experiment.excite.trajectory import TrajectorySamples
-from steelyard.spatial import rotation_from_rpy
-
-Array = np.ndarray
+from steelyard.spatial import Array, rotation_from_rpy
 
 FRICTION = 0.5  # coefficient that is counted on
 TWIST = 0.6  # lever of friction against turning, of the mean half length of a sole

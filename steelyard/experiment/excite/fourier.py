@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-Array = np.ndarray
+from steelyard.spatial import Array
 
 DENSITY = 64  # samples a period, for each harmonic, that bounds are taken from: they are 0.12 % above the samples
 

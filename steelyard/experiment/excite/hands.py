@@ -14,8 +14,7 @@ import numpy as np
 from steelyard.experiment.excite.collision_solids import places_at
 from steelyard.experiment.excite.humanoid_stance import HumanoidStance
 from steelyard.experiment.excite.schedule import joined
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 ARM = 4  # joints above a hand, at least, that are its own
 STEPS = 4

@@ -16,8 +16,7 @@ import pinocchio as pin
 from steelyard.errors import Finding, UsageError
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import LEG, Sole, find_soles
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 LEAN, TIGHT = 0.12, 0.35  # rad
 CROUCH = 0.93  # height of the base over the soles at home, of that with straight legs

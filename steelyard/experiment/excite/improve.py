@@ -26,8 +26,7 @@ from steelyard.experiment.excite.postures import Postures
 from steelyard.experiment.excite.rescue import CHECKED
 from steelyard.experiment.excite.schedule import REST, joined
 from steelyard.experiment.excite.trajectory import STEP, Trajectory, TrajectorySamples
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 STEPS = 4
 SIZES = (0.3, 0.15, 0.07)  # rad that the target with the largest derivative is moved, tried in order

@@ -25,8 +25,7 @@ from steelyard.equations.subspace import Subspace
 from steelyard.experiment.excite import criteria
 from steelyard.experiment.excite.humanoid_stance import HumanoidStance
 from steelyard.experiment.excite.trajectory import Trajectory
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 RATE = 25.0  # rows a second whose noise counts as independent
 NOISE = 0.003  # of the weight: of a force, N

@@ -19,8 +19,7 @@ from steelyard.robot.description import Description
 from steelyard.robot.meshes import package_root
 from steelyard.robot.model import Robot
 from steelyard.robot.xml import read_xml
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 POSES = 100  # random postures that pairs are tried in
 MOST = 0.5  # share of them: pieces that overlap in more are together by design, or their hulls are too coarse to tell

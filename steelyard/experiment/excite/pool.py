@@ -26,7 +26,6 @@ from steelyard.fleet.sent import Sent
 from steelyard.fleet.workers import Workers
 from steelyard.robot.model import Robot
 
-Array = np.ndarray
 Wanted = tuple[str, int, tuple[str, ...]]  # kind, seed, focus
 
 

@@ -12,8 +12,7 @@ import pinocchio as pin
 from steelyard.experiment.excite.collision import Collisions
 from steelyard.experiment.excite.humanoid_stance import HumanoidStance
 from steelyard.experiment.excite.trajectory import STEP, Trajectory
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 HOLD = 0.8  # of the greatest torque, that holding a posture may take
 OVER = 0.04  # m, a lifted foot over the other

@@ -17,8 +17,6 @@ from steelyard.experiment.excite.feasible import Reason, reasons
 from steelyard.experiment.excite.humanoid_stance import HumanoidStance
 from steelyard.experiment.excite.postures import Postures
 
-Array = np.ndarray
-
 TRIES = 8
 CHECKED = 100.0  # Hz
 LESS = 0.75  # of a way that is too far

@@ -20,8 +20,7 @@ from scipy.linalg import cho_solve_banded, cholesky_banded
 from scipy.sparse import diags_array
 
 from steelyard.experiment.simulate.reference import quintic
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 REST = 0.3  # s of standing still at both ends
 CALM = 0.8  # s the same of the zero-moment point where feet step: the centre of mass goes before it

@@ -20,9 +20,7 @@ from steelyard.kernels.forces import Kinematics, generalised
 from steelyard.kernels.tree import FlatTree
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
-from steelyard.spatial import XYZ, quaternion_from_rpy, rotation_from_rpy
-
-Array = np.ndarray
+from steelyard.spatial import XYZ, Array, quaternion_from_rpy, rotation_from_rpy
 
 STEP = 0.02  # s between knots
 RATE = 200.0  # Hz at which a motion is checked and written

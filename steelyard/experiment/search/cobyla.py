@@ -16,8 +16,8 @@ import numpy as np
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.search.coordinates import inside, scaled
 from steelyard.experiment.search.search_problem import REACH, SearchProblem
+from steelyard.spatial import Array
 
-Array = np.ndarray
 State = dict[str, Any]
 
 SEEDS = 3

@@ -14,8 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.experiment.search.search_problem import REACH, SearchProblem, Space
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 FLOOR = 0.03  # ε: directions shown less than this share of the best are taken as if they were shown so
 STEP = 1e-4  # of a difference, in z

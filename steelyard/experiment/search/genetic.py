@@ -14,8 +14,8 @@ import numpy as np
 
 from steelyard.experiment.search.coordinates import inside, scaled
 from steelyard.experiment.search.search_problem import SearchProblem
+from steelyard.spatial import Array
 
-Array = np.ndarray
 State = dict[str, Any]
 
 POPULATION = 40

@@ -21,8 +21,8 @@ from steelyard import inertia
 from steelyard.compose.prior import RELATIVE
 from steelyard.experiment.search.search_problem import SearchProblem, parameters_of, physical
 from steelyard.solve.log_cholesky import Chart
+from steelyard.spatial import Array
 
-Array = np.ndarray
 State = dict[str, Any]
 
 PRIOR = 1 / (2**0.5 * RELATIVE)  # times rms(r): √μ, the entropic prior's own weight if what is left were noise

@@ -22,8 +22,7 @@ from steelyard.identify.scoring import base_error
 from steelyard.inference.uncertainty import BodyVerdict, Uncertainty, body_verdict, uncertainty
 from steelyard.information import Information
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 RELATIVE_STEP = 1e-3  # of a parameter's scale; differences are of the fourth order
 RANK = 1e-9  # of the largest singular value: what differences leave is a thousandth of that

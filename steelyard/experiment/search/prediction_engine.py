@@ -21,9 +21,7 @@ from steelyard.experiment.simulate.mujoco_model import add_bodies, engine
 from steelyard.experiment.simulate.world import World
 from steelyard.kernels import forward
 from steelyard.robot.model import Robot
-from steelyard.spatial import rotation_from_quaternion
-
-Array = np.ndarray
+from steelyard.spatial import Array, rotation_from_quaternion
 
 
 class PredictionEngine(Protocol):

@@ -31,8 +31,7 @@ from steelyard.fleet.workers import Workers
 from steelyard.log.log import Log
 from steelyard.log.table import read_log
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 SAYS = {"identified": "data", "partly": "data, partly", "prior": "start"}
 

@@ -13,8 +13,7 @@ from steelyard.experiment.search.prediction_engine import Compiled
 from steelyard.experiment.search.windows import Windows
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 REACH = 0.5  # of a joint's range, at most
 FREQUENCIES = (0.4, 1.6)  # Hz, of the slowest and the quickest joint

@@ -21,8 +21,8 @@ from steelyard.errors import Finding, UsageError
 from steelyard.experiment.search.search_options import Algorithm
 from steelyard.experiment.search.search_problem import SearchProblem
 from steelyard.files import write_text
+from steelyard.spatial import Array
 
-Array = np.ndarray
 State = dict[str, Any]
 
 ALGORITHMS: tuple[Algorithm, ...] = ("cobyla", "genetic", "combined", "gauss-newton")

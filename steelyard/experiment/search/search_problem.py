@@ -27,8 +27,8 @@ from steelyard.experiment.search.windows import Windows
 from steelyard.fleet.sent import Sent
 from steelyard.fleet.workers import Workers
 from steelyard.robot.model import Robot
+from steelyard.spatial import Array
 
-Array = np.ndarray
 Mapper = Callable[[partial[Any], Sequence[Any]], Iterable[Any]]
 Task = TypeVar("Task")
 Done = TypeVar("Done")

@@ -20,8 +20,8 @@ from steelyard.errors import Finding, LogError, UsageError
 from steelyard.log.log import QUATERNION, Log
 from steelyard.log.timing import gaps, log_rate, merged
 from steelyard.robot.model import Robot
+from steelyard.spatial import Array
 
-Array = np.ndarray
 Integrator = Literal["euler", "rk4"]
 
 HORIZON = 0.03  # s

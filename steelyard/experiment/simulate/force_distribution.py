@@ -19,9 +19,7 @@ import pinocchio as pin
 from steelyard.experiment.simulate.legs import Feet, Legs
 from steelyard.experiment.simulate.robot_state import RobotState
 from steelyard.kernels import active_set
-from steelyard.spatial import cross
-
-Array = np.ndarray
+from steelyard.spatial import Array, cross
 
 CONE = 0.4  # friction that a controller counts on
 EDGES = np.array(

@@ -9,8 +9,7 @@ import numpy as np
 from scipy.ndimage import gaussian_filter
 
 from steelyard.errors import Finding, UsageError
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 SIDE = 12.0  # m, of the rough square; around it the ground is level
 CELL = 0.05  # m

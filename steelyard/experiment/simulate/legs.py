@@ -20,8 +20,7 @@ from steelyard.errors import Finding, UsageError
 from steelyard.experiment.simulate.robot_state import RobotState
 from steelyard.robot import geometry
 from steelyard.robot.model import Body, Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 CROUCH = 0.72  # hips above the ground, of the legs' length
 NEAR = 1e-10  # m, where a foot counts as reached

@@ -11,8 +11,7 @@ from steelyard import inertia
 from steelyard.errors import Finding, UsageError
 from steelyard.robot import geometry
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 EDGE = 0.1  # m, of the cube that a load is where nobody says more
 

@@ -19,9 +19,7 @@ from steelyard.experiment.simulate.robot_state import RobotState
 from steelyard.kernels import active_set
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import Sole
-from steelyard.spatial import cross
-
-Array = np.ndarray
+from steelyard.spatial import Array, cross
 
 BASE = (120.0, 22.0)  # 1/s², 1/s: stiffness and damping of the base's place
 TILT = (400.0, 40.0)  # of how it is turned

@@ -22,9 +22,7 @@ from steelyard.experiment.simulate.sensors import Sensors, measured
 from steelyard.experiment.simulate.world import World
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
-from steelyard.spatial import WRENCH, XYZ
-
-Array = np.ndarray
+from steelyard.spatial import WRENCH, XYZ, Array
 
 SETTLE = 2.0  # s of standing that no log has: an unknown load is lifted first
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray
+from steelyard.spatial import Array
 
 AXES = ("x", "y", "z", "roll", "pitch", "yaw")
 RAMP = 0.5  # s in which a motion begins and ends

@@ -18,9 +18,7 @@ from steelyard.errors import Finding, UsageError
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import Sole
-from steelyard.spatial import XYZ, rotation_from_quaternion
-
-Array = np.ndarray
+from steelyard.spatial import XYZ, Array, rotation_from_quaternion
 
 EASE = 0.15  # s before a foot leaves the ground, and after it came, in which it takes less and less, or more and more
 LIGHT = 0.02  # of its share: what a foot that leaves takes at the end

@@ -7,9 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.spatial import cross, rotation_from_unit
-
-Array = np.ndarray
+from steelyard.spatial import Array, cross, rotation_from_unit
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from scipy.interpolate import make_interp_spline
 
 from steelyard.errors import Finding, UsageError
 from steelyard.log.log import Log
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 MEASURED = {"q": "q", "tau": "tau", "imu.gyro": "gyro", "imu.acc": "acc"}
 ON_FEET = {"fx": "force", "fy": "force", "fz": "force_z", "mx": "moment", "my": "moment", "mz": "moment"}

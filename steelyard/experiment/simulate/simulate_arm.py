@@ -11,8 +11,7 @@ import pinocchio as pin
 from steelyard.errors import Finding, LogError
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 @dataclass(frozen=True)

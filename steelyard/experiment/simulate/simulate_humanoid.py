@@ -18,8 +18,7 @@ from steelyard.experiment.simulate.world import World
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import find_soles
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 TIMESTEP = 1.25e-3  # s
 CONTROL = 2  # timesteps a control period

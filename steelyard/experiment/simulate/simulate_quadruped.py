@@ -18,8 +18,7 @@ from steelyard.experiment.simulate.truth import Specimen, perturbed
 from steelyard.experiment.simulate.world import World
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 MOTIONS = ("stand", "sines", "multisine", "trot")
 FRICTION = {"none": 0.0, "low": 0.3, "mid": 1.0, "high": 2.0}

@@ -9,8 +9,7 @@ from steelyard.experiment.simulate.force_distribution import Wish, distribute, r
 from steelyard.experiment.simulate.legs import Legs
 from steelyard.experiment.simulate.reference import Motion, still
 from steelyard.experiment.simulate.robot_state import RobotState
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 STIFF, DAMPED, INTEGRAL = 150.0, 25.0, 250.0  # 1/s², 1/s, 1/s³: stable even if a load makes it turn 15 times as hard
 PINNED = 30.0  # 1/s, by which a foot that slides is slowed

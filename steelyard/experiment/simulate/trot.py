@@ -15,9 +15,7 @@ from steelyard.experiment.simulate.force_distribution import STEPS, Plan, Predic
 from steelyard.experiment.simulate.legs import UP, Feet, Legs
 from steelyard.experiment.simulate.reference import Motion, quintic, still
 from steelyard.experiment.simulate.robot_state import RobotState
-from steelyard.spatial import cross
-
-Array = np.ndarray
+from steelyard.spatial import Array, cross
 
 DUTY = 0.6  # share of a period that a foot stands: twice a period all do, for a tenth of it
 PERIOD = 0.4  # s, of legs of 0.4 m; it goes with the root of their length

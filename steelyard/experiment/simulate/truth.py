@@ -17,8 +17,7 @@ from steelyard.robot import geometry
 from steelyard.robot.build import build
 from steelyard.robot.model import Body, Robot
 from steelyard.robot.soles import find_soles
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 SHARE = 0.3  # of a link's mass, by which it is off at most
 EXTRA = 5.0  # kg on the torso that nobody told of

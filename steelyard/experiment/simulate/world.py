@@ -24,9 +24,7 @@ from steelyard.experiment.simulate.robot_state import RobotState, Touch
 from steelyard.experiment.simulate.simulate_arm import Friction
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import Sole
-from steelyard.spatial import cross, rotation_from_unit
-
-Array = np.ndarray
+from steelyard.spatial import Array, cross, rotation_from_unit
 
 TIMESTEP = 5e-4  # s
 CONTACT = {"solref": [0.008, 1.0], "solimp": [0.95, 0.99, 0.001, 0.5, 2.0]}  # rubber: feet sink in by 0.2 mm

@@ -23,8 +23,7 @@ from steelyard.compose.primitives import Cluster, Primitive
 from steelyard.compose.shape_set import ShapeSet
 from steelyard.information import Information
 from steelyard.solve import nnls
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 ROUNDING = 1e-9  # of the objective: gains below this are none
 FAITH = 0.05  # of what is hoped for counts like a gain: what pays only after several divisions is begun, too

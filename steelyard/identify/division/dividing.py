@@ -25,8 +25,7 @@ from steelyard.information import Information
 from steelyard.solve.certify import Certificate
 from steelyard.solve.problem import Problem
 from steelyard.solve.solve import Backend, certified
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 UNNOTICED = 0.05  # of an objective in units of the noise: worth a third of a standard deviation
 FAR = 0.5  # standard deviations of the prior that no division makes up for

@@ -15,9 +15,7 @@ import numpy as np
 from steelyard.errors import Finding
 from steelyard.log.log import QUATERNION
 from steelyard.log.timing import GAP
-from steelyard.spatial import continuous
-
-Array = np.ndarray
+from steelyard.spatial import Array, continuous
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ def channels(series: Sequence[TopicSeries]) -> list[Channel]:
             keep = ~np.isnan(s.values[:, block]).any(axis=1)
             if keep.any():
                 names = tuple(s.columns[k] for k in block)
-                part = Channel(s.topic, names, s.stamps[keep], s.values[np.ix_(keep, block)])
+                part = Channel(s.topic, names, s.stamps[keep], s.values[np.ix_(keep, np.array(block))])
                 parts.setdefault((s.topic, names), []).append(part)
     return [_joined(some) for some in parts.values()]
 

@@ -26,9 +26,7 @@ from steelyard.log.bag.clock import TopicSeries
 from steelyard.log.bag.file import RawMessage
 from steelyard.log.format import first_line
 from steelyard.log.log import QUATERNION
-from steelyard.spatial import WRENCH, XYZ
-
-Array = np.ndarray
+from steelyard.spatial import WRENCH, XYZ, Array
 
 KINDS = {
     "sensor_msgs/JointState": "joints",

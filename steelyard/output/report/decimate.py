@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from steelyard.spatial import Array
 
 GAP = 10.0  # a step in time longer than this many median steps is a gap
 

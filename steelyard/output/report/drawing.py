@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.output.report.solids import Array, Mesh
+from steelyard.output.report.solids import Mesh
+from steelyard.spatial import Array
 
 VIEWS = {"from above": (0, 1), "from the side": (0, 2)}  # name → axes to the right and up
 MARGIN = 0.04  # of the larger side

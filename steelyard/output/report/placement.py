@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from steelyard.output.report.section import Report
-from steelyard.output.report.solids import CORNERS, Array, Mesh, matrix, meshes, uniform_solid
+from steelyard.output.report.solids import CORNERS, Mesh, matrix, meshes, uniform_solid
 from steelyard.output.report.words import HALF_WIDTH, as_list, literal, mapping, measure, millimetres, number, verdict
+from steelyard.spatial import Array
 
 MANY = 250  # shapes: more than these are drawn with fewer corners, and without edges
 LOAD = "(load)"  # how a scene calls the frame that the load's parameters are in

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.identify.series import Array, Role, Series
+from steelyard.identify.series import Role, Series
 from steelyard.output.report.section import Report
 from steelyard.output.report.words import mapping, number
-from steelyard.spatial import WRENCH
+from steelyard.spatial import WRENCH, Array
 
 
 @dataclass(frozen=True)

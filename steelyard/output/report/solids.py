@@ -14,8 +14,7 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.robot.geometry import convex_hull, fewer
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 CORNERS = 32  # of a polyhedron that is drawn
 SHARP = np.cos(np.radians(25))  # edges whose sides turn by more are drawn

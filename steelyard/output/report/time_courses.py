@@ -18,8 +18,7 @@ from steelyard.errors import Finding, SteelyardError
 from steelyard.output.report.decimate import keep
 from steelyard.output.report.plot import rounded
 from steelyard.output.report.words import HALF_WIDTH
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 POINTS = 600  # a course is kept with at most so many
 

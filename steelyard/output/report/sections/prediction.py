@@ -6,12 +6,13 @@ import base64
 
 import numpy as np
 
-from steelyard.identify.series import Array, Series
+from steelyard.identify.series import Series
 from steelyard.output.report.decimate import break_at_gaps, keep
 from steelyard.output.report.plot import Plot, Trace, line, margins
 from steelyard.output.report.scores import compare, log_scores
 from steelyard.output.report.section import Report, Section
 from steelyard.output.report.words import literal
+from steelyard.spatial import Array
 
 POINTS = 3000  # a trace has at most so many
 FEWEST = 300  # and, when there are many rows, no fewer; rather leave out logs

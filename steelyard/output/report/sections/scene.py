@@ -11,8 +11,9 @@ from steelyard.output.report.drawing import DrawnMesh, stills
 from steelyard.output.report.placement import LOAD, MANY, Placed, com_interval, found_shapes, placed
 from steelyard.output.report.plot import HOVER, SILENT, Plot, Trace
 from steelyard.output.report.section import Report, Section
-from steelyard.output.report.solids import Array, Mesh, lines, merged, meshes
+from steelyard.output.report.solids import Mesh, lines, merged, meshes
 from steelyard.output.report.words import VERDICTS, as_list, figure, literal, mapping
+from steelyard.spatial import Array
 
 Point = list[float]  # (3,) m
 
