@@ -82,6 +82,25 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str, most: int = 1)
     return f"Did you mean {near[0]!r}" if most == 1 else f"Did you mean {' or '.join(near)}"
 
 
+def unknown_name(
+    where: str, what: str, name: str, known: Iterable[str], otherwise: str, most: int = 1, code: str = "name-unknown"
+) -> Finding:
+    """The finding about a name that does not exist; its remedy is the nearest name that does.
+
+    Args:
+        where: Place of the name.
+        what: What it is not a name of: ``"is not in a1"``.
+        name: As the user wrote it.
+        known: Names that exist.
+        otherwise: The fix where no known name is near.
+        most: How many near names the fix offers.
+        code: Of a name that is neither a joint, a link, a frame nor a column.
+    """
+    names = list(dict.fromkeys(known))
+    near = difflib.get_close_matches(name, names, n=1)
+    return Finding(code, where, what, did_you_mean(name, names, otherwise, most), {"name": near[0]} if near else {})
+
+
 def lazy_names(
     package: str, modules: Mapping[str, tuple[str, ...]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

@@ -10,7 +10,8 @@ from typing import Any
 
 from steelyard.errors import Finding
 
-BESIDE = ("despite", "divisions", "format", "logs", "mapping", "method", "overwrite", "topic", "validate", "workers")
+BESIDE = ("despite", "divisions", "format", "logs", "mapping", "method", "overwrite", "topics", "validate", "workers")
+ONE_EACH = {"topics": "topic"}  # keyword → flag that is repeated for each entry
 
 
 def finding_text(finding: Finding) -> str:
@@ -41,4 +42,4 @@ def _flags(remedy: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+    return f"--{ONE_EACH.get(name, name).replace('_', '-')}"
