@@ -1,6 +1,13 @@
 """Whether the last windows are of another robot than all before: the rule, and its statistic from Gram matrices.
 
-Matrices are those of [Y z], 11 × 11, flat; the same statistic from triangles of any size is in ``online/running.py``.
+With G and c the Gram matrix and right-hand side of the last windows' rows, θ the optimum of all before and H its
+matrix, prior included,
+
+    g = c − G θ,    χ² = gᵀ G⁺ g − gᵀ (H + G)⁻¹ g
+
+has the mean of as many squares as G has rank, if nothing changed and the rows' noise is as estimated. A load that is
+picked up makes it large. Gram matrices are those of [Y z], (n + 1)², flat; rooms for elimination have n + 1 rows of
+``row_width(n)`` numbers.
 """
 
 from __future__ import annotations
@@ -8,12 +15,16 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.kernels.compiled import compiled
-from steelyard.kernels.state_layout import N1
 
 Array = np.ndarray
 
 LEARNED, CHANGED, NOT_HERE = 1, 2, -1  # what a window came to; the last: nothing was done, another way has to be taken
 DEPENDENT = 1e-12  # of a diagonal entry: a pivot below this is rounding
+
+
+def row_width(n: int) -> int:
+    """Numbers in a row of the equations: n, the right-hand side and a pivot, in whole packs of 16."""
+    return -(-(n + 2) // 16) * 16
 
 
 @compiled
@@ -27,65 +38,75 @@ def judge(value: float, freedom: int, thresholds: Array, caution: float, outlyin
 
 
 @compiled
-def _eliminate(A: Array) -> tuple[float, int]:
-    """Gauss on ten equations [G g] in rows of 16, G symmetric: gᵀG⁺g, and how many pivots were not rounding."""
+def tick(clock: Array, span: int) -> bool:
+    """Count a window, in the recent part and since the last change; whether enough came before it to test it."""
+    clock[0] += 1
+    clock[1] += 1
+    return clock[1] > span
+
+
+@compiled
+def _eliminate(A: Array, n: int) -> tuple[float, int]:
+    """Gauss on n equations [G g], a row each, G symmetric: gᵀG⁺g, and how many pivots were not rounding."""
     total, rank = 0.0, 0
-    for j in range(10):
-        top = A[16 * j : 16 * j + 16]
+    for j in range(n):
+        top = A[j]
         pivot = top[j]
         inverse = 0.0
-        if pivot > DEPENDENT * A[160 + j]:
+        if pivot > DEPENDENT * A[n, j]:
             inverse = 1.0 / pivot
             rank += 1
-        total += top[10] * top[10] * inverse
-        for i in range(j + 1, 10):
-            row = A[16 * i : 16 * i + 16]
+        total += top[n] * top[n] * inverse
+        for i in range(j + 1, n):
+            row = A[i]
             f = top[i] * inverse
             for c in range(len(row)):  # of no length known beforehand: else it is unrolled, and not packed
                 row[c] -= f * top[c]
-        top[11] = inverse
+        top[n + 1] = inverse
     return total, rank
 
 
 @compiled
-def _rows_of_16(G: Array, A: Array) -> None:
-    """[G g] of a Gram matrix (121) in rows of 16; its diagonal behind them."""
-    for i in range(10):
-        for c in range(N1):
-            A[16 * i + c] = G[N1 * i + c]
-        for c in range(N1, 16):
-            A[16 * i + c] = 0.0
-        A[160 + i] = G[N1 * i + i]
+def _spread(G: Array, n: int, A: Array) -> None:
+    """[G g] of a Gram matrix, flat, as rows; its diagonal is the row behind them."""
+    for i in range(n):
+        for c in range(n + 1):
+            A[i, c] = G[(n + 1) * i + c]
+        for c in range(n + 1, A.shape[1]):
+            A[i, c] = 0.0
+        A[n, i] = G[(n + 1) * i + i]
 
 
 @compiled
 def settle(prior: Array, old: Array, before: Array, optimum: Array, A: Array) -> None:
-    """What was known before the next windows, prior included, and its optimum (10,)."""
-    for i in range(N1 * N1):
+    """What was known before the next windows, prior included, and its optimum (n,)."""
+    n = len(optimum)
+    for i in range((n + 1) * (n + 1)):
         before[i] = prior[i] + old[i]
-    _rows_of_16(before, A)
-    _eliminate(A)
-    for i in range(9, -1, -1):
-        t = A[16 * i + 10]
-        for m in range(i + 1, 10):
-            t -= A[16 * i + m] * optimum[m]
-        optimum[i] = t * A[16 * i + 11]
+    _spread(before, n, A)
+    _eliminate(A, n)
+    for i in range(n - 1, -1, -1):
+        t = A[i, n]
+        for m in range(i + 1, n):
+            t -= A[i, m] * optimum[m]
+        optimum[i] = t * A[i, n + 1]
 
 
 @compiled
 def statistic(before: Array, optimum: Array, recent: Array, A: Array, B: Array) -> tuple[float, int]:
     """χ² of the recent Gram matrix against all before, g = c − G θ: gᵀG⁺g − gᵀ(G_before + G)⁻¹g; and its freedom."""
-    _rows_of_16(recent, B)
-    _rows_of_16(before, A)
-    for i in range(10):
-        t = B[16 * i + 10]
-        for m in range(10):
-            t -= B[16 * i + m] * optimum[m]
-        B[16 * i + 10] = t
-        A[16 * i + 10] = 0.0
-        A[160 + i] += B[160 + i]
-    for i in range(160):
-        A[i] += B[i]
-    less, _ = _eliminate(A)
-    more, freedom = _eliminate(B)
+    n = len(optimum)
+    _spread(recent, n, B)
+    _spread(before, n, A)
+    for i in range(n):
+        t = B[i, n]
+        for m in range(n):
+            t -= B[i, m] * optimum[m]
+        B[i, n] = t
+        A[i, n] = 0.0
+        A[n, i] += B[n, i]
+        for c in range(A.shape[1]):
+            A[i, c] += B[i, c]
+    less, _ = _eliminate(A, n)
+    more, freedom = _eliminate(B, n)
     return more - less, freedom

@@ -17,11 +17,11 @@ import numpy as np
 
 from steelyard.kernels import causal
 from steelyard.kernels.active_set import active_set_in
-from steelyard.kernels.change_test import CHANGED, LEARNED, NOT_HERE, judge, settle, statistic
+from steelyard.kernels.change_test import CHANGED, LEARNED, NOT_HERE, judge, settle, statistic, tick
 from steelyard.kernels.compiled import compiled
 from steelyard.kernels.contact_free import contact_free_rows
 from steelyard.kernels.leg_elimination import UP
-from steelyard.kernels.state_layout import AT, N1, number, part
+from steelyard.kernels.state_layout import AT, EQUATION, N1, number, part
 from steelyard.kernels.tree import BASE, LANES
 
 Array = np.ndarray
@@ -232,15 +232,14 @@ def learn(integers: Array, reals: Array, rows: int) -> int:
     gram, old, recent = part(reals, integers, AT.gram), part(reals, integers, AT.old), part(reals, integers, AT.recent)
     before, optimum = part(reals, integers, AT.before), part(reals, integers, AT.optimum)
     clock, counts = part(integers, integers, AT.clock), part(integers, integers, AT.row_counts)
-    A, B = part(reals, integers, AT.equations), part(reals, integers, AT.more_equations)
+    A = part(reals, integers, AT.equations).reshape(N1, EQUATION)
+    B = part(reals, integers, AT.more_equations).reshape(N1, EQUATION)
     factor, span = number(reals, integers, AT.forgetting), number(integers, integers, AT.span)
     for i in range(SQUARE):
         old[i] *= factor
         recent[i] = factor * recent[i] + gram[i]
     counts[1] += rows
-    clock[0] += 1
-    clock[1] += 1
-    if clock[1] > span:
+    if tick(clock, span):
         value, freedom = statistic(before, optimum, recent, A, B)
         caution, outlying = number(reals, integers, AT.caution), number(reals, integers, AT.outlying)
         thresholds, test = part(reals, integers, AT.thresholds), part(reals, integers, AT.test)

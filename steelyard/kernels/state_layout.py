@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.kernels.change_test import row_width
 from steelyard.kernels.compiled import compiled
 from steelyard.kernels.kinematics import JOINT
 from steelyard.kernels.leg_elimination import FOOT_REALS, PER_FOOT, PUSH
@@ -25,6 +26,7 @@ Fields = dict[str, tuple[int, ...]]  # name → shape
 
 L = LANES
 N1 = 11  # ten parameters and the right side
+EQUATION = row_width(10)  # numbers in a row of the change test's equations
 LINE = 8  # numbers in a cache line: every field begins with one
 REMEMBERED = (
     *("received", "clock", "row_counts", "passive", "marks"),
@@ -132,8 +134,8 @@ class StateLayout:
             "active_set": (k + 4, k),
             "answer": (10,),
             "answer_proof": (3,),
-            "equations": (N1, 16),
-            "more_equations": (N1, 16),
+            "equations": (N1, EQUATION),
+            "more_equations": (N1, EQUATION),
         }
 
     def allocate(self) -> tuple[Array, Array, dict[str, Array]]:
