@@ -38,7 +38,14 @@ def base_motion(robot: Robot, log: Log, rate: float, smooth, derivative, level: 
         W = np.einsum("tki,tkj->tij", R, spin)  # RᵀṘ = [ω]×
         gyro = np.stack([W[:, 2, 1] - W[:, 1, 2], W[:, 0, 2] - W[:, 2, 0], W[:, 1, 0] - W[:, 0, 1]], axis=1) / 2
     else:
-        raise _lacks(log, "how the base turns", "Add imu.gyro.x…z, base.angular_velocity.x…z or base.quaternion.x…w")
+        raise LogError(
+            Finding(
+                "base-rotation-missing",
+                log.source,
+                "does not measure how the base rotates",
+                "Add imu.gyro.x…z, base.angular_velocity.x…z or base.quaternion.x…w",
+            )
+        )
     measured = log.vector("base.angular_acceleration")
     alpha = smooth(measured) if measured is not None else np.column_stack([derivative(w) for w in gyro.T])
     against_gravity = None if R is None else R[:, 2, :]  # Rᵀ e_z
@@ -55,10 +62,13 @@ def base_motion(robot: Robot, log: Log, rate: float, smooth, derivative, level: 
         world = np.column_stack([derivative(p, 2) for p in smooth(position).T])
         acc = np.einsum("tki,tk->ti", R, world + GRAVITY * np.array([0.0, 0.0, 1.0]))
     else:
-        raise _lacks(
-            log,
-            "how the base accelerates",
-            "Add imu.acc.x…z, or base.quaternion.x…w with base.acceleration, base.velocity or base.position",
+        raise LogError(
+            Finding(
+                "base-acceleration-missing",
+                log.source,
+                "does not measure how the base accelerates",
+                "Add imu.acc.x…z, or base.quaternion.x…w with base.acceleration, base.velocity or base.position",
+            )
         )
     up = tilt_both_ways(gyro, acc, rate) if against_gravity is None and level else against_gravity
     return gyro, alpha, acc, up
@@ -72,7 +82,12 @@ def imu_mount(robot: Robot, log: Log, key: str = "imu_frame") -> Array:
     placement = robot.on_base(robot.frame(str(name)))
     if placement is None:
         raise LogError(
-            Finding("todo", f"{log.source}, {key}", f"{name!r} is not on the base body", "Use the IMU on the base")
+            Finding(
+                "frame-not-on-base",
+                f"{log.source}, {key}",
+                f"{name!r} is not fixed to the base body",
+                "Use an IMU that is mounted on the base",
+            )
         )
     return placement
 
@@ -88,9 +103,9 @@ def _orientation(log: Log, smooth) -> Array | None:  # type: ignore[no-untyped-d
         k = int(np.argmax(np.abs(length - 1)))
         raise LogError(
             Finding(
-                "todo",
+                "quaternion-not-unit",
                 f"{log.source}, base.quaternion, row {k}",
-                f"has length {length[k]:.3g}",
+                f"has norm {length[k]:.3g}",
                 "Give unit quaternions",
             )
         )
@@ -119,7 +134,3 @@ def tilt_both_ways(gyro: Array, acc: Array, rate: float, seconds: float = 2.0) -
     forward = run(onward, 1.0, backward[0])
     both = forward + run(back, -1.0, forward[-1])
     return np.asarray(both / np.linalg.norm(both, axis=1, keepdims=True))
-
-
-def _lacks(log: Log, what: str, fix: str) -> LogError:
-    return LogError(Finding("todo", log.source, f"does not say {what}", fix))

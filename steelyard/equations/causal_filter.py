@@ -100,12 +100,19 @@ class Inputs:
                 if log.has(f"{vector}.x"):
                     names += [f"{vector}.{c}" for c in XYZ]
                 else:
-                    what = f"has no {vector}, and a causal filter derives nothing from poses"
-                    findings.append(Finding("todo", log.source, what, f"Log {vector}.x…z, or filter symmetrically"))
+                    where, what = (
+                        f"{log.source}, {vector}",
+                        "is missing, and a causal filter does not differentiate poses",
+                    )
+                    fix = f"Log {vector}.x…z, or use the symmetric filter (causal=False)"
+                    findings.append(Finding("imu-missing", where, what, fix, {"causal": False}))
             names += QUATERNION if log.has(*QUATERNION) else ()
             if log.names("plate") and not torques:
-                what = "has force plates, which stand in the world: a causal filter does not know where that is"
-                findings.append(Finding("todo", log.source, what, "Filter symmetrically"))
+                what = (
+                    "has force plates, which are fixed in the world, and a causal filter does not track the base's pose"
+                )
+                fix = "Use the symmetric filter (causal=False)"
+                findings.append(Finding("plate-unusable", log.source, what, fix, {"causal": False}))
         if findings:
             raise LogError(findings)
         names += [c for f in log.names("wrench") for k in WRENCH if log.has(c := f"wrench.{f}.{k}")]

@@ -53,7 +53,7 @@ def differing(robot: Robot, logs: Sequence[Log]) -> Iterator[Finding]:
     for log in logs[1:]:
         if coupled(robot, log) != coupled(robot, logs[0]):
             what = f"has another transmission than {logs[0].source}"
-            yield Finding("todo", f"{log.source}, transmission", what, "Read all logs with the same mapping")
+            yield Finding("logs-differ", f"{log.source}, transmission", what, "Read all logs with the same mapping")
 
 
 def motor_terms(motors: Sequence[Motor], laws: Sequence[str]) -> list[tuple[str, str]]:

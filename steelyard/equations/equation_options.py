@@ -38,9 +38,14 @@ class EquationOptions:
         yield from unknown_choices(self)
         for joint, value in self.lock.items():
             if not math.isfinite(value):
-                yield Finding("todo", f"lock {joint}", f"is {value}", "Give a number in rad or m")
+                yield Finding("option-value", f"lock={joint}={value}", "is not a finite number", "Give rad or m")
         if self.gravity is not None and not all(math.isfinite(g) for g in self.gravity):
-            yield Finding("todo", "gravity", f"is {self.gravity}", "Give three numbers in m/s²")
+            where = f"gravity={' '.join(map(str, self.gravity))}"
+            yield Finding("option-value", where, "has a component that is not finite", "Give three numbers in m/s²")
         if self.feet and self.equations not in ("auto", "contact-free"):
-            what = f"are projected out of contact-free rows only, not of {self.equations} rows"
-            yield Finding("todo", f"feet {', '.join(self.feet)}", what, "Drop --feet, or use --equations contact-free")
+            what = (
+                f"unknown forces of feet are projected out in contact-free equations only, not in {self.equations} ones"
+            )
+            fix = "Leave feet out, or use equations='contact-free'"
+            remedy = {"equations": "contact-free"}
+            yield Finding("option-conflict", f"feet={','.join(self.feet)}", what, fix, remedy)

@@ -35,11 +35,11 @@ class Filter:
     predicted: ClassVar[float | None] = None  # Hz: of predictions held against raw measurements; None: the cut-off
 
     def __post_init__(self) -> None:
-        given = {"--cutoff": self.cutoff, "--kinematics-cutoff": self.kinematics}
+        given = {"cutoff": self.cutoff, "kinematics": self.kinematics}
         bad = {name: value for name, value in given.items() if value is not None and not value > 0}
         if bad:
-            fix = "Give a positive frequency in Hz"
-            raise UsageError([Finding("todo", name, f"is {value}", fix) for name, value in bad.items()])
+            what, fix = "must be > 0", "Give a frequency in Hz"
+            raise UsageError([Finding("option-value", f"{name}={value}", what, fix) for name, value in bad.items()])
 
     def at(self, rate: float, motion: float = 0.0) -> Filter:
         """The same with every default filled in for a log of this rate whose motion reaches up to ``motion`` Hz."""

@@ -108,10 +108,9 @@ class Training:
                 left += len(block.time)
                 yield block
             if not left:
-                what = f"leaves nothing of {hold.source} to learn from: its rows see {rows.reach:.2g} s to either side"
-                raise UsageError(
-                    Finding("todo", f"--hold-out {hold.seconds:g}", what, "Give longer blocks, or raise --cutoff")
-                )
+                what = f"leaves no training rows of {hold.source}: the filter spans {rows.reach:.2g} s to either side"
+                fix = "Give longer blocks, or raise the cut-off frequency"
+                raise UsageError(Finding("hold-out-leaves-no-training", f"hold_out={hold.seconds:g}", what, fix))
 
 
 def _predicted(rows: Rows, hold: HoldOut) -> bool:
@@ -122,5 +121,5 @@ def _predicted(rows: Rows, hold: HoldOut) -> bool:
 
 def _nothing_held(rows: Rows, hold: HoldOut) -> Finding:
     seconds = rows.segments[-1].time[-1] - rows.segments[0].time[0]
-    what = f"{hold.source} has no third block to predict: {seconds:.3g} s of it can be used"
-    return Finding("todo", f"--hold-out {hold.seconds:g}", what, "Give shorter blocks")
+    what = f"leaves no third block of {hold.source} for validation: {seconds:.3g} s of it can be used"
+    return Finding("hold-out-leaves-no-validation", f"hold_out={hold.seconds:g}", what, "Give shorter blocks")

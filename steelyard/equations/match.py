@@ -31,34 +31,35 @@ def match(description: Description, log: Log, lock: dict[str, float], *, torques
     locked = [j for j in movable if j not in lock and j not in anything]
     findings = []
     for joint in joints:
-        there = " and ".join(f"{kind}.{joint}" for kind, names in measured.items() if joint in names)
+        present = " and ".join(f"{kind}.{joint}" for kind, names in measured.items() if joint in names)
         if joint not in measured["q"]:
             findings.append(
                 Finding(
-                    "todo",
+                    "column-missing",
                     f"{log.source}, q.{joint}",
-                    f"is missing, though the log has {there}",
+                    f"is missing, though the log has {present}",
                     "Add the position, or drop all columns of the joint to lock it",
                 )
             )
         if torques and joint not in measured["tau"] | measured["current"]:
             findings.append(
                 Finding(
-                    "todo",
+                    "column-missing",
                     f"{log.source}, tau.{joint}",
-                    f"is missing, though the log has {there}",
-                    "Add tau or current, lock the joint (--lock), or use --equations base",
+                    f"is missing, though the log has {present}",
+                    "Add tau or current, lock the joint (lock={joint: q}), or use equations='base'",
                 )
             )
     strangers = sorted(anything - set(description.joints))
     if not joints and locked:
-        hint = f"the log speaks of {_some(strangers, 6)}" if strangers else "the log has no joint columns"
+        hint = f"its joint columns are of {_some(strangers, 6)}" if strangers else "it has no joint columns"
         if not strangers and log.ignored:
             hint += f", only {_some(log.ignored, 6)}"
         what = f"measures no joint of {description.name}: {hint}"
         mapped = any(file.endswith(".toml") for file in log.files)
         fix = f"Name the columns after the joints ({_some(movable, 12)})"
-        findings.append(Finding("todo", log.source, what, fix if mapped else f"{fix}, {DRAFT}"))
+        remedy = {} if mapped else {"mapping": None}
+        findings.append(Finding("joints-unmatched", log.source, what, fix if mapped else f"{fix}, {DRAFT}", remedy))
     if findings:
         raise LogError(findings)
     return Match(tuple(joints), tuple(locked), tuple(_notices(description, log, anything, strangers, movable, locked)))

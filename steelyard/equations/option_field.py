@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import field, fields
 from typing import Any, get_args
 
@@ -42,4 +43,11 @@ def unknown_choices(options: Any) -> Iterator[Finding]:
     for name in (f.name for f in fields(options)):
         allowed, value = get_args(hints[name]), getattr(options, name)
         if allowed and all(isinstance(x, str) for x in allowed) and value not in allowed:
-            yield Finding("todo", f"{name} {value!r}", "is not known", f"Choose from: {', '.join(allowed)}")
+            yield unknown_choice(name, value, allowed)
+
+
+def unknown_choice(name: str, value: Any, allowed: Sequence[str]) -> Finding:
+    """The value of an option that is none of its choices; the remedy is the nearest one, where one is near."""
+    near = difflib.get_close_matches(str(value), allowed, n=1)
+    fix = f"Choose from: {', '.join(allowed)}"
+    return Finding("option-unknown-choice", f"{name}={value}", "is not known", fix, {name: near[0]} if near else {})

@@ -64,10 +64,10 @@ def prepare(
     if not segments:
         raise LogError(
             Finding(
-                "todo",
+                "log-too-short",
                 log.source,
-                f"has no piece longer than the filter ({needed(filter) / filter.rate:.2g} s)",
-                "Record longer without gaps, or raise --cutoff",
+                f"has no part without gaps that is longer than the filter ({needed(filter) / filter.rate:.2g} s)",
+                "Record longer without gaps, or raise the cut-off frequency",
             )
         )
     return segments, notices

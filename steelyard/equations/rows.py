@@ -217,14 +217,14 @@ def _thinned(taps: Array, step: int, values: Array) -> Array:
 
 def _nothing_left(unknown: Sequence[Foot | Missing], rank: int, equations: int) -> Finding:
     """Unknown forces that explain any motion."""
-    what = f"leave no equation free of contact forces ({rank} of {equations} taken)"
+    what = f"leaves no equation free of unknown contact forces ({rank} of {equations} are projected out)"
     if parts := [m for m in unknown if isinstance(m, Missing)]:
         where = ", ".join(f"{m.column} without {' '.join(m.names)}" for m in parts)
-        return Finding(
-            "todo", where, what, "Log more components, or a column of zeros for one that is known to be zero"
-        )
-    held = ", ".join(f.frame.name for f in unknown if isinstance(f, Foot))
-    return Finding("todo", f"feet {held}", what, "Name fewer feet, or say FRAME:point where one is a ball")
+        fix = "Log more components, or a column of zeros for one that is known to be zero"
+        return Finding("no-contact-free-equations", where, what, fix)
+    feet = ",".join(f.frame.name for f in unknown if isinstance(f, Foot))
+    fix = "Name fewer feet, or write FRAME:point where one is a ball"
+    return Finding("no-contact-free-equations", f"feet={feet}", what, fix)
 
 
 def _joint_column(segment: Segment, joint: str, j: int, term: str) -> Array:

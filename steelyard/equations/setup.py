@@ -67,7 +67,7 @@ class Setup:
             load: Link that carries an unknown load in logs that are ``loaded``.
         """
         if not logs:
-            raise UsageError(Finding("todo", "logs", "there are none", "Give at least one log"))
+            raise UsageError(Finding("logs-missing", "logs", "there are none", "Give at least one log"))
         every = [*logs, *held_out]
         base, equations = _base_and_equations(description, every, options)
         torques, plates = equations != "base", base == "floating" and equations == "base"
@@ -83,7 +83,11 @@ class Setup:
             unused = [log.source for log in every if log.names("plate")]
             notices += [f"{name}: plates are used in base equations alone, not in {equations} rows" for name in unused]
         if base == "floating" and options.gravity:
-            raise UsageError(Finding("todo", "--gravity", "is for a fixed base: a floating one measures it", "Drop it"))
+            where, what = (
+                f"gravity={' '.join(map(str, options.gravity))}",
+                "is for a fixed base: a floating one measures it",
+            )
+            raise UsageError(Finding("option-conflict", where, what, "Leave gravity out"))
         lock |= dict.fromkeys(matches[0].locked, 0.0)
         gravity = {"gravity": options.gravity} if options.gravity else {}
         sensors = _sensors(description, base, lock, every)
@@ -194,7 +198,10 @@ def _refuse_different(logs: Sequence[Log], joints: Sequence[Sequence[str]], equa
     first, *others = logs
     findings = [
         Finding(
-            "todo", log.source, f"measures other joints than {first.source}", "Give logs of the same joints, or --lock"
+            "logs-differ",
+            f"{log.source}, joints",
+            f"measures other joints than {first.source}",
+            "Give logs of the same joints, or lock the others (lock={joint: q})",
         )
         for log, own in zip(logs, joints, strict=True)
         if set(own) != set(joints[0])
@@ -203,10 +210,12 @@ def _refuse_different(logs: Sequence[Log], joints: Sequence[Sequence[str]], equa
         for log in others:
             for kind in ("wrench", "plate"):
                 if missing := sorted(set(first.names(kind)) - set(log.names(kind))):
-                    what = f"has no {kind} at {', '.join(missing)}, though {first.source} has"
-                    findings.append(
-                        Finding("todo", log.source, what, "Give logs with the same force sensors, or name the feet")
+                    where, what = (
+                        f"{log.source}, {kind}.{', '.join(missing)}",
+                        f"is missing, though {first.source} has it",
                     )
+                    fix = "Give logs with the same force sensors, or name the feet"
+                    findings.append(Finding("logs-differ", where, what, fix))
     if findings:
         raise LogError(findings)
 
@@ -252,7 +261,9 @@ def _sensors(
         findings += find_welds(description, lock, sensors, base, log.source)[1]
         if sensors != every[0]:
             what = f"has other sensor columns than {logs[0].source}"
-            findings.append(Finding("todo", log.source, what, "Give logs with the same sensor columns"))
+            findings.append(
+                Finding("logs-differ", f"{log.source}, sensors", what, "Give logs with the same sensor columns")
+            )
     if findings:
         raise LogError(findings)
     return every[0]
@@ -267,14 +278,15 @@ def _frames(robot: Robot, log: Log) -> Iterator[Finding]:
         if frame not in robot.frames:
             near = difflib.get_close_matches(frame, robot.frames, n=3)
             fix = f"Did you mean {' or '.join(near)}" if near else "Name a link, joint or site of the description"
-            yield Finding("todo", f"{log.source}, {column}", f"{frame!r} is not in {robot.name}", fix)
+            what, remedy = f"{frame!r} is not in {robot.name}", {"name": near[0]} if near else {}
+            yield Finding("name-unknown", f"{log.source}, {column}", what, fix, remedy)
 
 
 def _counted_twice(log: Log) -> Iterator[Finding]:
     if log.names("plate") and log.names("sensor"):
         where = f"{log.source}, plate.{log.names('plate')[0]} and sensor.{log.names('sensor')[0]}"
-        what = "may tell the same force twice: nobody knows what stands on a plate"
-        yield Finding("todo", where, what, "Leave the columns of one of the two out")
+        what = "may measure the same force twice: it is not known which body stands on a plate"
+        yield Finding("force-measured-twice", where, what, "Leave the columns of one of the two out")
 
 
 def _base_and_equations(
@@ -294,31 +306,34 @@ def _base_and_equations(
     if options.equations != "auto":
         equations: Equations = options.equations
         if base == "fixed" and equations != "joint" and not (equations == "base" and sensors):
-            raise UsageError(
-                Finding("todo", f"--equations {equations}", "needs a floating base", "Use joint, or --base floating")
-            )
+            fix = "Use equations='joint', or base='floating'"
+            remedy = {"base": "floating"}
+            raise UsageError(Finding("option-conflict", f"equations={equations}", "needs a floating base", fix, remedy))
         if equations == "contact-free" and not (options.feet or log.names("contact") or sensors):
-            raise UsageError(
-                Finding("todo", "--equations contact-free", "needs to know the feet", "Name them: --feet F,…")
-            )
+            what, fix = "needs the frames that may touch the ground", "Name the feet (feet=[…])"
+            raise UsageError(Finding("feet-missing", "equations=contact-free", what, fix, {"feet": None}))
         if equations in ("full", "joint") and base == "floating" and log.names("plate") and not log.names("wrench"):
-            what = "cannot use force plates, since nobody knows which body they push, and nothing else holds the robot"
-            raise UsageError(
-                Finding("todo", f"--equations {equations}", what, "Use base, or contact-free with --feet F,…")
+            what = (
+                "cannot use force plates, since it is not known which body stands on them, and the log has no other "
+                "contact force"
             )
+            fix = "Use equations='base', or equations='contact-free' and name the feet"
+            remedy = {"equations": "base"}
+            raise UsageError(Finding("plate-unusable", f"equations={equations}", what, fix, remedy))
         return base, equations
     torques = bool(log.names("tau") or log.names("current"))
     if base == "fixed":
         if options.feet and not sensors:
-            raise UsageError(
-                Finding("todo", "--feet", "are of no use on a fixed base", "Drop them, or say --base floating")
-            )
+            what, fix = "are of no use on a fixed base", "Leave feet out, or use base='floating'"
+            where, remedy = f"feet={','.join(options.feet)}", {"base": "floating"}
+            raise UsageError(Finding("option-conflict", where, what, fix, remedy))
         return base, "joint" if torques or not sensors else "base"
     if options.feet and torques:
         return base, "contact-free"
     if options.feet and (log.names("wrench") or log.names("plate")):
-        what = "are projected out of contact-free rows, which need torques, and the log has none"
-        raise UsageError(Finding("todo", "--feet", what, "Drop them to use the measured forces"))
+        what = "needs contact-free equations, and these need joint torques, which the log lacks"
+        where, fix = f"feet={','.join(options.feet)}", "Leave feet out to use the measured forces"
+        raise UsageError(Finding("torques-missing", where, what, fix))
     if log.names("wrench"):
         return base, "full" if torques else "base"
     if sensors:
@@ -329,9 +344,10 @@ def _base_and_equations(
         return base, "contact-free"
     raise UsageError(
         Finding(
-            "todo",
+            "feet-missing",
             log.source,
             "has a floating base but neither contact wrenches nor feet",
-            "Name the feet (--feet F,…), or say --equations full if nothing touches the robot",
+            "Name the feet (feet=[…]), or use equations='full' if nothing touches the robot",
+            {"feet": None},
         )
     )

@@ -55,7 +55,9 @@ def foot(robot: Robot, text: str) -> Foot:
     kind = options[0] if options else None
     if kind not in (None, "point", "surface") or len(options) > (2 if kind == "point" else 1):
         raise UsageError(
-            Finding("todo", f"foot {text!r}", "is not understood", "Write FRAME, FRAME:point:RADIUS or FRAME:surface")
+            Finding(
+                "option-value", f"feet={text}", "is not understood", "Write FRAME, FRAME:point:RADIUS or FRAME:surface"
+            )
         )
     radius = _radius(text, options[1]) if len(options) > 1 else None
     link = robot.description.links[frame.link]
@@ -83,7 +85,8 @@ def _radius(text: str, given: str) -> float:
     except ValueError:
         radius = np.nan
     if not 0 <= radius < np.inf:
-        raise UsageError(Finding("todo", f"foot {text!r}", f"{given!r} is no radius", "Give metres, 0 or more"))
+        what = f"{given!r} is not a radius: it must be ≥ 0"
+        raise UsageError(Finding("option-value", f"feet={text}", what, "Give metres"))
     return radius
 
 

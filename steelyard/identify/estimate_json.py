@@ -114,16 +114,15 @@ def read_estimate(path: Path) -> dict[str, Any]:
         content = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise SteelyardError(
-            Finding("todo", str(file), "is not there", "Give a folder that `steelyard identify` wrote")
+            Finding("file-missing", str(file), "does not exist", "Give a folder that `steelyard identify` wrote")
         ) from None
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise SteelyardError(
-            Finding("todo", str(file), f"cannot be read ({error})", "Run `steelyard identify` again")
+            Finding("file-unreadable", str(file), f"cannot be read ({error})", "Run `steelyard identify` again")
         ) from None
     if not isinstance(content, dict) or content.get("schema") != SCHEMA or not isinstance(content.get("links"), dict):
-        raise SteelyardError(
-            Finding("todo", str(file), "is not an estimate of schema 1", "Give a file that `steelyard identify` wrote")
-        )
+        what, fix = f"is not an estimate of schema {SCHEMA}", "Give a file that `steelyard identify` wrote"
+        raise SteelyardError(Finding("schema-unsupported", str(file), what, fix))
     return content
 
 

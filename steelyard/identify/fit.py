@@ -145,8 +145,10 @@ def _by_name(earlier: Information | None, columns: Columns) -> Information:
     if earlier is None:
         return Information.none(columns.n, columns.names)
     if strangers := [name for name in earlier.names if name not in columns.names]:
-        what = f"speaks of {', '.join(strangers[:4])}, which {'is' if len(strangers) == 1 else 'are'} not asked for now"
-        raise UsageError(Finding("todo", "earlier estimate", what, "Lock the same joints, and use the same --friction"))
+        where = f"earlier estimate, {', '.join(strangers[:4])}"
+        what = f"{'is' if len(strangers) == 1 else 'are'} not among the parameters of this run"
+        fix = "Lock the same joints, and use the same friction as the earlier run"
+        raise UsageError(Finding("earlier-parameters-differ", where, what, fix))
     at = np.array([columns.names.index(name) for name in earlier.names], int)
     Y = np.zeros((len(earlier.triangle), columns.n))
     Y[:, at] = earlier.triangle[:, :-1]

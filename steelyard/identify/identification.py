@@ -127,8 +127,8 @@ def _refuse_training_logs(fit: Sequence[Log], held_out: Sequence[Log]) -> None:
         for other in fit:
             same = log.columns.keys() == other.columns.keys() and np.array_equal(log.time, other.time)
             if same and all(np.array_equal(log.columns[c], other.columns[c]) for c in log.columns):
-                what = "is a log that is learned from: predicting it proves nothing"
-                raise UsageError(Finding("todo", f"--validate {log.source}", what, "Hold another log out"))
+                what, fix = "is also a training log: predicting it validates nothing", "Validate with another log"
+                raise UsageError(Finding("validation-log-in-training", f"validate={log.source}", what, fix))
 
 
 def as_log(item: str | Path | Log, mapping: ColumnMap | None) -> Log:

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from steelyard.equations.option_field import option, unknown_choices
+from steelyard.equations.option_field import option, unknown_choice, unknown_choices
 from steelyard.errors import Finding, UsageError
 
 if TYPE_CHECKING:
@@ -120,14 +120,14 @@ class Pulled(Method):
         """All that is wrong with the method's own options."""
         yield from super().findings()
         if self.regularisation == "entropic" and not self.entropic:
-            what = f"is for method lmi, not {self.name}"
-            yield Finding("todo", "regularisation 'entropic'", what, "Use --method lmi, or pullback")
+            what, fix = f"is not available with method {self.name}", "Use method='lmi', or regularisation='pullback'"
+            yield Finding("option-conflict", "regularisation=entropic", what, fix, {"method": "lmi"})
 
     def refusals(self, options: Options) -> Iterator[Finding]:
         """Options that make no sense with this method."""
         if options.prior == "none" and self.regularisation != "quadratic":
-            what = "is a pull towards the prior, and prior is 'none'"
-            yield Finding("todo", f"regularisation {self.regularisation!r}", what, "Drop one of them")
+            what = "regularises towards the prior, and prior='none'"
+            yield Finding("option-conflict", f"regularisation={self.regularisation}", what, "Leave one of them out")
 
 
 @dataclass(frozen=True)
@@ -170,8 +170,9 @@ class Composed(Pulled):
         total = data + Information(Information.of(K, K @ prior.mean).triangle, 0, data.names)
         parts = [self.composition(b, prior.about(np.arange(10 * k, 10 * k + 10))) for k, b in enumerate(posed.bodies)]
         if (count := sum(p.size for p in parts)) > MOST:
-            what = f"come to {count} masses, more than {MOST}, and take too long to weigh"
-            raise UsageError(Finding("todo", self.name, what, "Ask for fewer, or free fewer --links"))
+            what = f"has {count} unknowns for all bodies, more than the limit of {MOST}"
+            fix = "Use fewer per body, or identify fewer links"
+            raise UsageError(Finding("problem-too-large", f"method={self.name}", what, fix))
         assembly = Assembly((*parts, others_of(posed)))
         whole = total.through(assembly.map)
         if np.any(weight := assembly.ridge):
@@ -216,8 +217,7 @@ def method_names() -> tuple[str, ...]:
 def method_type(name: str) -> type[Method]:
     """The class of a method by its name."""
     if name not in method_names():
-        fix = f"Choose from: {', '.join(method_names())}"
-        raise UsageError(Finding("todo", f"method {name!r}", "is not known", fix))
+        raise UsageError(unknown_choice("method", name, method_names()))
     module = import_module(f"steelyard.identify.methods.{name.replace('-', '_')}")
     own = [x for x in vars(module).values() if isinstance(x, type) and issubclass(x, Method)]
     return next(x for x in own if x.__module__ == module.__name__)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from steelyard.equations.equation_options import EquationOptions
-from steelyard.equations.option_field import option, unknown_choices
+from steelyard.equations.option_field import option, unknown_choice, unknown_choices
 from steelyard.errors import Finding, UsageError
 from steelyard.identify.method import Method, method_names, method_type
 
@@ -47,17 +47,16 @@ class Options(EquationOptions):
         """All that is wrong with the options themselves."""
         yield from super().findings()
         if self.hold_out is not None and not 0 < self.hold_out < math.inf:
-            yield Finding("todo", f"hold_out {self.hold_out}", "is no length of a block", "Give seconds, more than 0")
+            yield Finding("option-value", f"hold_out={self.hold_out}", "must be > 0", "Give the length of a block in s")
         if self.total_mass is not None and not 0 < self.total_mass < math.inf:
-            yield Finding("todo", f"total_mass {self.total_mass}", "is no mass", "Give kg, more than 0")
+            yield Finding("option-value", f"total_mass={self.total_mass}", "must be > 0", "Give kg")
         if not 0 < self.prior_weight < math.inf:
-            fix = "Give more than 0; --prior none drops the prior"
-            yield Finding("todo", f"prior_weight {self.prior_weight}", "is no weight", fix)
+            fix = "Give a positive factor; prior='none' leaves the prior out"
+            yield Finding("option-value", f"prior_weight={self.prior_weight}", "must be > 0 and finite", fix)
         if isinstance(self.method, Method):
             yield from self.method.refusals(self)
         else:
-            fix = f"Choose from: {', '.join(method_names())}"
-            yield Finding("todo", f"method {self.method!r}", "is not known", fix)
+            yield unknown_choice("method", self.method, method_names())
 
     def as_json(self) -> dict[str, Any]:
         """What provenance keeps."""

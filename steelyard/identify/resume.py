@@ -45,18 +45,16 @@ class Earlier:
         try:
             information = Information.load(file)
         except (OSError, ValueError, KeyError) as error:
-            raise UsageError(
-                Finding("todo", str(file), f"cannot be read ({error})", "Give a folder that `steelyard identify` wrote")
-            ) from None
+            what, fix = f"cannot be read ({error})", "Give a folder that `steelyard identify` wrote"
+            raise UsageError(Finding("file-unreadable", str(file), what, fix)) from None
         found = {j: terms.get("gain") for j, terms in content.get("joints", {}).items()}
         found = {j: float(gain) for j, gain in found.items() if gain is not None}
         relative = np.array([i for i, name in enumerate(information.names) if name.endswith(".gain")], int)
         asked = content.get("provenance", {}).get("options", {})
         friction, links = asked.get("friction", "none"), tuple(str(link) for link in asked.get("links") or ())
         if friction not in get_args(Friction):
-            raise UsageError(
-                Finding("todo", str(path), f"speaks of friction {friction!r}", "Run `steelyard identify` again")
-            )
+            what, fix = f"has friction {friction!r}, which is not known", "Run `steelyard identify` again"
+            raise UsageError(Finding("schema-unsupported", str(path), what, fix))
         scale = content.get("scale") or {}
         return cls(information.given(relative, np.zeros(len(relative))), found, friction, links, scale.get("doubt"))
 
@@ -86,12 +84,9 @@ def identify_further(
 def going_on(options: Options, left: Earlier, *, loaded: bool = False) -> Options:
     """The options with the friction and the free bodies of what was found earlier."""
     if options.links:
-        what = "holds the other bodies exactly as described, whatever --from knows of them"
-        raise UsageError(
-            Finding(
-                "todo", f"--links {', '.join(options.links)}", what, "Drop --links: --from brings their information"
-            )
-        )
+        what = "would hold the other bodies at the description, although the earlier estimate has information on them"
+        fix = "Leave links out"
+        raise UsageError(Finding("option-conflict", f"links={','.join(options.links)}", what, fix))
     links = (*left.links, LOAD) if left.links and loaded else left.links
     return replace(options, friction=left.friction, links=links)
 

@@ -77,18 +77,25 @@ def load_series(path: str | Path) -> list[Series]:
     except (OSError, EOFError, ValueError, LookupError, TypeError, zipfile.BadZipFile) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         fix = "Run identify again to write it anew"
-        raise SteelyardError(Finding("todo", str(path), f"is not a readable series file ({reason})", fix)) from error
+        raise SteelyardError(
+            Finding("file-unreadable", str(path), f"is not a readable series file ({reason})", fix)
+        ) from error
 
 
 def _findings(s: Series) -> Iterator[Finding]:
     where = f"series of {s.log}"
     shape = (len(s.time), len(s.rows))
     if s.role not in get_args(Role):
-        yield Finding("todo", where, f"has role {s.role!r}", f"Use one of: {', '.join(get_args(Role))}")
+        yield Finding(
+            "series-malformed", f"{where}, role", f"has role {s.role!r}", f"Use one of: {', '.join(get_args(Role))}"
+        )
     if len(s.units) != len(s.rows):
-        yield Finding("todo", where, f"has {len(s.rows)} rows and {len(s.units)} units", "Give one unit a row")
+        yield Finding(
+            "series-malformed", f"{where}, units", f"has {len(s.rows)} rows and {len(s.units)} units", "Give one each"
+        )
     if s.time.ndim != 1:
-        yield Finding("todo", where, f"has time of shape {s.time.shape}", "Give one dimension")
+        yield Finding("series-malformed", f"{where}, time", f"has shape {s.time.shape}", "Give one dimension")
     for name, values in (("measured", s.measured), ("predicted", s.predicted)):
         if values.shape != shape:
-            yield Finding("todo", where, f"has {name} of shape {values.shape}", f"Give shape {shape}, samples × rows")
+            what, fix = f"has shape {values.shape}", f"Give shape {shape}, samples × rows"
+            yield Finding("series-malformed", f"{where}, {name}", what, fix)

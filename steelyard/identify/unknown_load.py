@@ -51,13 +51,21 @@ class UnknownLoad:
     def _findings(self) -> Iterator[Finding]:
         for name in ("shapes", "divisions"):
             if getattr(self, name) is not None and not self.placed:
-                what = "divides a load, and nothing says where it is"
-                yield Finding("todo", f"--{name}", what, "Give an area, or shapes of the load itself")
+                what = "refines shapes of the load, and it is not given where the load may be"
+                fix = "Give an area, a height (top), or shapes of the load itself"
+                yield Finding("load-area-missing", f"{name}=", what, fix)
         if self.area is not None and self.top is not None:
-            yield Finding("todo", "--area and --top", "both say where the load is", "Give one of them")
+            yield Finding(
+                "option-conflict",
+                f"top={self.top}",
+                "conflicts with area: each defines where the load may be",
+                "Give one of them",
+            )
         if self.area is not None:
             yield from area_findings(self.area)
         if self.top is not None and not 0 < self.top < math.inf:
-            yield Finding("todo", f"--top {self.top}", "is no height", "Give m, more than 0")
+            yield Finding("option-value", f"top={self.top}", "must be > 0", "Give a height in m")
         if self.divisions is not None and self.divisions < 0:
-            yield Finding("todo", f"--divisions {self.divisions}", "is less than none", "Give 0 or more")
+            yield Finding(
+                "option-value", f"divisions={self.divisions}", "must be ≥ 0", "Give how often to divide at most"
+            )

@@ -55,8 +55,9 @@ def weigh_load(
         job: What else one run is asked for.
     """
     if empty and earlier is not None:
-        what = "both tell of the robot without its load"
-        raise UsageError(Finding("todo", "--empty and --from", what, "Give one of them: the logs tell more"))
+        what = "conflicts with empty: each describes the robot without its load"
+        fix = "Give one of them; logs are more informative than an estimate"
+        raise UsageError(Finding("option-conflict", f"earlier={earlier}", what, fix))
     options = options or Options()
     job = replace(job or Job(), load=UnknownLoad(on) if isinstance(on, str) else on)
     how = read_mapping(mapping) if isinstance(mapping, str | Path) else mapping

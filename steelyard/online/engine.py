@@ -49,15 +49,14 @@ class OnlineOptions:
 
     def findings(self) -> list[Finding]:
         """What is wrong with them."""
-        found = []
+        findings = []
         if self.window < 1:
-            found.append(Finding("todo", f"window {self.window}", "is no number of samples", "Give 1 or more"))
+            findings.append(Finding("option-value", f"window={self.window}", "must be ≥ 1", "Give a number of samples"))
         for name, value in (("memory", self.memory), ("alarm_every", self.alarm_every)):
             if value is not None and not value > 0:
-                found.append(
-                    Finding("todo", f"{name} {value}", "is no time", "Give seconds, more than 0; inf for never")
-                )
-        return found
+                fix = "Give seconds; inf for never"
+                findings.append(Finding("option-value", f"{name}={value}", "must be > 0", fix))
+        return findings
 
 
 class OnlineEngine:
@@ -80,10 +79,12 @@ class OnlineEngine:
         asked = replace(options, filter=replace(options.filter, causal=True))
         setup = open_logs(description, [like], asked, load=load)
         if gains := [j for j, term in setup.columns.joint_terms if term == "gain"]:
-            what = f"has currents of {', '.join(gains)} and no drive gains"
-            raise UsageError(
-                Finding("todo", like.source, what, "Identify them from a log first, and give them as [gains]")
+            where, what = (
+                f"{like.source}, current.{', '.join(gains)}",
+                "has no drive gain, which online identification needs",
             )
+            fix = "Identify the gains from a log first, and give them in the mapping ([gains])"
+            raise UsageError(Finding("gains-missing", where, what, fix, {"mapping": None}))
         assert setup.filter is not None and setup.filter.rate is not None
         rate = setup.filter.rate
         if options.filter.cutoff is None:  # rows as they come: a slow filter would be late, and tell nothing more
@@ -315,12 +316,15 @@ class OnlineEngine:
 def _refuse(options: Options, online: OnlineOptions) -> None:
     findings = []
     if not options.solver.online:
-        what = "is not solved online: only methods whose every answer can exist are"
+        what = "is not available online, where every estimate must be physically consistent"
         able = [name for name in method_names() if method_type(name).online]
-        findings.append(Finding("todo", f"method {options.solver.name!r}", what, f"Choose from: {', '.join(able)}"))
+        fix, remedy = f"Choose from: {', '.join(able)}", {"method": "shapes"}
+        findings.append(Finding("method-not-online", f"method={options.solver.name}", what, fix, remedy))
     asked = {"robust": options.robust, "hold_out": options.hold_out is not None}
     findings += [
-        Finding("todo", name, "needs a whole log", "Drop it, or identify offline") for name, is_ in asked.items() if is_
+        Finding("option-offline-only", name, "needs a whole log", "Leave it out, or identify offline")
+        for name, given in asked.items()
+        if given
     ]
     findings += online.findings()
     if findings:

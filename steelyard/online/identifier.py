@@ -48,9 +48,8 @@ class OnlineIdentifier(OnlineEngine):
         ``compiled``: whether the base of a legged robot takes the fast path.
         """
         if average is not None and not 0 < average <= 1:
-            raise UsageError(
-                Finding("todo", f"average {average}", "is no share", "Give more than 0, at most 1 (Xu: 0.5)")
-            )
+            what, fix = "must be > 0 and ≤ 1", "Give α of Xu (17), 0.5 in the paper"
+            raise UsageError(Finding("option-value", f"average={average}", what, fix))
         super().__init__(source, like, options or Options(method="shapes"), online, known)
         self.average = average
         self._mean = np.zeros(0)

@@ -55,6 +55,7 @@ def read_state(path: str | Path, fingerprint: str) -> tuple[dict[str, Array], li
         saved = dict(file)
     if str(saved.pop("fingerprint")) != fingerprint:
         what = "was saved by an identifier of another robot, other sensors or other options, or by another version"
-        raise UsageError(Finding("todo", str(path), what, "Make this one as that one was made"))
+        fix = "Construct the identifier with the same arguments"
+        raise UsageError(Finding("state-mismatch", str(path), what, fix))
     events = json.loads(str(saved.pop("changes")))
     return saved, [Change(**e | {"before": {name: np.array(p) for name, p in e["before"].items()}}) for e in events]

@@ -34,8 +34,9 @@ class Constrained(Composed):
         """Options that make no sense with this method."""
         yield from super().refusals(options)
         if options.prior == "none":
-            what = "leaves method constrained without the damping that makes its answer one"
-            yield Finding("todo", "prior 'none'", what, "Use --prior cad, with a small --prior-weight")
+            what = "leaves method constrained without the regularisation that makes its optimum unique"
+            fix = "Use prior='cad' with a small prior_weight"
+            yield Finding("option-conflict", "prior=none", what, fix, {"prior": "cad"})
 
     def composition(self, body: Body, prior: Prior) -> Composition:
         """What a body may be."""

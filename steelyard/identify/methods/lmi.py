@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from steelyard.equations.option_field import option
+from steelyard.equations.option_field import option, unknown_choice
 from steelyard.errors import Finding
 from steelyard.identify.method import Composed, Posed
 
@@ -42,14 +42,16 @@ class Lmi(Composed):
         """All that is wrong with the method's own options."""
         yield from super().findings()
         if self.inside not in (None, "ellipsoid"):
-            yield Finding("todo", f"inside {self.inside!r}", "is not known", "Give ellipsoid, or leave it out")
+            yield unknown_choice("inside", self.inside, ("ellipsoid",))
 
     def refusals(self, options: Options) -> Iterator[Finding]:
         """Options that make no sense with this method."""
         yield from super().refusals(options)
         if self.regularisation == "entropic" and options.prior_space != "all":
-            what = "has no entropic regularisation"
-            yield Finding("todo", f"prior_space {options.prior_space!r}", what, "Use regularisation quadratic")
+            what = "is not available with regularisation='entropic'"
+            fix = "Use regularisation='quadratic'"
+            remedy = {"regularisation": "quadratic"}
+            yield Finding("option-conflict", f"prior_space={options.prior_space}", what, fix, remedy)
 
     def composition(self, body: Body, prior: Prior) -> Composition:
         """What a body may be."""

@@ -51,14 +51,14 @@ class Points(Composed):
         n = self.per_edge
         if n != "auto" and not (isinstance(n, int) and COARSEST <= n <= FINEST):
             fix = f"Give a number from {COARSEST} to {FINEST} along each edge, or auto"
-            yield Finding("todo", f"points {n!r}", "is no grid of masses", fix)
+            yield Finding("option-value", f"per_edge={n}", "is not a number of points", fix)
         if not 0 <= self.ridge < math.inf:
-            yield Finding("todo", f"point_ridge {self.ridge}", "is no weight", "Give 0 or more")
+            yield Finding("option-value", f"ridge={self.ridge}", "must be ≥ 0 and finite", "Give a weight")
 
     def refuse_load(self) -> Iterator[Finding]:
         """Why this method cannot weigh an unknown load."""
-        what = "asks where the mass may be, and nothing says so about a load"
-        yield Finding("todo", "method 'points'", what, "Use lmi to weigh a load")
+        what = "needs the region that a body may fill, which is not known of a load"
+        yield Finding("method-not-for-loads", "method=points", what, "Use method='lmi'", {"method": "lmi"})
 
     def covers(self, setup: Setup, prior: Prior) -> tuple[dict[str, Cover], list[str]]:
         """How many masses each free body got, and whether it could be as believed."""

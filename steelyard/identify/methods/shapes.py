@@ -53,7 +53,9 @@ class Shapes(Pulled):
         """All that is wrong with the method's own options."""
         yield from super().findings()
         if self.divisions is not None and self.divisions < 0:
-            yield Finding("todo", f"divisions {self.divisions}", "is less than none", "Give 0 or more")
+            yield Finding(
+                "option-value", f"divisions={self.divisions}", "must be ≥ 0", "Give how often to divide at most"
+            )
 
     def shapes(self, setup: Setup) -> dict[str, Any]:
         """Shapes that bodies are made of to begin with, by moving body."""
