@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from functools import cache
 from typing import Any
 
 from steelyard.errors import Finding
 
 BESIDE = ("despite", "divisions", "format", "logs", "mapping", "method", "overwrite", "topics", "validate", "workers")
-ONE_EACH = {"topics": "topic"}  # keyword → flag that is repeated for each entry
+FLAGS = {"topics": "topic", "earlier": "from"}  # keyword → flag, where it has another name
 
 
 def finding_text(finding: Finding) -> str:
@@ -24,11 +24,8 @@ def finding_text(finding: Finding) -> str:
 
 def _flags(remedy: Mapping[str, Any]) -> Iterator[str]:
     """Of what the command line has an option for; the rest is for programs."""
-    from steelyard.identify.options import Options
-
-    known = {field.name for field in fields(Options)} | set(BESIDE)
     for name, value in remedy.items():
-        if name not in known:
+        if name not in _declared() and name not in BESIDE:
             continue
         if value is True:
             yield _flag(name)
@@ -42,4 +39,14 @@ def _flags(remedy: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _flag(name: str) -> str:
-    return f"--{ONE_EACH.get(name, name).replace('_', '-')}"
+    return _declared().get(name) or f"--{FLAGS.get(name, name).replace('_', '-')}"
+
+
+@cache
+def _declared() -> dict[str, str]:
+    """Field of the options, of the filter or of a method → its flag."""
+    from steelyard.cli.derived_options import flags_of, method_flags
+    from steelyard.identify.options import Options
+
+    of_methods = [flag for flags in method_flags().values() for flag in flags]
+    return {flag.field.name: flag.text for flag in (*of_methods, *flags_of(Options))}

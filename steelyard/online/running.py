@@ -42,7 +42,12 @@ class Running:
     @property
     def state(self) -> dict[str, Array]:
         """All that is remembered."""
-        parts = {"old": self.old.triangle, "recent": self.recent.triangle, "before": self._before, "optimum": self._optimum}
+        parts = {
+            "old": self.old.triangle,
+            "recent": self.recent.triangle,
+            "before": self._before,
+            "optimum": self._optimum,
+        }
         rows = np.array([self.old.rows, self.recent.rows])
         return parts | {"rows": rows, "test": self.test, "clock": self.clock}
 
