@@ -26,7 +26,7 @@ import numpy as np
 from bench import peers
 from bench.ceres import ceres
 from bench.solvers import RIGHT, excess
-from bench.windows import A1_FEET, NOISE, RIDGE, a1_information, cuboids, grid, nonnegative
+from bench.windows import A1_FEET, RIDGE, a1_information, a1_log, cuboids, grid, nonnegative
 from steelyard import Shapes
 from steelyard.compose import prior as priors
 from steelyard.compose import pseudo_inertia
@@ -47,7 +47,6 @@ from steelyard.solve.log_cholesky import Chart
 from steelyard.solve.problem import Cone, Problem
 from steelyard.solve.solve import certified
 from steelyard.spatial import Array
-from tests.floating import floating_log
 
 WINDOW = 10
 SHAPES = 11
@@ -61,8 +60,8 @@ def online(repeats: int = 15, steps: int = 100_000, windows: int = 200) -> dict[
     """Times of the step against others', and how they spread over many steps."""
     robot = Robot.load("a1")
     truth = {b.name: b.parameters for b in robot.bodies}
-    like = floating_log(robot, truth, A1_FEET, seed=5, seconds=5.0, noise=NOISE)
-    log = floating_log(robot, truth, A1_FEET, seed=6, seconds=(windows + 20) * WINDOW / 500.0, noise=NOISE)
+    like = a1_log(robot, truth, seed=5, seconds=5.0)
+    log = a1_log(robot, truth, seed=6, seconds=(windows + 20) * WINDOW / 500.0)
     ours, cold = (_ours(like, robot, log, warm=warm) for warm in (True, False))
     calls: dict[str, Callable[[int], float]]
     calls = {"ours": ours.step, "ours_cold": cold.step}

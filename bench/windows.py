@@ -8,6 +8,8 @@ pseudo-inertias instead of points. Masses carry the ridge λ = 10⁻³ of Ayusaw
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from scipy.linalg import block_diag
 
@@ -20,18 +22,19 @@ from steelyard.equations.prepare import prepare
 from steelyard.equations.segment import Segment
 from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import foot
+from steelyard.experiment.simulate.sensors import measured
+from steelyard.experiment.simulate.simulate_floating import random_sines, simulate_floating
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.information import Information
+from steelyard.log.log import Log
 from steelyard.robot.geometry import Box, box_inertia
 from steelyard.robot.model import Robot
 from steelyard.solve.problem import Cone, Problem
 from steelyard.spatial import Array
-from tests.floating import floating_log
 
 RIDGE = 1e-3  # λ_ρ, 1/kg²
 WINDOW = 10  # samples
 A1_FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
-NOISE = (3e-4, 0.005, 0.05, 0.2)  # q rad, gyro rad/s, acc m/s², tau N·m
 
 
 def a1_windows(count: int, seed: int = 0) -> tuple[list[Problem], list[Problem]]:
@@ -41,11 +44,17 @@ def a1_windows(count: int, seed: int = 0) -> tuple[list[Problem], list[Problem]]
     return [nonnegative(w, shapes) for w in windows], [nonnegative(w, points) for w in windows]
 
 
+def a1_log(robot: Robot, truth: Mapping[str, Array], *, seed: int, seconds: float) -> Log:
+    """An A1 on random sines, all feet in contact: noisy joints, torques and IMU, exact pose of the base."""
+    motion = random_sines(robot, np.random.default_rng(seed), seconds=seconds)
+    return measured(simulate_floating(robot, truth, A1_FEET, motion), "mid", seed, keep=("base.",))
+
+
 def a1_information(count: int, seed: int = 0) -> tuple[Box, list[Information]]:
     """The box of an A1's base, and what each of some windows says about its ten parameters."""
     robot = Robot.load("a1")
     truth = perturbed(robot, np.random.default_rng(seed))
-    log = floating_log(robot, truth, A1_FEET, seed=seed, seconds=3.0, noise=NOISE)
+    log = a1_log(robot, truth, seed=seed, seconds=3.0)
     (segment,), _ = prepare(robot, log, Filter().for_logs([log]), torques=True)
     columns = Columns(tuple(b.name for b in robot.bodies))
     rows = list(Setup(robot, "contact-free", columns, tuple([foot(robot, f) for f in A1_FEET])).rows([segment]))

@@ -1,5 +1,6 @@
-"""Every example fits on a page, runs from the root of the project, and prints what it says it prints."""
+"""Every example fits on a page, needs nothing but the installed package, and prints the results that it promises."""
 
+import ast
 import json
 import os
 import re
@@ -15,19 +16,29 @@ ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
-def run(name: str, *arguments: object) -> str:
+DEPENDENCIES = {"steelyard", "numpy", "scipy", "h5py"}  # h5py: the file format of one measured data set
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory):
+    """Run a script as after ``pip install steelyard``: of this repository only the package can be imported."""
+    site, folder = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("elsewhere")
+    (site / "steelyard").symlink_to(ROOT / "steelyard", target_is_directory=True)
+
+    def output(script: object, *arguments: object) -> str:
+        environment = {**os.environ, "PYTHONPATH": str(site), "PYTHONIOENCODING": "utf-8"}
+        command = [sys.executable, *map(str, (script, *arguments))]
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="utf-8")
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return output
+
+
+@pytest.fixture
+def run(start):
     """What an example prints."""
-    return start(f"examples/{name}.py", *arguments)
-
-
-def start(script: object, *arguments: object) -> str:
-    """What a script prints that is started from the root of the project."""
-    paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    environment = {**os.environ, "PYTHONPATH": paths, "PYTHONIOENCODING": "utf-8"}
-    command = [sys.executable, *map(str, (script, *arguments))]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8")
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return lambda name, *arguments: start(ROOT / "examples" / f"{name}.py", *arguments)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
@@ -35,12 +46,20 @@ def test_an_example_has_at_most_40_lines(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 40
 
 
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_imports_nothing_but_the_package_and_its_dependencies(path):
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+    assert {name.split(".")[0] for name in names} <= DEPENDENCIES | sys.stdlib_module_names
+
+
 def test_every_example_is_run_here():
     tested = re.findall(r'run\("(\w+)"', Path(__file__).read_text(encoding="utf-8"))
     assert {path.stem for path in EXAMPLES} == set(tested)
 
 
-def test_an_arm_is_weighed_and_no_single_mass_is_called_data():
+def test_an_arm_is_weighed_and_no_single_mass_is_called_data(run):
     printed = run("identify_arm")
     masses = re.findall(r"^\w+_link +([\d.]+) +([\d.]+) +([\d.]+)   (\w+)$", printed, re.MULTILINE)
     assert len(masses) == 6
@@ -52,7 +71,7 @@ def test_an_arm_is_weighed_and_no_single_mass_is_called_data():
     assert re.search(r"^Trusted: every body is physical, and \d+ of 58 base parameters", printed, re.MULTILINE)
 
 
-def test_only_the_physical_method_gives_physical_bodies_and_it_predicts_as_well():
+def test_only_the_physical_method_gives_physical_bodies_and_it_predicts_as_well(run):
     rows = re.findall(r"^(\S+) +(\d) of 6 +([\d.]+) % +([\d.]+) %$", run("compare_methods"), re.MULTILINE)
     assert [row[0] for row in rows] == ["lmi", "least-squares"]
     (_, ours, held_out, distance), (_, theirs, baseline, baseline_distance) = rows
@@ -62,12 +81,12 @@ def test_only_the_physical_method_gives_physical_bodies_and_it_predicts_as_well(
     assert float(distance) < float(baseline_distance)
 
 
-def test_information_of_parts_adds_up_to_that_of_the_whole():
+def test_information_of_parts_adds_up_to_that_of_the_whole(run):
     (difference,) = re.findall(r"two answers: (\S+) \(SI\)", run("information_adds_up"))
     assert float(difference) < 1e-9
 
 
-def test_a_tool_is_weighed_by_the_sensor_in_the_wrist():
+def test_a_tool_is_weighed_by_the_sensor_in_the_wrist(run):
     printed = run("wrist_sensor")
     (mass,) = re.findall(r"^mass +([\d.]+) ± [\d.]+ kg, true 1.8 \(identified\)$", printed, re.MULTILINE)
     assert float(mass) == pytest.approx(1.8, abs=0.005)
@@ -76,7 +95,7 @@ def test_a_tool_is_weighed_by_the_sensor_in_the_wrist():
     assert "16 of 16 base parameters come from the data" in printed
 
 
-def test_inertias_come_back_from_every_conversion():
+def test_inertias_come_back_from_every_conversion(run):
     printed = run("inertia_conversions")
     (error,) = re.findall(r"^largest round-trip error: (\S+)$", printed, re.MULTILINE)
     assert float(error) < 1e-15
@@ -84,7 +103,7 @@ def test_inertias_come_back_from_every_conversion():
     assert "moments 0.01, 0.01, 0.03 are physical: False" in printed
 
 
-def test_the_snippets_of_the_python_page_run_top_to_bottom(tmp_path):
+def test_the_snippets_of_the_python_page_run_top_to_bottom(start, tmp_path):
     text = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     script = tmp_path / "snippets.py"
     script.write_text("\n".join(re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)), encoding="utf-8")
@@ -93,7 +112,7 @@ def test_the_snippets_of_the_python_page_run_top_to_bottom(tmp_path):
     assert "does not increase" in printed
 
 
-def test_the_files_of_a_real_arm_become_logs_that_are_identified(measured, tmp_path, steelyard):
+def test_the_files_of_a_real_arm_become_logs_that_are_identified(run, measured, tmp_path, steelyard):
     folder = measured("ur10e")
     printed = run("ur10e", folder, tmp_path)
     assert [line.split(": ")[1] for line in printed.splitlines()] == ["2876 samples, 30.6 s", "3961 samples, 42.2 s"]
@@ -107,7 +126,7 @@ def test_the_files_of_a_real_arm_become_logs_that_are_identified(measured, tmp_p
     assert float(error) <= 4.8
 
 
-def test_published_base_parameters_stand_beside_ours(measured, tmp_path, steelyard):
+def test_published_base_parameters_stand_beside_ours(run, measured, tmp_path, steelyard):
     """Steps of the guide to an arm with a coupled wrist, its mapping included."""
     folder = measured("tx40")
     guide = (ROOT / "docs" / "how-to-tx40.md").read_text(encoding="utf-8")
@@ -123,7 +142,7 @@ def test_published_base_parameters_stand_beside_ours(measured, tmp_path, steelya
     assert "\n".join(lines) in guide
 
 
-def test_the_files_of_a_real_humanoid_become_logs(measured, tmp_path):
+def test_the_files_of_a_real_humanoid_become_logs(run, measured, tmp_path):
     pytest.importorskip("h5py")
     printed = run("icub", measured("icub"), tmp_path)
     assert [line.split(": ")[1] for line in printed.splitlines()] == ["1188 samples, 12.0 s", "2004 samples, 20.1 s"]
@@ -132,7 +151,7 @@ def test_the_files_of_a_real_humanoid_become_logs(measured, tmp_path):
     assert len(walking.names("q")) == 26
 
 
-def test_a_quadruped_notices_what_is_put_on_its_back_and_weighs_it():
+def test_a_quadruped_notices_what_is_put_on_its_back_and_weighs_it(run):
     printed = run("online")
     late, mass = re.search(r"rows are ([\d.]+) ms late", printed), re.search(r"base ([\d.]+) ± ([\d.]+) kg", printed)
     assert float(late[1]) < 10
@@ -144,7 +163,7 @@ def test_a_quadruped_notices_what_is_put_on_its_back_and_weighs_it():
     assert "\n".join(printed.splitlines()) in (ROOT / "docs" / "online.md").read_text(encoding="utf-8")
 
 
-def test_a_report_shows_how_a_load_was_found_and_what_was_known_when(a1_robot, tmp_path):
+def test_a_report_shows_how_a_load_was_found_and_what_was_known_when(run, a1_robot, tmp_path):
     printed = run("load_report", tmp_path)
     mass, off = map(float, re.match(r"([\d.]+) kg, ([\d.]+) mm off: .*report\.html$", printed).groups())
     assert mass == pytest.approx(1.0, abs=0.02)

@@ -78,8 +78,18 @@ def level(name: str) -> Sensors:
     return LEVELS[name]
 
 
-def measured(log: Log, sensors: Sensors | str, seed: int) -> Log:
-    """What such sensors would have written instead of an exact log: joints, torques, IMU and feet, and nothing else."""
+def measured(log: Log, sensors: Sensors | str, seed: int, *, keep: tuple[str, ...] = ()) -> Log:
+    """Replace the columns of an exact log by sensor readings.
+
+    Args:
+        log: Exact.
+        sensors: Errors of the sensors, or the name of a level in ``LEVELS``.
+        seed: Of noise and biases.
+        keep: Prefixes of further columns to copy unchanged, as ``("base.",)`` for an exact pose of the base.
+
+    Returns:
+        Joints, torques, IMU and, if they have sensors, wrenches of the feet; the sensors in the metadata.
+    """
     known = level(sensors) if isinstance(sensors, str) else sensors
     rng = np.random.default_rng([seed, 1])
     columns: dict[str, Array] = {"time": log.time}
@@ -87,7 +97,9 @@ def measured(log: Log, sensors: Sensors | str, seed: int) -> Log:
         kind = next((k for begin, k in MEASURED.items() if name.startswith(f"{begin}.")), None)
         if name.startswith("wrench.") and (known.force or known.force_z or known.moment):
             kind = ON_FEET[name.rsplit(".", 1)[1]]
-        if kind is not None:
+        if name.startswith(keep):
+            columns[name] = exact
+        elif kind is not None:
             columns[name] = _read(known, kind, log.time, exact, rng)
     metadata: dict[str, Any] = dict(log.metadata)
     label = sensors if isinstance(sensors, str) else next((k for k, s in LEVELS.items() if s == known), "own")
