@@ -12,6 +12,7 @@ from steelyard.experiment.simulate.simulate_arm import simulate_arm
 from steelyard.identify.resume import identify_further
 from steelyard.log.table import read_log
 from steelyard.output.results import write_results
+from tests.refusals import refuses
 
 OPTIONS = Options(friction="all")
 
@@ -47,7 +48,7 @@ def test_a_short_and_noisy_log_moves_what_was_known_before_but_little(arm):
     assert moved[0] < 0.2 * moved[1]
 
 
-def test_the_command_goes_on_from_a_folder_and_its_own_results_can_be_gone_on_from(steelyard, arm, folder, tmp_path):
+def test_the_command_resumes_from_a_folder_and_from_its_own_results(steelyard, arm, folder, tmp_path):
     run = steelyard("identify", "demo_arm", arm.test, "--from", folder, "-o", tmp_path / "second")
     assert run.code == 0
     again = steelyard("identify", "demo_arm", arm.train, "--from", tmp_path / "second", "-o", tmp_path / "third")
@@ -57,11 +58,12 @@ def test_the_command_goes_on_from_a_folder_and_its_own_results_can_be_gone_on_fr
     assert "would be overwritten" in over.err
 
 
-def test_holding_bodies_fixed_does_not_go_with_it(steelyard, arm, folder, tmp_path):
+def test_bodies_held_fixed_are_refused_together_with_an_earlier_estimate(steelyard, arm, folder, tmp_path):
     run = steelyard("identify", "demo_arm", arm.test, "--from", folder, "--links", "wrist_3_link", "-o", tmp_path / "x")
     assert run.code == 2
-    assert "holds the other bodies exactly as described, whatever --from knows of them" in run.err
-    with pytest.raises(UsageError, match="which are not asked for now"):
+    assert "--links wrist_3_link: " in run.err
+    assert "[option-conflict]" in run.err
+    with refuses(UsageError, "earlier-parameters-differ", "wrist_3"):
         identify_further("demo_arm", [arm.test], folder, Options(lock={"wrist_3_joint": 0.0}))
 
 

@@ -19,6 +19,7 @@ from steelyard.identify.scoring import predict
 from steelyard.log.table import read_log
 from tests.floating import floating_log
 from tests.motions import installed, smooth
+from tests.refusals import refuses
 from tests.test_gains import GAIN, currents
 
 lengths = st.floats(0.05, 20.0)
@@ -175,20 +176,20 @@ def test_parts_of_a_prediction_add_up(arm, log):
 
 
 @pytest.mark.parametrize("given", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_length_that_is_none_is_refused(given):
-    with pytest.raises(UsageError, match="is no length of a block"):
+def test_a_block_without_a_positive_length_is_refused(given):
+    with refuses(UsageError, "option-value", f"hold_out={given}"):
         Options(hold_out=given)
 
 
-def test_blocks_that_leave_nothing_are_refused_with_what_to_do(steelyard, arm, tmp_path):
+def test_blocks_that_leave_no_training_or_no_validation_are_refused(steelyard, arm, tmp_path):
     long = steelyard("identify", "demo_arm", arm.train, "--hold-out", 7, "-o", tmp_path / "out")
     assert long.code == 2
     assert "--hold-out 7: " in long.err
-    assert "has no third block to predict: 11.7 s of it can be used. Give shorter blocks" in long.err
+    assert "[hold-out-leaves-no-validation]" in long.err
     short = steelyard("identify", "demo_arm", arm.train, "--hold-out", 0.1, "-o", tmp_path / "out")
     assert short.code == 2
-    assert "leaves nothing of" in short.err
-    assert "its rows see 0.15 s to either side. Give longer blocks, or raise --cutoff" in short.err
+    assert "--hold-out 0.1: " in short.err
+    assert "[hold-out-leaves-no-training]" in short.err
     assert not (tmp_path / "out").exists()
 
 

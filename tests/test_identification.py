@@ -22,6 +22,7 @@ from steelyard.log.table import read_log
 from steelyard.robot.description import read_description
 from steelyard.robot.model import Robot
 from tests.floating import floating_log
+from tests.refusals import refuses
 
 FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
 
@@ -209,13 +210,13 @@ def test_rows_beyond_the_cache_give_the_same_answer(arm, monkeypatch):
 def test_logs_of_different_joints_are_not_mixed(arm):
     log = read_log(arm.train)
     five = replace(log, columns={k: v for k, v in log.columns.items() if "wrist_3" not in k}, source="five")
-    with pytest.raises(LogError, match="measures other joints"):
+    with refuses(LogError, "logs-differ", "five, joints"):
         identify("demo_arm", [log, five])
 
 
-def test_an_unknown_method_is_refused_with_the_ones_there_are(arm):
-    with pytest.raises(UsageError, match="least-squares"):
-        identify("demo_arm", [arm.train], Options(method="magic"))
+def test_an_unknown_method_is_refused_with_the_nearest_one(arm):
+    with refuses(UsageError, "option-unknown-choice", "method=least-square", {"method": "least-squares"}):
+        identify("demo_arm", [arm.train], Options(method="least-square"))
 
 
 def test_mjcf_and_urdf_of_one_robot_give_the_same_answer(arm, tmp_path):

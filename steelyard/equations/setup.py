@@ -6,7 +6,6 @@ Everything that makes rows starts here, offline and online, over one log or thou
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,7 +25,7 @@ from steelyard.equations.rows import Rows
 from steelyard.equations.segment import Segment
 from steelyard.equations.subspace import Subspace
 from steelyard.equations.unknown_forces import Foot, FreeRows, foot
-from steelyard.errors import Finding, LogError, UsageError
+from steelyard.errors import Finding, LogError, UsageError, unknown_name
 from steelyard.log.force_plate import plate_findings
 from steelyard.log.log import Log
 from steelyard.robot.build import build, find_welds
@@ -276,10 +275,8 @@ def _frames(robot: Robot, log: Log) -> Iterator[Finding]:
         named += [(key, str(log.metadata[key])) for key in ("imu_frame", "quaternion_frame") if key in log.metadata]
     for column, frame in named:
         if frame not in robot.frames:
-            near = difflib.get_close_matches(frame, robot.frames, n=3)
-            fix = f"Did you mean {' or '.join(near)}" if near else "Name a link, joint or site of the description"
-            what, remedy = f"{frame!r} is not in {robot.name}", {"name": near[0]} if near else {}
-            yield Finding("name-unknown", f"{log.source}, {column}", what, fix, remedy)
+            what, fix = f"{frame!r} is not in {robot.name}", "Name a link, joint or site of the description"
+            yield unknown_name(f"{log.source}, {column}", what, frame, robot.frames, fix, most=3)
 
 
 def _counted_twice(log: Log) -> Iterator[Finding]:

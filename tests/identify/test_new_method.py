@@ -8,6 +8,7 @@ import pytest
 from steelyard import Options, UsageError, identify
 from steelyard.identify import methods
 from steelyard.identify.method import method_names, method_type
+from tests.refusals import refuses
 
 FILE = '''
 """Bodies that are as described but for one factor of all ten parameters each."""
@@ -92,5 +93,5 @@ def test_the_command_line_offers_it_with_its_options(scaled, arm, tmp_path, fres
 
 
 def test_without_it_there_is_no_such_method(arm):
-    with pytest.raises(UsageError, match="'scaled-for-a-test': is not known"):
+    with refuses(UsageError, "option-unknown-choice", "method=scaled-for-a-test"):
         Options(method="scaled-for-a-test")
