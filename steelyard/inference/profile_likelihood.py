@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ from steelyard.spatial import Array
 
 OUTSIDE = ("least-squares", "linear", "mata")  # methods whose answer need not be in the cone
 THIN = 100.0  # times the margin of consistency: bodies closer to it are at the edge
+
+QUANTILE = NormalDist().inv_cdf(0.5 + 0.5 * CONFIDENCE) ** 2  # of χ² with one degree of freedom
 
 
 @dataclass(frozen=True)
@@ -110,9 +113,7 @@ class Profile:
         g = np.zeros(total.n)
         g[self.keep] = gradient
         plain = float(np.sum(np.linalg.solve(total.R.T, g) ** 2))
-        from scipy.special import chdtri  # only where a body is at the edge
-
-        more = float(chdtri(1, 1 - CONFIDENCE)) * float(g @ unc.posterior @ g) / plain
+        more = QUANTILE * float(g @ unc.posterior @ g) / plain
         R, z = self.information.R, self.information.z
         least = float(np.sum((R @ self.best - z) ** 2))
         inner = self.best.copy()
