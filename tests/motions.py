@@ -13,6 +13,13 @@ from steelyard.robot.model import Robot
 installed = pytest.mark.skipif(not index._example_robot_data(), reason="example-robot-data is not installed")
 ROBOTS = ("a1", "go2", "anymal", "talos", "g1", "panda", "ur10")
 FLOATING = ROBOTS[:5]
+A1_FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
+SENSORS = {
+    "a1": ("FR_foot", "RL_foot_fixed", "FR_foot_fixed"),  # two in one weld
+    "talos": ("wrist_left_ft_joint", "gripper_left_base_link"),
+    "panda": ("panda_hand_joint",),
+    "ur10": ("world_joint",),
+}
 
 
 @lru_cache
@@ -71,3 +78,17 @@ def rotation(rng):
     """A random rotation (3, 3)."""
     Q = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     return Q * np.sign(np.linalg.det(Q))
+
+
+def standing(robot):
+    """Knees bent."""
+    bends = {"thigh": 0.8, "calf": -1.6, "hip_pitch": -0.4, "knee": 0.8, "ankle_pitch": -0.4}
+    bends |= {"leg_left_3": -0.4, "leg_left_4": 0.8, "leg_left_5": -0.4}
+    bends |= {"leg_right_3": -0.4, "leg_right_4": 0.8, "leg_right_5": -0.4}
+    return np.array([next((b for k, b in bends.items() if k in joint), 0.0) for joint in robot.joints])
+
+
+def carrying(robot, truth, link, load):
+    """True parameters of the bodies once a load sits on a link."""
+    body = robot.body(link)
+    return truth | {body.name: truth[body.name] + inertia.transform(load, robot.frames[link].placement)}

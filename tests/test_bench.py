@@ -33,8 +33,9 @@ from papers.ayusawa.readings import readings
 from steelyard.identify.method import method_names
 from steelyard.solve import log_cholesky_newton
 from steelyard.solve.log_cholesky import Chart
+from tests.bodies import SIZE
+from tests.cone_problems import problem
 from tests.motions import installed
-from tests.test_solve import SIZE, problem
 
 
 def test_intervals_of_base_parameters_hold_the_truth_as_often_as_they_promise():

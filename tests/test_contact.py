@@ -11,10 +11,9 @@ from steelyard.equations.dynamics import Dynamics
 from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import FreeRows, foot
 from steelyard.errors import UsageError
-from tests.motions import installed, load, parameters, smooth
+from tests.motions import A1_FEET, installed, load, parameters, smooth, standing
 from tests.refusals import refuses
 
-A1_FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
 CASES = {
     "a1": ("a1", A1_FEET),
     "a1 on two feet": ("a1", A1_FEET[:2]),
@@ -22,14 +21,6 @@ CASES = {
     "g1": ("g1", ("left_ankle_roll_link", "right_ankle_roll_link")),
     "go2": ("go2", tuple(f"{f}:point:0.022" for f in A1_FEET)),
 }
-
-
-def standing(robot):
-    """Knees bent."""
-    bends = {"thigh": 0.8, "calf": -1.6, "hip_pitch": -0.4, "knee": 0.8, "ankle_pitch": -0.4}
-    bends |= {"leg_left_3": -0.4, "leg_left_4": 0.8, "leg_left_5": -0.4}
-    bends |= {"leg_right_3": -0.4, "leg_right_4": 0.8, "leg_right_5": -0.4}
-    return np.array([next((b for k, b in bends.items() if k in joint), 0.0) for joint in robot.joints])
 
 
 def motion(robot, rate=200.0, seconds=2.0, amplitude=0.1):

@@ -12,7 +12,6 @@ import pytest
 from steelyard.check.checks.attitude import attitude_findings
 from steelyard.check.checks.signals import Timing
 from steelyard.check.delay import SURE, find_delay
-from steelyard.check.subject import Subject
 from steelyard.check.torque_balance import slowed, spread
 from steelyard.equations.setup import Setup
 from steelyard.experiment.simulate.simulate_arm import NOISE, Friction, fourier_motion, simulate_arm
@@ -21,6 +20,7 @@ from steelyard.identify.options import Options
 from steelyard.log.log import Log
 from steelyard.log.table import read_log, write_log
 from steelyard.robot.model import Frame
+from tests.check.log_balance import slow_balance
 from tests.floating import floating_log
 from tests.planted import arm_faults, assert_told, changed, floating_faults, late, lossy, scaled
 
@@ -52,12 +52,6 @@ def check(steelyard, tmp_path):
         return data["findings"], data
 
     return run
-
-
-def slow_balance(description, log, options=None):
-    options = options or Options()
-    setup = Setup.of(description, [log], options)
-    return Subject(setup, log, ()).balance
 
 
 @pytest.mark.parametrize(

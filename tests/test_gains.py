@@ -10,13 +10,7 @@ import pytest
 from steelyard import Options, identify
 from steelyard.check.torque_balance import partial
 from steelyard.experiment.simulate.simulate_arm import Friction, simulate_arm
-
-GAIN = 9.0
-
-
-def currents(log, gain=GAIN):
-    named = {k.replace("tau.", "current."): v / gain if k.startswith("tau.") else v for k, v in log.columns.items()}
-    return replace(log, columns=named)
+from tests.currents import GAIN, currents
 
 
 def rubbing(robot, joint, viscous=4.0, coulomb=6.0):

@@ -17,10 +17,10 @@ from steelyard.equations.setup import Setup
 from steelyard.errors import UsageError
 from steelyard.identify.scoring import predict
 from steelyard.log.table import read_log
+from tests.currents import GAIN, currents
 from tests.floating import floating_log
 from tests.motions import installed, smooth
 from tests.refusals import refuses
-from tests.test_gains import GAIN, currents
 
 lengths = st.floats(0.05, 20.0)
 

@@ -15,7 +15,8 @@ from steelyard.solve.face import settled
 from steelyard.solve.problem import Cone, Problem
 from steelyard.solve.solve import certified
 from tests import newton
-from tests.test_solve import CASES, body, problem
+from tests.bodies import body
+from tests.cone_problems import CASES, problem
 
 pytestmark = pytest.mark.numerical
 

@@ -15,17 +15,12 @@ from steelyard.log.table import write_log
 from steelyard.output.results import write_results
 from steelyard.robot.model import LOAD
 from tests.floating import floating_log
+from tests.motions import carrying
 from tests.refusals import refuses
 
 GAIN = np.array([14.0, 12.0, 11.0, 8.0, 9.0, 10.0])
 BLOCK = inertia.pack(2.4, np.array([0.02, -0.03, 0.09]), np.diag([0.006, 0.008, 0.005]))  # in the carrier's axes
 ON = "tool0"
-
-
-def carrying(robot, truth, link, load):
-    """True parameters of the bodies once a load sits on a link."""
-    body = robot.body(link)
-    return truth | {body.name: truth[body.name] + inertia.transform(load, robot.frames[link].placement)}
 
 
 def currents(log, joints, gains=GAIN, known=()):

@@ -17,8 +17,8 @@ from steelyard.identify.weighing import load_report
 from steelyard.robot.model import LOAD
 from tests.compose.bodies import at
 from tests.floating import floating_log
+from tests.motions import carrying
 from tests.refusals import refuses
-from tests.test_load import carrying
 
 pytestmark = pytest.mark.numerical
 

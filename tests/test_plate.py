@@ -18,9 +18,8 @@ from steelyard.identify.sentence import sentence
 from steelyard.identify.verdict import exit_code
 from steelyard.log.force_plate import Plate
 from steelyard.spatial import WRENCH
-from tests.motions import installed, load, parameters, smooth
-from tests.test_contact import standing
-from tests.test_wrench import FEET, columns, talos_log
+from tests.level_soles import FEET, columns, talos_log
+from tests.motions import installed, load, parameters, smooth, standing
 
 PLACES = {  # one plate for each foot, somewhere, turned and a little askew
     "left": {"position": [0.3, 0.5, -0.9], "quaternion": [0.02, -0.03, 0.6, 0.79908]},

@@ -37,8 +37,7 @@ from steelyard.log.table import read_log, write_log
 from steelyard.robot.flat_tree import flat_tree
 from steelyard.robot.model import Robot
 from tests.floating import floating_log
-from tests.kernels.test_rows import SENSORS
-from tests.motions import ROBOTS, installed, load, segment, smooth
+from tests.motions import ROBOTS, SENSORS, installed, load, segment, smooth
 from tests.refusals import refuses
 
 pytestmark = pytest.mark.numerical

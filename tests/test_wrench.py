@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 import pinocchio as pin
@@ -11,7 +10,6 @@ import pytest
 from steelyard import identify
 from steelyard.check.opening import open_logs
 from steelyard.compose.prior import make
-from steelyard.equations.columns import Columns
 from steelyard.equations.missing import Missing, unmeasured
 from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import foot
@@ -21,16 +19,9 @@ from steelyard.identify.sentence import sentence
 from steelyard.identify.verdict import exit_code
 from steelyard.log.log import Log
 from steelyard.spatial import WRENCH
-from tests.floating import floating_log
-from tests.motions import installed, load, parameters, smooth
+from tests.level_soles import FEET, columns, talos_log
+from tests.motions import A1_FEET, installed, load, parameters, smooth, standing
 from tests.refusals import refuses
-from tests.test_contact import A1_FEET, standing
-
-FEET = {"a1": A1_FEET, "talos": ("left_sole_link", "right_sole_link")}
-
-
-def columns(robot):
-    return Columns(tuple(b.name for b in robot.bodies))
 
 
 def without(robot, lost, base=True):
@@ -242,31 +233,6 @@ def test_a_plan_says_what_is_missing_and_needs_the_gains_then():
     assert setup.equations == "full"
     which = " and ".join(f"wrench.{f}" for f in A1_FEET)
     assert f"{which} without mx, my, mz: unknown forces, and equations that need them are left out" in setup.notices
-
-
-def level_log(robot, truth, feet, legs, still, seed=0, lean=0.0, **options):
-    """A humanoid that bends its knees at will while both soles stay level, but for ``lean`` rad of one ankle."""
-    n = 6 + len(robot.joints)
-    mix, around = np.eye(n), np.zeros(len(robot.joints))
-    mix[3:6] = 0
-    for joint in still:
-        mix[6 + robot.joints.index(joint)] = 0
-    for k, leg in enumerate(legs):
-        hip, knee, ankle = (robot.joints.index(j) for j in leg)
-        mix[6 + ankle] = 0
-        mix[6 + ankle, [6 + hip, 6 + knee]] = -1
-        around[[hip, knee, ankle]] = -0.4, 0.8, -0.4 + (lean if k == 0 else 0)
-    return floating_log(robot, truth, feet, seed=seed, wrenches=True, mix=mix, around=around, **options)
-
-
-@lru_cache
-def talos_log(lean=0.0, scaled=1.0):
-    robot = load("talos")
-    legs = [[f"leg_{side}_{k}_joint" for k in (3, 4, 5)] for side in ("left", "right")]
-    still = [j for j in robot.joints if j.startswith("leg_") and j.split("_")[2] in "126"]
-    truth = {b.name: scaled * b.parameters for b in robot.bodies}
-    log = level_log(robot, truth, FEET["talos"], legs, still, seconds=6, rate=100, lean=lean, position=True)
-    return robot, log
 
 
 def only(log, *components, scale=1.0, frame=None):

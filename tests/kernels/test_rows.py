@@ -16,17 +16,11 @@ from steelyard.errors import DescriptionError
 from steelyard.robot import index
 from steelyard.robot.flat_tree import flat_tree
 from steelyard.robot.model import Robot
-from tests.motions import installed, load, segment, smooth
+from tests.motions import SENSORS, installed, load, segment, smooth
 
 pytestmark = pytest.mark.numerical
 
 NAMES = [entry.name for entry in index.robots()]
-SENSORS = {
-    "a1": ("FR_foot", "RL_foot_fixed", "FR_foot_fixed"),  # two in one weld
-    "talos": ("wrist_left_ft_joint", "gripper_left_base_link"),
-    "panda": ("panda_hand_joint",),
-    "ur10": ("world_joint",),
-}
 
 
 def both(monkeypatch, robot, segments, columns, equations, unknown=(), filter=None):

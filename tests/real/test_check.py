@@ -12,10 +12,9 @@ import pytest
 from steelyard.check.checks.torques import torque_findings
 from steelyard.log.table import read_log, write_log
 from steelyard.robot.description import read_description
+from tests.check.log_balance import slow_balance
 from tests.planted import arm_faults, assert_told, changed, frozen, late
-from tests.real.test_tx40 import guide_mapping
-from tests.real.test_ur10e import JOINTS
-from tests.test_diagnose import slow_balance
+from tests.real.measured_logs import JOINTS, guide_mapping
 
 RUNS = {
     "ur-20_02_06-20sec_5harm.csv.gz": None,

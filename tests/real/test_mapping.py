@@ -13,8 +13,7 @@ from steelyard import Options, identify
 from steelyard.log.draft import draft_mapping
 from steelyard.log.mapping import read_mapping
 from steelyard.log.table import read_log
-from tests.real.test_tx40 import guide_mapping
-from tests.real.test_ur10e import GAINS, JOINTS, ur10e_log
+from tests.real.measured_logs import GAINS, JOINTS, guide_mapping, ur10e_log
 
 RUNS = {"ur-20_02_10-30sec_12harm.csv.gz": (635, 3510), "ur-20_02_12-40sec_12harm.csv.gz": (500, 4460)}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard import Job, Options, RangeOptions, identify, weigh_load
-from tests.real.test_ur10e import ur10e_log
+from tests.real.measured_logs import ur10e_log
 
 
 def test_the_links_of_a_ur10e_stay_open_and_what_it_carries_does_not(measured):

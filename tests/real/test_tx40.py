@@ -10,7 +10,6 @@ import csv
 import re
 from copy import copy
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,16 +26,11 @@ from steelyard.identify.verdict import exit_code
 from steelyard.inference import noise
 from steelyard.log.table import read_log
 from steelyard.robot.description import read_description
+from tests.real.measured_logs import guide_mapping
 
 TARGET = 0.071
 OWN_FILTER = Filter(cutoff=20.0, kinematics=100.0)
 JOINT_TERMS = {"Ia": "armature", "fv": "viscous", "fs": "coulomb", "off": "offset"}
-
-
-def guide_mapping():
-    """The mapping of the guide, word by word."""
-    guide = (Path(__file__).parents[2] / "docs" / "how-to-tx40.md").read_text(encoding="utf-8")
-    return re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)[0]
 
 
 @pytest.fixture(scope="session")

@@ -2,31 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
-
-import numpy as np
 import pytest
 
-from steelyard import Log, Options, identify
+from steelyard import Options, identify
 from steelyard.identify.verdict import exit_code
-
-JOINTS = [f"{name}_joint" for name in ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")]
-GAINS = (14.87, 13.26, 11.13, 10.62, 11.03, 11.47)  # N·m/A, De Luca
-
-
-def ur10e_log(path, first: int, last: int) -> Log:
-    """Rows first to last (1-based) of a headerless file: time, q×6, dq×6, i×6, …"""
-    with gzip.open(path, "rt") as file:
-        lines = file.read().splitlines()[first - 1 : last]
-    table = np.array([[float(cell) for cell in line.split(",")[:19]] for line in lines])
-    columns = {"time": table[:, 0]}
-    for k, joint in enumerate(JOINTS):
-        columns |= {
-            f"q.{joint}": table[:, 1 + k],
-            f"v.{joint}": table[:, 7 + k],
-            f"tau.{joint}": GAINS[k] * table[:, 13 + k],
-        }
-    return Log.from_columns(columns, source=path.name)
+from tests.real.measured_logs import ur10e_log
 
 
 @pytest.fixture(scope="module")
