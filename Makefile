@@ -5,14 +5,15 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test laws lint layers types bench clean
+.PHONY: help setup demo test test-fast laws lint layers types bench clean
 
 help:
-	@echo "make demo   weigh a trotting quadruped and what it carries, write demo/report.html"
-	@echo "make test   lint, layers, types, tests"
-	@echo "make laws   the numerical tests alone; OPENBLAS_CORETYPE=Nehalem make laws has them on another processor's arithmetic"
-	@echo "make setup  .venv with every extra"
-	@echo "make bench  times of identification, solvers, kernels, streams, online steps and simulations against others (installs those)"
+	@echo "make demo       identify a trotting quadruped and its payload, write demo/report.html"
+	@echo "make test-fast  tests without those marked slow or study, for use while you edit"
+	@echo "make test       lint, layers, types, all tests"
+	@echo "make laws       the numerical tests alone; OPENBLAS_CORETYPE=Nehalem make laws runs them with another processor's arithmetic"
+	@echo "make setup      .venv with every extra"
+	@echo "make bench      times of identification, solvers, kernels, streams, online steps and simulations against peers (installs those)"
 
 $(STAMPS)/venv:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else 0'
@@ -48,9 +49,12 @@ types: $(STAMPS)/setup
 	$(BIN)/mypy
 
 # One thread a process: two test processes share the cores.
-test laws: export OPENBLAS_NUM_THREADS = 1
+test test-fast laws: export OPENBLAS_NUM_THREADS = 1
 test: lint layers types
 	$(BIN)/python -m pytest -n 2
+
+test-fast: $(STAMPS)/setup
+	$(BIN)/python -m pytest -n 2 -m "not slow and not study"
 
 laws: $(STAMPS)/setup
 	$(BIN)/python -m pytest -n 2 -m numerical

@@ -63,6 +63,7 @@ def test_dividing_an_area_finds_where_in_it_a_cube_lies(dog, where):
     assert set(report["fixed"]) == {b.name for b in dog.robot.bodies}
 
 
+@pytest.mark.slow
 def test_a_robot_that_was_weighed_before_keeps_its_uncertainty_and_its_errors_out_of_the_load(dog, tmp_path):
     base = identify("demo_a1", [dog.other_empty], Options(feet=FEET, links=("trunk",)))
     write_results(base, tmp_path / "base")

@@ -38,6 +38,7 @@ from tests.cone_problems import problem
 from tests.motions import installed
 
 
+@pytest.mark.study
 def test_intervals_of_base_parameters_hold_the_truth_as_often_as_they_promise():
     study = coverage(seeds=24, seconds=12.0)
     assert study.parameters == 58
@@ -45,6 +46,7 @@ def test_intervals_of_base_parameters_hold_the_truth_as_often_as_they_promise():
     assert study.naive < 0.8  # what plain least squares would promise on the same filtered rows
 
 
+@pytest.mark.study
 def test_bench_reports_ratios_of_one_run():
     case = identify(repeats=1)["demo_arm"]
     assert case["ours"]["min"] <= case["ours"]["median"]
@@ -64,6 +66,7 @@ def test_solvers_are_compared_on_the_same_windows_with_their_correctness_beside_
         assert case["ratio"]["scipy"] == case["scipy"]["min"] / case["ours"]["min"]
 
 
+@pytest.mark.study
 @installed
 def test_kernels_are_timed_against_loops_that_make_the_same_rows():
     result = kernels(repeats=1, robots=("a1", "ur10"), everyone=False)
@@ -95,6 +98,7 @@ def test_kernels_keep_their_promise_only_if_fast_right_and_packed(capsys):
     assert "no packed vector instructions" in capsys.readouterr().err
 
 
+@pytest.mark.study
 @installed
 def test_the_online_step_is_timed_with_its_proof_and_its_slowest_steps(capsys):
     result = online(repeats=1, steps=200, windows=20)
@@ -118,6 +122,7 @@ def one_body(noise):
     return p, Chart(float(p.start[0]), p.lower[0], SIZE)
 
 
+@pytest.mark.study
 def test_ceres_is_given_the_residual_of_the_chart_and_its_jacobian():
     p, chart = one_body(0.3)
     R, z = np.ascontiguousarray(p.information.R), np.array(p.information.z)
@@ -154,6 +159,7 @@ def test_a_promise_is_kept_only_if_ours_is_right_and_every_rival_is_slower_by_wh
     assert "promised" in capsys.readouterr().err
 
 
+@pytest.mark.study
 @installed
 @pytest.mark.parametrize(("case", "problems"), [("a1 base", 10), ("ur10", 5), ("panda", 5), ("talos", 1)])
 def test_methods_that_promise_robots_that_can_exist_return_them_where_others_do_not(case, problems):
@@ -181,6 +187,7 @@ def test_every_case_of_the_study_can_be_posed_and_its_table_be_read():
     assert lines == ["| case | lmi |", "|---|---|", "| a1 base | 100.0 |", "| ur10 | 100.0 |"]
 
 
+@pytest.mark.study
 @installed
 def test_ranges_hold_the_truth_and_shrink_to_the_interval_where_the_data_decide():
     found = ranges(2, ["demo_arm"]) | ranges(12, ["a1 base"])
@@ -226,6 +233,7 @@ def test_a_prior_keeps_single_parameters_that_least_squares_loses_however_the_pa
     assert proposed[1] < found["A, (28) with variances as weights"][1]
 
 
+@pytest.mark.study
 @installed
 @pytest.mark.parametrize("study", ["consistency", "ranges"])
 def test_a_study_is_one_json_object_and_its_gate_holds(study, monkeypatch, capsys):
@@ -234,6 +242,7 @@ def test_a_study_is_one_json_object_and_its_gate_holds(study, monkeypatch, capsy
     assert "a1 base" in json.dumps(json.loads(capsys.readouterr().out))
 
 
+@pytest.mark.study
 @installed
 def test_exciting_motions_beat_random_ones_within_all_limits():
     found = excite(("ur10", "g1"), quick=True)

@@ -271,6 +271,7 @@ def test_demo_ends_with_the_report_and_a_verdict(steelyard, tmp_path):
     assert steelyard("demo", "--robot", "toaster", "-o", tmp_path / "x").code == 2
 
 
+@pytest.mark.slow
 def test_the_demo_weighs_a_trotting_quadruped_and_a_load_that_nobody_told_it_about(steelyard, tmp_path):
     folder = tmp_path / "demo"
     done = steelyard("demo", "-o", folder)

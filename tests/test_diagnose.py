@@ -64,6 +64,7 @@ def test_a_fault_planted_in_a_log_of_an_arm_is_found_named_and_given_a_remedy(ar
     assert_told(fault, findings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", list(floating_faults("FR_calf_joint", LEGS)), ids=str)
 def test_a_fault_planted_in_a_log_of_a_walking_robot_is_found_named_and_given_a_remedy(walking, check, fault):
     _, log = walking
@@ -101,6 +102,7 @@ def test_a_good_log_of_a_walking_robot_has_no_findings(a1_robot, check, seed):
     assert check("a1", log, "--feet", ",".join(FEET))[0] == []
 
 
+@pytest.mark.slow
 def test_a_good_log_with_wrenches_has_no_findings_and_its_delay_is_told_without_them(a1_robot, check):
     truth = perturbed(a1_robot, np.random.default_rng(1))
     log = floating_log(a1_robot, truth, FEET, seconds=8, rate=200, noise=MID, wrenches=True)

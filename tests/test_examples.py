@@ -59,6 +59,7 @@ def test_every_example_is_run_here():
     assert {path.stem for path in EXAMPLES} == set(tested)
 
 
+@pytest.mark.study
 def test_an_arm_is_weighed_and_no_single_mass_is_called_data(run):
     printed = run("identify_arm")
     masses = re.findall(r"^\w+_link +([\d.]+) +([\d.]+) +([\d.]+)   (\w+)$", printed, re.MULTILINE)
@@ -71,6 +72,7 @@ def test_an_arm_is_weighed_and_no_single_mass_is_called_data(run):
     assert re.search(r"^Trusted: every body is physical, and \d+ of 58 base parameters", printed, re.MULTILINE)
 
 
+@pytest.mark.study
 def test_only_the_physical_method_gives_physical_bodies_and_it_predicts_as_well(run):
     rows = re.findall(r"^(\S+) +(\d) of 6 +([\d.]+) % +([\d.]+) %$", run("compare_methods"), re.MULTILINE)
     assert [row[0] for row in rows] == ["lmi", "least-squares"]
@@ -81,11 +83,13 @@ def test_only_the_physical_method_gives_physical_bodies_and_it_predicts_as_well(
     assert float(distance) < float(baseline_distance)
 
 
+@pytest.mark.study
 def test_information_of_parts_adds_up_to_that_of_the_whole(run):
     (difference,) = re.findall(r"two answers: (\S+) \(SI\)", run("information_adds_up"))
     assert float(difference) < 1e-9
 
 
+@pytest.mark.study
 def test_a_tool_is_weighed_by_the_sensor_in_the_wrist(run):
     printed = run("wrist_sensor")
     (mass,) = re.findall(r"^mass +([\d.]+) ± [\d.]+ kg, true 1.8 \(identified\)$", printed, re.MULTILINE)
@@ -95,6 +99,7 @@ def test_a_tool_is_weighed_by_the_sensor_in_the_wrist(run):
     assert "16 of 16 base parameters come from the data" in printed
 
 
+@pytest.mark.study
 def test_inertias_come_back_from_every_conversion(run):
     printed = run("inertia_conversions")
     (error,) = re.findall(r"^largest round-trip error: (\S+)$", printed, re.MULTILINE)
@@ -103,6 +108,7 @@ def test_inertias_come_back_from_every_conversion(run):
     assert "moments 0.01, 0.01, 0.03 are physical: False" in printed
 
 
+@pytest.mark.study
 def test_the_snippets_of_the_python_page_run_top_to_bottom(start, tmp_path):
     text = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     script = tmp_path / "snippets.py"
@@ -112,6 +118,7 @@ def test_the_snippets_of_the_python_page_run_top_to_bottom(start, tmp_path):
     assert "does not increase" in printed
 
 
+@pytest.mark.study
 def test_the_files_of_a_real_arm_become_logs_that_are_identified(run, measured, tmp_path, steelyard):
     folder = measured("ur10e")
     printed = run("ur10e", folder, tmp_path)
@@ -126,6 +133,7 @@ def test_the_files_of_a_real_arm_become_logs_that_are_identified(run, measured, 
     assert float(error) <= 4.8
 
 
+@pytest.mark.study
 def test_published_base_parameters_stand_beside_ours(run, measured, tmp_path, steelyard):
     """Steps of the guide to an arm with a coupled wrist, its mapping included."""
     folder = measured("tx40")
@@ -142,6 +150,7 @@ def test_published_base_parameters_stand_beside_ours(run, measured, tmp_path, st
     assert "\n".join(lines) in guide
 
 
+@pytest.mark.study
 def test_the_files_of_a_real_humanoid_become_logs(run, measured, tmp_path):
     pytest.importorskip("h5py")
     printed = run("icub", measured("icub"), tmp_path)
@@ -151,6 +160,7 @@ def test_the_files_of_a_real_humanoid_become_logs(run, measured, tmp_path):
     assert len(walking.names("q")) == 26
 
 
+@pytest.mark.study
 def test_a_quadruped_notices_what_is_put_on_its_back_and_weighs_it(run):
     printed = run("online")
     late, mass = re.search(r"rows are ([\d.]+) ms late", printed), re.search(r"base ([\d.]+) ± ([\d.]+) kg", printed)
@@ -163,6 +173,7 @@ def test_a_quadruped_notices_what_is_put_on_its_back_and_weighs_it(run):
     assert "\n".join(printed.splitlines()) in (ROOT / "docs" / "online.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.study
 def test_a_report_shows_how_a_load_was_found_and_what_was_known_when(run, a1_robot, tmp_path):
     printed = run("load_report", tmp_path)
     mass, off = map(float, re.match(r"([\d.]+) kg, ([\d.]+) mm off: .*report\.html$", printed).groups())

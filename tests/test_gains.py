@@ -74,6 +74,7 @@ def test_one_known_gain_tells_all_the_others(arm):
     assert estimate.base_identified > 10
 
 
+@pytest.mark.slow
 def test_gains_do_not_depend_on_where_the_search_starts(arm):
     log = simulate_arm(arm.robot, arm.truth, seed=3, seconds=10, noise="mid", friction=arm.friction)
     found = []

@@ -102,6 +102,7 @@ def equal_spaces(robot):
     return [Setup(robot, kind, columns(robot)).structure(alike) for kind in ("base", "full")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", every_floating_robot())
 def test_base_rows_and_full_rows_see_the_same_of_every_floating_robot_without_mimic_joints(name):
     robot = Robot.load(name, repair=True)

@@ -132,6 +132,7 @@ def test_the_doubt_about_the_scale_is_carried_on_from_an_earlier_estimate(arm, p
     assert load.std[0] > 0.9 * estimate.scale.doubt * load.mass
 
 
+@pytest.mark.slow
 def test_a_walking_robot_weighs_what_it_carries_from_currents(a1_robot):
     """Contact-free rows mix joints; gains are told all the same."""
     feet = [f"{leg}_foot" for leg in ("FR", "FL", "RR", "RL")]

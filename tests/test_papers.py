@@ -12,6 +12,8 @@ import pytest
 from papers.xu import accuracy, loads, windows
 from tests.motions import installed
 
+pytestmark = pytest.mark.study
+
 pytest.importorskip("mujoco")
 
 ROOT = Path(__file__).resolve().parents[1]

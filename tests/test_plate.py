@@ -101,6 +101,7 @@ def test_what_a_plate_does_not_feel_is_projected_out_in_its_own_axes(lost):
     assert (space.rank < everything.rank) == (gone == "mx my mz")
 
 
+@pytest.mark.slow
 @installed
 @pytest.mark.parametrize("plates", [("left", "right"), ("left",)])
 def test_plates_tell_the_same_as_the_wrenches_that_they_feel(plates):
@@ -170,6 +171,7 @@ def simulated(model, names, every=2):
     return np.array(times), np.array(positions), {n: np.array(x) for n, x in floor.items()}
 
 
+@pytest.mark.slow
 def test_a_robot_that_stands_on_two_plates_in_mujoco_is_weighed(tmp_path):
     """Contacts, forces and motion are MuJoCo's own; the description has half of the trunk's mass."""
     mujoco = pytest.importorskip("mujoco")

@@ -137,6 +137,7 @@ def pushed(data, region, value):
     return best
 
 
+@pytest.mark.slow
 def test_a_search_without_cones_or_duals_comes_as_far_as_the_ends_and_no_further():
     """No further but for rounding, since all that is reached lies in the region; as far as the best of the searches
     comes, which on some processors leaves 0.015 of h − t m, and less than 1e-4 of the others.
@@ -333,6 +334,7 @@ def test_with_other_bodies_held_the_total_counts_them(arm):
     np.testing.assert_allclose(ranges.total, [low + held, high + held], rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_without_a_known_gain_no_mass_has_a_limit(arm):
     log = read_log(arm.train)
     gains = dict(zip(arm.robot.joints, (14.0, 12.0, 11.0, 8.0, 9.0, 10.0), strict=True))
@@ -348,6 +350,7 @@ def test_without_a_known_gain_no_mass_has_a_limit(arm):
     assert "no mass has an upper limit but by the prior" in sentence(estimate)
 
 
+@pytest.mark.slow
 def test_a_floating_robot_knows_its_total_and_so_limits_every_mass(a1_robot):
     rng = np.random.default_rng(0)
     truth = perturbed(a1_robot, rng)

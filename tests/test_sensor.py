@@ -388,6 +388,7 @@ def missed(walker, result, feet):
     )
 
 
+@pytest.mark.slow
 @installed
 @pytest.mark.parametrize(("drop", "equations"), [(("tau.", "wrench."), "base"), (("wrench.",), "contact-free")])
 def test_sensors_in_the_feet_stand_in_for_contact_forces(walker, drop, equations):
@@ -412,6 +413,7 @@ def test_sensors_in_the_feet_stand_in_for_contact_forces(walker, drop, equations
     assert "kg (identified) above the sensors" in sentence(estimate)
 
 
+@pytest.mark.slow
 @installed
 @pytest.mark.parametrize("drop", [("tau.", "wrench."), ("wrench.",)], ids=["base", "contact-free"])
 def test_a_point_foot_that_is_named_leaves_moments_that_show_the_foot_too(walker, drop):

@@ -77,6 +77,7 @@ def same(a, b, tolerance=1e-13):
     assert small < max(1e-6, tolerance)
 
 
+@pytest.mark.slow
 @installed
 @pytest.mark.parametrize("filter", [None, Filter(cutoff=10.0, rate=200.0)], ids=["raw", "filtered"])
 @pytest.mark.parametrize("equations", ["joint", "base", "full"])
@@ -93,6 +94,7 @@ def test_streamed_information_is_that_of_dense_rows_for_any_weights(name, equati
         same(stream(rows, way=way).information(weights), expected)
 
 
+@pytest.mark.slow
 @installed
 @pytest.mark.parametrize("name", SENSORS)
 def test_rows_and_offsets_of_sensors_are_streamed(name):
@@ -319,6 +321,7 @@ def test_a_file_read_in_pieces_says_what_the_whole_says(tmp_path, arm, suffix):
         assert len(seen) == 1 if suffix == ".npz" else len(seen) > 5
 
 
+@pytest.mark.slow
 @installed
 @pytest.mark.parametrize("equations", ["full", "base", "joint"])
 def test_a_floating_robot_is_streamed_from_its_file(tmp_path, a1_robot, equations):
@@ -334,6 +337,7 @@ def test_a_floating_robot_is_streamed_from_its_file(tmp_path, a1_robot, equation
     same(found.channels.information(weights), dense(rows, setup.columns.names, weights), 1e-11)
 
 
+@pytest.mark.slow
 @installed
 @pytest.mark.parametrize(("tilt", "tolerance"), [(False, 1e-9), (True, 1e-4)])
 def test_a_legged_robot_without_force_sensors_is_streamed_from_its_file(tmp_path, a1_robot, tilt, tolerance):
@@ -450,6 +454,7 @@ def test_no_samples_are_no_information():
     assert np.array_equal(found.triangle, Information.none(columns.n).triangle)
 
 
+@pytest.mark.study
 @installed
 def test_the_study_of_streams_measures_ratios_in_one_run_and_draws_its_picture(capsys):
     result = bench_stream(repeats=1, robots=("a1", "talos"), samples=2000)
@@ -485,6 +490,7 @@ def test_the_study_of_streams_measures_ratios_in_one_run_and_draws_its_picture(c
     assert capsys.readouterr().err.count("promised") == 5
 
 
+@pytest.mark.slow
 @installed
 def test_gather_takes_a_walk_without_force_sensors_and_identify_goes_on_from_it(steelyard, tmp_path, a1_robot):
     truth = {b.name: b.parameters for b in a1_robot.bodies}

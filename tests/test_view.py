@@ -25,6 +25,7 @@ def folder(arm, tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 def test_the_page_is_served_on_loopback_by_the_command(folder):
     command = [sys.executable, "-m", "steelyard", "view", str(folder), "--no-browser", "--port", "8917"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:

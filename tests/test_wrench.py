@@ -313,6 +313,7 @@ def test_a_foot_that_does_not_stand_level_is_told_or_refused():
         tilts(1.3, "fz")
 
 
+@pytest.mark.slow
 @installed
 @pytest.mark.parametrize("base", ["imu", "pose"])
 def test_a_humanoid_whose_feet_measure_fz_alone_is_weighed(base):

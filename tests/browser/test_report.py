@@ -7,6 +7,8 @@ import pytest
 
 from steelyard.output.report.page import render
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = runpy.run_path(str(Path(__file__).parents[1] / "report" / "conftest.py"))
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from steelyard.output.report import courses_of, render
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = runpy.run_path(str(Path(__file__).parents[1] / "report" / "conftest.py"))
 VISIBLE = "document.getElementById('robot').data.filter((t) => t.visible).map((t) => t.layer)"
 # Colours of a picture of the view that are more than grey: bodies, centres of mass.

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from steelyard.experiment.calibrate.balance import balance_on
 from steelyard.experiment.calibrate.quadruped_stance import QuadrupedStance
 from steelyard.experiment.calibrate.simulated import true_stance
 
 
+@pytest.mark.slow
 def test_a_robot_that_knows_its_centre_of_mass_balances_on_two_feet_and_one_that_does_not_falls(loaded):
     rig = loaded(noise="mid", seed=1)
     exact = true_stance(rig)

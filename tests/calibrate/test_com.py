@@ -53,6 +53,7 @@ def test_the_bracket_holds_the_balance_and_the_sides_agree_with_the_falls(found)
         assert line.bracket[0] <= line.bracket[1]
 
 
+@pytest.mark.slow
 def test_halving_is_the_papers_search_and_finds_x_and_y_in_six_trials(loaded):
     rig = loaded(noise="mid", seed=1)
     exact = true_stance(rig)

@@ -12,6 +12,7 @@ pytest.importorskip("mujoco")
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("a1_robot")
 def test_com_writes_what_it_found_beside_the_truth(steelyard, tmp_path):
     run = steelyard("calibrate", "com", "a1", "--load", "1.5@trunk:0.05,0.02,0.1", "--no-tilt", "-o", tmp_path / "out")
@@ -28,6 +29,7 @@ def test_com_writes_what_it_found_beside_the_truth(steelyard, tmp_path):
     assert "FL_foot" in drawn
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("a1_robot")
 def test_inertia_says_which_is_which_and_writes_both(steelyard, tmp_path):
     run = steelyard("calibrate", "inertia", "a1", "--periods", 2, "-o", tmp_path)

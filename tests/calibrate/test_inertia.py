@@ -54,6 +54,7 @@ def test_a_robot_without_legs_mass_has_the_same_inertia_both_ways(stance):
         assert effective_of(model, stance, axis) == pytest.approx(trunk[k, k], rel=1e-6)
 
 
+@pytest.mark.slow
 def test_one_frequency_confuses_a_wrong_height_with_inertia_and_two_do_not(loaded):
     rig = loaded(noise="none")
     exact, how = true_stance(rig), Shake(periods=3)

@@ -51,6 +51,7 @@ def lmi_with(data, bodies, prior, linear):
     return assembly.map @ certified(replace(problem, linear=problem.linear + linear))[0].theta
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(seeds, st.floats(0.0, 5.0), st.integers(1, 60))
 def test_every_body_is_consistent_and_has_its_centre_of_mass_in_its_box(seed, noise, rows):

@@ -141,6 +141,7 @@ def test_a_straight_line_is_straight_and_ends_at_the_edge(seed, share):
     assert edge < 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_the_objective_is_that_of_lmi_and_the_certificate_is_of_the_same_problem(case):
     p = CASES[case]
@@ -153,6 +154,7 @@ def test_the_objective_is_that_of_lmi_and_the_certificate_is_of_the_same_problem
     np.testing.assert_allclose(found.theta / p.scale, best.theta / p.scale, rtol=0, atol=5e-3)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(seeds, st.sampled_from(sorted(CASES)))
 def test_however_far_off_it_starts_it_ends_at_the_same_optimum(seed, case):
@@ -190,6 +192,7 @@ def start_of(rng, where, b):
     return rng.normal(size=10) * np.abs(b.parameters).max()
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     seeds,
@@ -238,6 +241,7 @@ def test_numbers_that_are_none_come_back_as_no_answer():
     assert not certify(p, found).holds
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(seeds, st.floats(0.0, 10.0), st.integers(1, 80))
 def test_with_a_prior_or_none_it_is_as_good_as_lmi_and_every_body_is_consistent(seed, noise, rows):

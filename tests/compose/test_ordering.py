@@ -16,6 +16,7 @@ pytestmark = pytest.mark.numerical
 seeds = st.integers(0, 10_000)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(seeds, st.floats(0.0, 10.0), st.integers(1, 80))
 def test_linear_is_at_most_mata_and_mata_at_most_lmi_with_a_prior_or_none(seed, noise, rows):

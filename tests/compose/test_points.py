@@ -130,6 +130,7 @@ def assert_the_same_points(one, other, size):
     assert max(apart.min(axis=0).max(), apart.min(axis=1).max()) < 1e-9 * size
 
 
+@pytest.mark.slow
 @installed
 @pytest.mark.parametrize("name", ["demo_arm", "a1", "anymal", "talos"])
 @pytest.mark.parametrize(("count", "within"), [(2, "box"), (2, "hull"), (3, "hull"), ("auto", "box")])
@@ -281,6 +282,7 @@ def test_distance_does_not_depend_on_units_or_on_the_frames_origin():
     assert cover(boxed(half, heavy), heavy).prior_distance == pytest.approx(here, rel=1e-6)
 
 
+@pytest.mark.slow
 @installed
 @pytest.mark.parametrize("name", ROBOTS)
 def test_auto_covers_every_described_body(name):
@@ -370,6 +372,7 @@ def test_an_arm_of_masses_is_nearer_to_the_truth_than_its_description_and_predic
     assert result.estimate.validation[str(arm.test)].relative < 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"prior": "none"}, {"prior_space": "structure", "prior_width": "box"}])
 def test_a_walking_robot_of_masses_has_its_base_parameters(a1_robot, options):
     """Ayusawa's cases: with the prior everywhere, without (D), and in the null space with the widths of boxes (A)."""
@@ -383,6 +386,7 @@ def test_a_walking_robot_of_masses_has_its_base_parameters(a1_robot, options):
     assert base_error(space, result.theta, exact) < 0.1 * base_error(space, a1_robot.prior, exact)
 
 
+@pytest.mark.slow
 @installed
 def test_links_of_a_humanoid_are_found_while_the_others_stay():
     robot = load("talos", base="floating")
@@ -417,6 +421,7 @@ def test_the_command_says_which_bodies_the_masses_cannot_be_and_writes_how_far_o
     assert (chosen["points"], chosen["points_in"], chosen["point_ridge"]) == (2, "box", 1e-3)
 
 
+@pytest.mark.slow
 def test_three_an_edge_are_enough_for_the_arm_and_auto_takes_no_more(steelyard, arm, tmp_path):
     for count in ("3", "auto"):
         out = tmp_path / count

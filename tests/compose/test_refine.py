@@ -66,6 +66,7 @@ def some_rule(seed):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(seeds, seeds)
 def test_no_division_raises_the_objective_or_leaves_the_physical(seed, rule):

@@ -144,6 +144,7 @@ def test_too_few_is_refused(asked, message):
         HumanoidRequest(**asked)
 
 
+@pytest.mark.slow
 @installed
 def test_excite_writes_motions_of_a_humanoid_and_goes_on_where_it_was(tmp_path):
     run = [

@@ -70,6 +70,7 @@ def test_a_motion_is_followed_along_its_velocities_where_they_are_given(scissors
     assert collisions.scan(times, q, np.array([[4.0, 0], [-4.0, 0]])) is not None  # swings by 1 rad and back
 
 
+@pytest.mark.slow
 @installed
 @pytest.mark.parametrize(("name", "share"), [("ur10", 0.3), ("talos", 0.04)])
 def test_a_scan_agrees_with_very_dense_samples(name, share):
@@ -107,6 +108,7 @@ def test_poses_are_pinocchios_and_capsules_never_overstate_a_distance():
         assert np.all(segments_apart(ends[:, a], ends[:, b]) - r[a] - r[b] <= distance + 1e-6)
 
 
+@pytest.mark.slow
 @installed
 @pytest.mark.parametrize("name", ["panda", "talos"])
 def test_distances_change_no_faster_than_the_levers_say(name):

@@ -8,6 +8,8 @@ import pytest
 
 from steelyard.log.table import read_log
 
+pytestmark = pytest.mark.slow
+
 FEW = ("--harmonics", 3, "--candidates", 1, "--restarts", 1, "--duration", 6, "--period", 3, "--clearance", 0)
 
 

@@ -78,6 +78,7 @@ def test_feet_stand_where_they_are_and_go_where_they_should():
     assert np.allclose(under, [0.0, -0.08])  # a tenth of the way from the foot that stands
 
 
+@pytest.mark.slow
 @installed
 @pytest.mark.parametrize("name", ["talos", "g1", "icub", "romeo"])
 def test_soles_are_level_and_a_home_posture_stands_on_them(name):
@@ -101,6 +102,7 @@ def test_soles_are_level_and_a_home_posture_stands_on_them(name):
     assert np.all((stance.home > lower) & (stance.home < upper))
 
 
+@pytest.mark.slow
 @installed
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("kind", KINDS)

@@ -54,6 +54,7 @@ def test_steps_keep_their_times():
     assert paced(built, built.course.sampled(CHECKED)) is None
 
 
+@pytest.mark.slow
 def test_a_slow_motion_is_improved_by_its_pace_and_can_be_done():
     p, built = pool("g1"), slowed("g1")
     telling = Telling(p.stance, cutoff=4.0)

@@ -87,6 +87,7 @@ def test_a_bag_without_messages_or_with_other_types_only_is_refused(tmp_path):
     assert reason(read_bag, path)[1] == "names no joint"
 
 
+@pytest.mark.slow
 def test_metadata_that_lies_is_missing_or_is_broken_is_refused(tmp_path):
     good = bags.rosbag(tmp_path / "run", said())
     for k, (old, new, expected) in enumerate((
@@ -334,6 +335,7 @@ def test_a_cdr_message_that_is_cut_off_or_too_long_is_named(tmp_path):
     db.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [k for k in bags.WRITERS if "version" not in k])
 def test_whatever_bytes_are_hit_a_bag_is_read_or_refused(tmp_path, kind):
     """Bytes changed, cut out and cut off at random: a Log or one of our errors, never anything else."""

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 CODE = """
 import sys, numpy as np
 from steelyard.kernels import compiled
@@ -15,6 +17,7 @@ print(sum(_sincos.stats.cache_hits.values()), sum(_sincos.stats.cache_misses.val
 """
 
 
+@pytest.mark.slow
 def test_machine_code_is_loaded_again_unless_some_file_of_the_kernels_has_changed(tmp_path):
     def run(*stamp):
         environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}

@@ -32,6 +32,7 @@ def ten(Y):
     return np.array([Y[i, j] * (1 if i == j else np.sqrt(2)) for j in range(4) for i in range(j + 1)])
 
 
+@pytest.mark.slow
 @given(seeds)
 def test_the_factor_of_parameters_is_that_of_their_cone_and_gives_them_back(seed):
     rng = np.random.default_rng(seed)
@@ -60,6 +61,7 @@ def test_what_is_outside_or_at_the_edge_has_no_factor_of_its_own():
         assert fours.root(theta, numbers, np.empty((4, 4))) == 0.0
 
 
+@pytest.mark.slow
 @given(seeds, st.floats(0.0, 1.0))
 def test_a_step_multiplies_the_factor_and_one_out_of_the_cone_is_not_taken(seed, t):
     rng = np.random.default_rng(seed)
@@ -104,6 +106,7 @@ def test_the_length_of_a_step_is_that_of_the_least_value_along_it(seed, size, mo
     assert value(found) - best < 0.02 * -best
 
 
+@pytest.mark.slow
 def test_warming_up_compiles_what_a_body_needs():
     one_body_newton.warm_up()
     assert one_body_newton.minimise.signatures

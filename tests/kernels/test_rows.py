@@ -47,6 +47,7 @@ def agree(made, tolerance=1e-10):
         assert np.all(np.abs(ours - theirs) <= tolerance * scale)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_of_every_robot_of_the_index_are_pinocchios(monkeypatch, name):
     try:

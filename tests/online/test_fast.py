@@ -15,6 +15,8 @@ from steelyard.robot.model import Robot
 from tests.floating import floating_log
 from tests.online.conftest import FEET, NOISE, table
 
+pytestmark = pytest.mark.slow
+
 BASE = Options(method="shapes", feet=FEET, links=("trunk",))
 
 

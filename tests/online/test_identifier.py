@@ -26,6 +26,7 @@ def fed(online, log, start=0, stop=None, late=0.0):
     return online
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cutoff", [None, 20.0])
 @pytest.mark.parametrize("method", ["shapes", "points", "lmi"])
 def test_with_the_same_causal_filter_and_no_forgetting_a_log_gives_the_same_answer_offline_and_online(
@@ -41,6 +42,7 @@ def test_with_the_same_causal_filter_and_no_forgetting_a_log_gives_the_same_answ
     assert online.parameters == pytest.approx(offline.theta, abs=1e-8, rel=1e-7)
 
 
+@pytest.mark.slow
 def test_all_bodies_can_be_identified_online_and_the_answer_is_that_of_the_whole_log(dog):
     options = Options(method="lmi", feet=FEET, filter=Filter(cutoff=20.0))
     online = fed(OnlineIdentifier("a1", dog.empty, options, WHOLE), dog.empty)
@@ -50,6 +52,7 @@ def test_all_bodies_can_be_identified_online_and_the_answer_is_that_of_the_whole
     assert len(online.estimate().bodies) == 13
 
 
+@pytest.mark.slow
 def test_an_arm_is_identified_online_from_its_joints_alone(arm):
     log = read_log(arm.train)
     options = Options(method="lmi", friction="all")
@@ -60,6 +63,7 @@ def test_an_arm_is_identified_online_from_its_joints_alone(arm):
     assert np.abs(distance).max() < 1e-3  # standard deviations
 
 
+@pytest.mark.slow
 def test_the_base_is_found_and_the_answer_is_physical_and_proved_at_every_step(dog):
     online = OnlineIdentifier("a1", dog.empty, replace(BASE, method="lmi"))
     values, size = table(dog.empty, online.inputs), dog.robot.bodies[0].size
@@ -88,6 +92,7 @@ def test_windows_alone_averaged_by_17_stay_physical_and_come_near(dog):
     assert np.median(far[20:]) > 1e-3  # it is the noise of 20 ms that is left
 
 
+@pytest.mark.slow
 def test_an_average_of_one_is_the_last_window_alone(dog):
     online = OnlineIdentifier("a1", dog.empty, BASE, OnlineOptions(alarm_every=np.inf), average=1.0, compiled=False)
     seen = []
@@ -98,6 +103,7 @@ def test_an_average_of_one_is_the_last_window_alone(dog):
     assert online.parameters[:10] == pytest.approx(last, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_order_of_windows_does_not_matter_without_forgetting(dog):
     online = OnlineIdentifier("a1", dog.empty, BASE, WHOLE, compiled=False)
     seen = []
@@ -110,6 +116,7 @@ def test_the_order_of_windows_does_not_matter_without_forgetting(dog):
     assert other.parameters == pytest.approx(online.parameters, abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("average", [None, 0.5])
 @pytest.mark.parametrize("method", ["shapes", "lmi"])
 def test_a_saved_identifier_goes_on_to_the_last_bit(dog, tmp_path, method, average):
@@ -153,6 +160,7 @@ def test_bad_samples_are_rejected_counted_and_change_nothing(dog):
     assert np.array_equal(online.parameters, clean.parameters)
 
 
+@pytest.mark.slow
 def test_a_lost_sample_is_bridged_and_a_hole_restarts_the_filters(dog):
     online = OnlineIdentifier("a1", dog.quiet, BASE, OnlineOptions(memory=np.inf))
     values = table(dog.quiet, online.inputs)
@@ -165,6 +173,7 @@ def test_a_lost_sample_is_bridged_and_a_hole_restarts_the_filters(dog):
     assert online.parameters[:10] == pytest.approx(whole.parameters[:10], abs=5e-3)
 
 
+@pytest.mark.slow
 def test_samples_may_come_by_name_or_as_a_window(dog):
     by_row = fed(OnlineIdentifier("a1", dog.empty, BASE), dog.empty, 0, 300)
     by_name, by_window = (OnlineIdentifier("a1", dog.empty, BASE) for _ in range(2))

@@ -13,6 +13,8 @@ from steelyard.kernels.state_layout import NAMES, REMEMBERED, StateLayout
 from steelyard.online import OnlineIdentifier, compiled_step
 from tests.online.conftest import FEET, table
 
+pytestmark = pytest.mark.slow
+
 BASE = Options(method="shapes", feet=FEET, links=("trunk",))
 LAYOUT = StateLayout(columns=35, feet=4, nodes=13, joints=12, shapes=11, tree_integers=105, tree_reals=501)
 ORDERS = {

@@ -9,6 +9,8 @@ from steelyard import Options, UsageError
 from steelyard.online import LoadEstimator
 from tests.online.conftest import CUBE, FEET, table
 
+pytestmark = pytest.mark.slow
+
 AREA = (-0.12, 0.12, -0.09, 0.09, 0.05, 0.15)
 OPTIONS = Options(method="shapes", feet=FEET)
 

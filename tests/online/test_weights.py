@@ -13,6 +13,8 @@ from steelyard.online import OnlineIdentifier, OnlineOptions
 from tests.floating import floating_log
 from tests.online.conftest import FEET, NOISE, table
 
+pytestmark = pytest.mark.slow
+
 WHOLE = OnlineOptions(memory=np.inf, alarm_every=np.inf)  # nothing is forgotten, and nothing changes
 
 

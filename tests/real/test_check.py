@@ -16,6 +16,8 @@ from tests.check.log_balance import slow_balance
 from tests.planted import arm_faults, assert_told, changed, frozen, late
 from tests.real.measured_logs import JOINTS, guide_mapping
 
+pytestmark = pytest.mark.slow
+
 RUNS = {
     "ur-20_02_06-20sec_5harm.csv.gz": None,
     "ur-20_02_10-30sec_12harm.csv.gz": (635, 3510),

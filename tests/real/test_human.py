@@ -20,6 +20,8 @@ from steelyard.identify.method import Posed
 from steelyard.information import Information
 from steelyard.robot.model import Body
 
+pytestmark = pytest.mark.slow
+
 OURS = [0, 1, 2, 3, 4, 7, 5, 9, 8, 6]  # m, h, Ixx, Ixy, Iyy, Ixz, Iyz, Izz from m, h, Ixx, Iyy, Izz, Ixy, Iyz, Ixz
 CHANNELS = np.array([0.119, 0.216, 1.0])  # standard deviations
 

@@ -16,6 +16,8 @@ from steelyard.identify.sentence import sentence
 from steelyard.identify.verdict import exit_code
 from steelyard.log.table import read_log
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 MEASURED = {"walking": 33.58, "com-sinusoid": 34.14}  # kg: both feet's mean vertical force over g
 

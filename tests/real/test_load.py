@@ -9,6 +9,8 @@ import pytest
 
 from steelyard import Options, weigh_load
 
+pytestmark = pytest.mark.slow
+
 TRUE = 2.805  # kg, as published with the data
 BASELINES = (3.07, 2.46, 2.33)  # kg: plain least squares with De Luca's gains, the authors', and its own
 

@@ -15,6 +15,8 @@ from steelyard.log.mapping import read_mapping
 from steelyard.log.table import read_log
 from tests.real.measured_logs import GAINS, JOINTS, guide_mapping, ur10e_log
 
+pytestmark = pytest.mark.slow
+
 RUNS = {"ur-20_02_10-30sec_12harm.csv.gz": (635, 3510), "ur-20_02_12-40sec_12harm.csv.gz": (500, 4460)}
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from bench.arms import WAYS, arms, table
 
+pytestmark = pytest.mark.slow
+
 PHYSICAL = [way for way in WAYS if way.split(",")[0] not in ("mata", "linear", "least-squares")]
 
 

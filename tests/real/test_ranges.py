@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from steelyard import Job, Options, RangeOptions, identify, weigh_load
 from tests.real.measured_logs import ur10e_log
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_links_of_a_ur10e_stay_open_and_what_it_carries_does_not(measured):

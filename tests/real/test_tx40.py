@@ -28,6 +28,8 @@ from steelyard.log.table import read_log
 from steelyard.robot.description import read_description
 from tests.real.measured_logs import guide_mapping
 
+pytestmark = pytest.mark.slow
+
 TARGET = 0.071
 OWN_FILTER = Filter(cutoff=20.0, kinematics=100.0)
 JOINT_TERMS = {"Ia": "armature", "fv": "viscous", "fs": "coulomb", "off": "offset"}

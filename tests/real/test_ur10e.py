@@ -8,6 +8,8 @@ from steelyard import Options, identify
 from steelyard.identify.verdict import exit_code
 from tests.real.measured_logs import ur10e_log
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def ur10e(measured):

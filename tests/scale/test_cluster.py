@@ -13,6 +13,8 @@ from steelyard.fleet.workers import Workers
 from tests.scale.conftest import ASKED, LOGS, difference, environment
 from tests.scale.work import whose
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("distributed")
 
 SAME = 1e-9

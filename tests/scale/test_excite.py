@@ -17,6 +17,8 @@ from steelyard.fleet.workers import Workers
 from steelyard.robot.model import Robot
 from tests.motions import installed
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("distributed")
 
 SAME = 1e-9

@@ -261,6 +261,7 @@ def test_what_needs_the_rows_again_is_refused(few, arm, steelyard, tmp_path):
     assert "--workers 2: and --scheduler both say who works" in outcome.err
 
 
+@pytest.mark.slow
 def test_workers_gather_what_one_process_streams(few, pair, steelyard, tmp_path):
     from steelyard.fleet.gathering import stream_many
     from steelyard.information import Information

@@ -23,6 +23,7 @@ def recorded():
     return robot, record_sines(robot, truth, seed=0, seconds=0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("algorithm", "evaluations"), [("genetic", 120), ("cobyla", 1300)])
 def test_searches_do_not_depend_on_who_simulates(recorded, pair, algorithm, evaluations):
     if algorithm == "cobyla":
@@ -48,6 +49,7 @@ def test_mujoco_simulates_on_workers_what_it_simulates_here(recorded, pair):
     assert shared.evaluations == alone.evaluations == 36
 
 
+@pytest.mark.study
 def test_starts_of_a_study_do_not_depend_on_who_searches_from_them(pair):
     from papers.go.run import case
 

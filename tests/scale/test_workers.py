@@ -83,6 +83,7 @@ def test_what_is_shared_may_be_large(pair):
     assert pair.map(work.length, range(3), bytes(12_000_000)) == [12_000_000] * 3
 
 
+@pytest.mark.slow
 def test_an_item_that_takes_workers_down_is_named_and_its_neighbours_are_not():
     config = pytest.importorskip("dask").config
     with config.set({"distributed.scheduler.allowed-failures": 0}), Workers.local(2) as workers:

@@ -22,6 +22,8 @@ from steelyard.robot.build import build
 from steelyard.robot.model import Robot
 from tests.simulate.legged import QUADRUPEDS, quadruped
 
+pytestmark = pytest.mark.slow
+
 
 def run(world, controller, posture, seconds, period=0.002):
     """States at every control period, torques ramping from one command to the next."""

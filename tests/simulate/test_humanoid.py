@@ -122,6 +122,7 @@ def test_force_sensors_are_as_noisy_as_their_level_says(swayed):
     assert not measured(log, "mid", 5).names("wrench"), "other levels have no sensors on the feet"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_true_robot_steps_as_planned_and_its_feet_leave_the_ground_when_they_should(name):
     robot, motion = humanoid(name), walk(name)
@@ -133,6 +134,7 @@ def test_a_true_robot_steps_as_planned_and_its_feet_leave_the_ground_when_they_s
         assert np.mean(planned != touching) < 0.06
 
 
+@pytest.mark.slow
 def test_motions_in_a_row_are_played_each_from_where_the_last_one_ended():
     robot, one = humanoid("g1"), walk("g1")
     shift = one.vector("base.position")[-1, :2] - one.vector("base.position")[0, :2]
@@ -146,6 +148,7 @@ def test_motions_in_a_row_are_played_each_from_where_the_last_one_ended():
         simulate_humanoid(robot, [one, Log(one.time, columns)])
 
 
+@pytest.mark.slow
 def test_a_robot_that_falls_is_refused_or_its_log_ends_there():
     robot = humanoid("g1")
     stance = Stance(robot)

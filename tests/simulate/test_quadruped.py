@@ -64,6 +64,7 @@ def distance(result, log):
     return np.linalg.norm(found - log.metadata["truth"]["parameters"]["base"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUADRUPEDS)
 def test_the_equation_of_motion_holds_in_every_row_of_an_exact_log(name):
     robot = quadruped(name)
@@ -94,6 +95,7 @@ def test_the_equation_holds_with_friction_but_where_dry_friction_sticks():
     assert np.allclose((dry / (friction.coulomb * np.sign(moved)))[fast], 1.0, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_the_trunk_is_found_to_a_millionth_where_the_contact_points_are_known():
     """Contact-free rows of single samples, each ball's radius shortened by as much as it sinks in; no force is used."""
     robot = quadruped("a1")
@@ -129,6 +131,7 @@ def robot_rotation(robot, part, at):
     return data.oMi[at.frame.joint].rotation @ at.frame.placement[:3, :3]
 
 
+@pytest.mark.slow
 def test_the_trunk_is_found_from_joints_and_imu(trot):
     feet = tuple(trot.metadata["simulation"]["feet"])
     described = np.linalg.norm(quadruped("a1").body("base").parameters - trot.metadata["truth"]["parameters"]["base"])
