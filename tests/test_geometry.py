@@ -1,4 +1,4 @@
-"""Shapes tell how big a body is and where it touches, also when they are many, odd or broken."""
+"""The size of a body and its contact points come from its shapes, also if these are many, odd or broken."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def test_a_foot_of_a_capsule_and_a_ball_touches_with_the_ball(tmp_path, order):
     pytest.importorskip("mujoco")
     (tmp_path / "leg.xml").write_text(LEG.format(order))
     robot = Robot.load(tmp_path / "leg.xml", base="floating")
-    found = foot(robot, "shank")
-    assert not found.surface
-    assert found.radius == pytest.approx(0.025)
-    np.testing.assert_allclose(found.centre, [0, 0, -0.22], atol=1e-9)
+    contact = foot(robot, "shank")
+    assert not contact.surface
+    assert contact.radius == pytest.approx(0.025)
+    np.testing.assert_allclose(contact.centre, [0, 0, -0.22], atol=1e-9)
 
 
 def test_a_capsule_alone_has_no_ball(tmp_path):
@@ -64,14 +64,14 @@ def test_a_mesh_that_can_be_read_is_the_box(part):
 @pytest.mark.parametrize("name", ["mesh.stl", "mesh.obj", "mesh.dae"])
 @pytest.mark.parametrize("content", [b"", b"not a mesh at all", b"\0" * 84, b"\xff" * 200, b"solid x\nfacet"],
                          ids=["empty", "text", "zeros", "ones", "cut off"])  # fmt: skip
-def test_a_broken_mesh_leaves_the_box_to_the_inertia(part, name, content):
+def test_the_box_of_a_body_with_a_broken_mesh_comes_from_its_inertia(part, name, content):
     body = part(content, name)
     np.testing.assert_allclose(body.box, geometry.inertia_box(body.parameters))
     assert body.size > 0
 
 
-def test_a_mesh_of_a_bomb_of_triangles_leaves_the_box_to_the_inertia(part):
-    """The header promises four thousand million triangles; the file has one."""
+def test_a_mesh_that_claims_too_many_triangles_is_ignored(part):
+    """The header claims four thousand million triangles; the file has one."""
     content = bytearray(stl([[0, 0, 0], [1, 0, 0], [0, 1, 0]]))
     content[80:84] = b"\xff\xff\xff\xff"
     body = part(bytes(content))
@@ -112,9 +112,9 @@ def outline_of(tmp_path, geoms):
 def test_the_hull_of_a_shape_lies_in_it_and_nearly_fills_it(tmp_path, geom, volume, share):
     from scipy.spatial import ConvexHull
 
-    found = ConvexHull(outline_of(tmp_path, geom)).volume
-    assert (1 - share) * volume <= found * (1 + 1e-9)
-    assert found <= volume * (1 + 1e-9)
+    inscribed = ConvexHull(outline_of(tmp_path, geom)).volume
+    assert (1 - share) * volume <= inscribed * (1 + 1e-9)
+    assert inscribed <= volume * (1 + 1e-9)
 
 
 def test_the_hull_of_several_shapes_reaches_as_far_as_their_box(tmp_path):
@@ -131,8 +131,8 @@ def test_a_mesh_is_the_hull_of_its_vertices_and_a_flat_one_has_none(part):
     content = b"\0" * 80 + struct.pack("<I", 4)
     content += b"".join(struct.pack("<12f", 0, 0, 1, *np.ravel(f)) + b"\0\0" for f in faces)
     solid = part(content, "tetrahedron.stl")
-    found = geometry.outline(solid.parts)
-    np.testing.assert_allclose(found[np.lexsort(found.T)], corners[np.lexsort(corners.T)], atol=1e-6)
+    hull = geometry.outline(solid.parts)
+    np.testing.assert_allclose(hull[np.lexsort(hull.T)], corners[np.lexsort(corners.T)], atol=1e-6)
 
 
 def test_broken_meshes_have_no_hull(part):

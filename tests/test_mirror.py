@@ -1,4 +1,4 @@
-"""Pairs of left and right are found by name, believed only where they mirror each other, and refused otherwise."""
+"""Left–right pairs are searched by name, and used only where the bodies are mirror images."""
 
 from dataclasses import replace
 
@@ -18,15 +18,15 @@ COUNTS = {"a1": 6, "go2": 6, "anymal": 6, "talos": 14, "g1": 13}  # every body b
 @installed
 @pytest.mark.parametrize("name", COUNTS)
 def test_every_limb_of_a_legged_robot_has_its_mirror_image(name):
-    found, remarks = pairs(load(name), ["auto"])
-    assert len(found) == COUNTS[name]
+    mirrored, remarks = pairs(load(name), ["auto"])
+    assert len(mirrored) == COUNTS[name]
     assert remarks == ()
-    for pair in found:
+    for pair in mirrored:
         assert np.linalg.det(pair.reflection[:3, :3]) == pytest.approx(-1.0)
 
 
 @installed
-def test_a_body_carried_over_by_the_reflection_is_symmetric_and_most_descriptions_nearly_are():
+def test_a_reflected_body_is_symmetric_and_most_descriptions_nearly_are():
     robot = load("a1")
     rng = np.random.default_rng(0)
     for pair in pairs(robot, ["auto"])[0]:
@@ -52,7 +52,7 @@ def test_a_body_carried_over_by_the_reflection_is_symmetric_and_most_description
         ("LARM_LINK1", "RARM_LINK1"),
     ],
 )
-def test_names_of_the_left_side_tell_that_of_the_right(name, other):
+def test_a_name_of_the_left_side_gives_that_of_the_right(name, other):
     assert other in list(_other_side(name))
 
 
@@ -62,27 +62,34 @@ def test_a_name_without_a_side_has_no_other():
 
 @installed
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("asked", "code", "where"),
     [
-        ("FL_thigh", "is no pair. Say LEFT=RIGHT, or auto"),
-        ("=FL_thigh", "is no pair"),
-        ("FL_thigh=FL_thigh", "names one body twice"),
-        ("FL_thigh=FL_leg", "is not in"),
-        ("FL_thigh=FR_calf", "do not mirror each other in the zero posture: their frames are"),
+        ("FL_thigh", "option-value", "symmetric=FL_thigh"),
+        ("=FL_thigh", "option-value", "symmetric==FL_thigh"),
+        ("FL_thigh=FL_thigh", "pair-of-one-body", "symmetric=FL_thigh=FL_thigh"),
+        ("FL_thigh=FL_leg", "name-unknown", "link 'FL_leg'"),
+        ("FL_thigh=FR_calf", "pair-not-mirrored", "symmetric=FL_thigh=FR_calf"),
     ],
 )
-def test_what_is_no_pair_is_refused(asked, message):
-    with pytest.raises(UsageError, match=message):
-        pairs(load("a1"), [asked])
+def test_bodies_that_are_not_a_mirrored_pair_are_refused(asked, code, where):
+    finding = refusal("a1", asked)
+    assert (finding.code, finding.where) == (code, where)
 
 
-def test_a_robot_without_sides_has_no_pairs_to_find():
-    with pytest.raises(UsageError, match=r"finds no two bodies of .* called left and right"):
-        pairs(load("demo_arm"), ["auto"])
+def test_a_robot_without_sides_has_no_pairs():
+    finding = refusal("demo_arm", "auto")
+    assert (finding.code, finding.where) == ("pairs-missing", "symmetric=auto")
+
+
+def refusal(name, asked):
+    with pytest.raises(UsageError) as error:
+        pairs(load(name), [asked])
+    (finding,) = error.value.findings
+    return finding
 
 
 @installed
-def test_bodies_that_are_named_like_a_pair_and_are_none_are_left_alone_and_said():
+def test_bodies_that_are_named_like_a_pair_but_not_mirrored_are_not_paired_with_a_remark():
     """A bent description: one thigh is mounted where its mirror image is not."""
     robot = load("a1")
     model = robot.model.copy()
@@ -90,7 +97,6 @@ def test_bodies_that_are_named_like_a_pair_and_are_none_are_left_alone_and_said(
     placement = model.jointPlacements[joint].copy()
     placement.translation = placement.translation + np.array([0.0, 0.0, 0.1])
     model.jointPlacements[joint] = placement
-    found, (remark,) = pairs(replace(robot, model=model), ["auto"])
-    assert len(found) == 4, "what hangs on it is not mirrored either"
-    assert remark.startswith("named like a pair, but not mirrored in the zero posture")
+    mirrored, (remark,) = pairs(replace(robot, model=model), ["auto"])
+    assert len(mirrored) == 4, "the calf below it is not mirrored either"
     assert "FL_thigh and FR_thigh" in remark

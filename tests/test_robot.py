@@ -94,13 +94,13 @@ def test_frames_are_where_pinocchio_puts_them(name):
     for frame in robot.frames.values():
         if theirs.existFrame(frame.name) and frame.name in robot.description.links:
             expected = their_data.oMf[theirs.getFrameId(frame.name, pin.FrameType.BODY)].homogeneous
-            here = data.oMi[frame.joint].homogeneous @ frame.placement
-            np.testing.assert_allclose(here, expected, rtol=0, atol=1e-12, err_msg=frame.name)
+            pose = data.oMi[frame.joint].homogeneous @ frame.placement
+            np.testing.assert_allclose(pose, expected, rtol=0, atol=1e-12, err_msg=frame.name)
 
 
 @installed
-def test_locked_joints_merge_their_links_into_the_parent_at_the_locked_posture():
-    """Torques of the joints that are left equal those of the whole robot with the locked ones held still."""
+def test_locked_joints_merge_their_links_into_the_parent_at_the_locked_position():
+    """Torques of the remaining joints equal those of the whole robot with the locked ones held still."""
     held = {"panda_finger_joint1": 0.02, "panda_joint6": 0.7}
     robot, whole = Robot.load("panda", lock=held), load("panda")
     assert set(robot.joints) == set(whole.joints) - set(held)
@@ -117,8 +117,8 @@ def test_locked_joints_merge_their_links_into_the_parent_at_the_locked_posture()
 
 def test_a_locked_prismatic_joint_shifts_its_links(tmp_path):
     robot = chain(tmp_path, lock={"slide": 0.25})
-    here, there = robot.frames["c"].placement, chain(tmp_path).frames["c"].placement
-    np.testing.assert_allclose((here - there)[:3, 3], [0.1, 0.0, 0.25 + 0.3], atol=1e-15)
+    locked, free = robot.frames["c"].placement, chain(tmp_path).frames["c"].placement
+    np.testing.assert_allclose((locked - free)[:3, 3], [0.1, 0.0, 0.25 + 0.3], atol=1e-15)
 
 
 BODY = """<link name="{name}"><inertial><origin xyz="{com}" rpy="0.1 0.2 0.3"/><mass value="{mass}"/>
@@ -237,7 +237,7 @@ def test_a_body_at_its_description_exports_the_description(name):
 
 @installed
 @pytest.mark.parametrize("name", ["icub", "romeo"])
-def test_unphysical_bodies_are_refused_by_name_line_and_values_and_repaired_on_request(name):
+def test_inconsistent_bodies_are_refused_by_name_and_line_and_repaired_on_request(name):
     with pytest.raises(DescriptionError) as error:
         Robot.load(name)
     repaired = Robot.load(name, repair=True)
@@ -249,9 +249,9 @@ def test_unphysical_bodies_are_refused_by_name_line_and_values_and_repaired_on_r
         body = body.split("'")[1]
         assert file == repaired.description.path.name
         assert f'name="{body}"' in lines[int(line) - 1]
-        assert any(unit in finding.what for unit in (" kg", " m)"))
-        assert "--repair-prior" in finding.fix
-        assert any(f"body {body}: {finding.what}" in notice for notice in repaired.notices)
+        assert finding.code in INCONSISTENT
+        assert finding.remedy == {"repair_prior": True}
+        assert any(notice.startswith(f"body {body}: ") for notice in repaired.notices)
     for body in repaired.bodies:
         assert inertia.is_consistent(body.parameters, body.size)
     np.testing.assert_allclose(
@@ -270,35 +270,35 @@ def test_a_repaired_robot_exports_what_was_estimated(tmp_path):
         np.testing.assert_allclose(body.parameters, estimate[body.name], rtol=1e-12, atol=1e-12 * scale)
 
 
-UNPHYSICAL = {
-    "mass is 0 kg": {"mass": 0, "ixx": 1, "iyy": 1, "izz": 1},
-    "not positive definite": {"mass": 1, "ixx": 0, "iyy": 1, "izz": 1},
-    "break the triangle inequality": {"mass": 1, "ixx": 1, "iyy": 1, "izz": 3},
-    "no extent": {"mass": 1, "ixx": 1, "iyy": 1, "izz": 2},
+INCONSISTENT = {
+    "mass-not-positive": {"mass": 0, "ixx": 1, "iyy": 1, "izz": 1},
+    "inertia-not-positive-definite": {"mass": 1, "ixx": 0, "iyy": 1, "izz": 1},
+    "triangle-inequality-violated": {"mass": 1, "ixx": 1, "iyy": 1, "izz": 3},
+    "body-flat": {"mass": 1, "ixx": 1, "iyy": 1, "izz": 2},
 }
 
 
-@pytest.mark.parametrize("what", UNPHYSICAL)
-def test_each_way_a_body_can_be_unphysical_has_its_own_words(tmp_path, what):
-    v = UNPHYSICAL[what]
+@pytest.mark.parametrize("code", INCONSISTENT)
+def test_each_condition_of_consistency_has_its_own_code(tmp_path, code):
+    v = INCONSISTENT[code]
     moments = f'ixx="{v["ixx"]}" ixy="0" ixz="0" iyy="{v["iyy"]}" iyz="0" izz="{v["izz"]}"'
     text = f"""<robot name="r"><link name="world"/>
 <link name="a"><inertial><mass value="{v["mass"]}"/><inertia {moments}/></inertial></link>
 <joint name="j" type="continuous"><parent link="world"/><child link="a"/></joint></robot>"""
     path = tmp_path / "r.urdf"
     path.write_text(text)
-    with pytest.raises(DescriptionError, match=what) as error:
-        Robot.load(path)
-    assert error.value.findings[0].where == "r.urdf:2 body 'a' (a)"
+    finding = refusal(DescriptionError, Robot.load, path)
+    assert (finding.code, finding.where) == (code, "r.urdf:2 body 'a' (a)")
+    assert finding.remedy == {"repair_prior": True}
     assert inertia.is_consistent(Robot.load(path, repair=True).bodies[0].parameters, 0.01)
 
 
 @pytest.mark.parametrize(("shape", "edges"), [
-    ("", np.full(3, np.cbrt(0.5 / 7850))),  # nothing tells how large it is: its mass in steel
+    ("", np.full(3, np.cbrt(0.5 / 7850))),  # of unknown size: a cube of its mass in steel
     ('<collision><geometry><box size="0.1 0.2 0.3"/></geometry></collision>', np.array([0.1, 0.2, 0.3])),
     ('<collision><geometry><box size="0.1 0.2 0"/></geometry></collision>', np.array([0.1, 0.2, 0])),
 ])  # fmt: skip
-def test_a_body_whose_inertia_nobody_filled_in_is_repaired_to_a_box_about_its_centre_of_mass(tmp_path, shape, edges):
+def test_a_body_with_zero_inertia_is_repaired_to_a_box_about_its_centre_of_mass(tmp_path, shape, edges):
     text = f"""<robot name="r"><link name="world"/>
 <link name="a"><inertial><origin xyz="0.01 0.02 0.03"/><mass value="0.5"/>
 <inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial>{shape}</link>
@@ -315,33 +315,46 @@ def test_a_body_whose_inertia_nobody_filled_in_is_repaired_to_a_box_about_its_ce
 
 def test_a_robot_without_a_moving_body_is_refused(tmp_path):
     (tmp_path / "r.urdf").write_text('<robot name="r"><link name="a"/></robot>')
-    with pytest.raises(DescriptionError, match="no moving body on a fixed base"):
-        Robot.load(tmp_path / "r.urdf", base="fixed")
+    finding = refusal(DescriptionError, Robot.load, tmp_path / "r.urdf", base="fixed")
+    assert (finding.code, finding.where) == ("bodies-missing", str(tmp_path / "r.urdf"))
+    assert finding.remedy == {"base": "floating"}
 
 
 @installed
-def test_unknown_names_are_refused_with_near_ones():
+def test_unknown_names_are_refused_with_the_nearest():
     robot = load("a1")
-    with pytest.raises(UsageError, match="Did you mean trunk"):  # welded, and still a good name
-        robot.body("trunc")
-    with pytest.raises(UsageError, match="Bodies: base, "):
-        robot.body("qqqqqqqq")
-    with pytest.raises(UsageError, match=r"Did you mean.*FR_foot"):
-        robot.frame("FR_foott")
-    with pytest.raises(UsageError, match=r"Frames: .*FR_foot"):
-        robot.frame("qqqqqqqq")
-    with pytest.raises(UsageError, match=r"Did you mean.*FR_hip_joint") as error:
+    for call, name, nearest in (
+        (robot.body, "trunc", {"name": "trunk"}),  # a welded link is a valid name too
+        (robot.body, "qqqqqqqq", {}),
+        (robot.frame, "FR_foott", {"name": "FR_foot"}),
+        (robot.frame, "qqqqqqqq", {}),
+    ):
+        finding = refusal(UsageError, call, name)
+        assert finding.code == "name-unknown"
+        assert repr(name) in finding.where
+        assert finding.remedy == nearest
+    with pytest.raises(UsageError) as error:
         Robot.load("a1", lock={"FR_hip_join": 0.0, "zzz": 1.0})
-    assert [f.where for f in error.value.findings] == ["joint 'FR_hip_join'", "joint 'zzz'"]
+    assert [(f.code, f.where, f.remedy) for f in error.value.findings] == [
+        ("name-unknown", "joint 'FR_hip_join'", {"name": "FR_hip_joint"}),
+        ("name-unknown", "joint 'zzz'", {}),
+    ]
 
 
 @installed
-def test_a_link_of_the_fixed_base_is_said_to_be_one():
-    with pytest.raises(UsageError, match="belongs to the fixed base"):
-        load("ur10").body("base_link")
+def test_a_link_of_the_fixed_base_has_a_code_of_its_own():
+    finding = refusal(UsageError, load("ur10").body, "base_link")
+    assert (finding.code, finding.where) == ("link-on-fixed-base", "link 'base_link'")
 
 
-def test_estimates_of_welded_massless_links_go_where_there_is_mass(tmp_path):
+def refusal(error, call, *arguments, **options):
+    with pytest.raises(error) as refused:
+        call(*arguments, **options)
+    (finding,) = refused.value.findings
+    return finding
+
+
+def test_estimates_of_welded_massless_links_go_to_links_with_mass(tmp_path):
     text = f"""<robot name="r"><link name="world"/><link name="root"/>
 {BODY.format(name="part", com="0 0 0.1", mass=2)}
 <joint name="j" type="continuous"><parent link="world"/><child link="root"/></joint>

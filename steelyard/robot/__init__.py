@@ -1,6 +1,6 @@
-"""What does the description say?
+"""Which bodies, joints and frames does the description define?
 
-In: a URDF or MJCF file, or a short name. Out: a ``Description`` (the file as it stands) and, with joints locked and
+In: a URDF or MJCF file, or a short name. Out: a ``Description`` (the content of the file) and, with joints locked and
 links welded, a ``Robot``: moving bodies, joints, frames, geometry, force–torque sensors. Begin with
 ``description.py`` and ``build.py``.
 """

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import inertia
-from steelyard.errors import DescriptionError, Finding, UsageError, did_you_mean
+from steelyard.errors import DescriptionError, Finding, UsageError, unknown_name
 from steelyard.robot import geometry
 from steelyard.robot.description import Description, Joint
 from steelyard.robot.ft_sensor import Sensor, Weld, find_weld
@@ -18,7 +18,7 @@ from steelyard.spatial import Array
 
 
 def default_base(source: str | Path, description: Description) -> Base:
-    """Fixed where the root link is called ``world``; else what the index knows; else fixed."""
+    """Return fixed if the root link is called ``world``, else the base of the robot's index entry, else fixed."""
     from steelyard.robot.index import robots
 
     if description.root == "world":
@@ -36,7 +36,20 @@ def build(
     gravity: Sequence[float] = (0.0, 0.0, -GRAVITY),
     sensors: Mapping[str, Sequence[str]] | None = None,
 ) -> Robot:
-    """Build the tree of moving bodies of a description, cut at its ``sensors`` (name → measured components)."""
+    """Build the tree of moving bodies of a description.
+
+    Args:
+        description: Links and joints.
+        base: Whether the root link is fixed in the world or free.
+        lock: Joint → position (rad or m) at which it is held.
+        repair: Whether to replace inconsistent inertial parameters by the nearest consistent ones.
+        gravity: (3,) m/s², in world axes.
+        sensors: Force–torque sensor → measured components; each cuts the body that it is in.
+
+    Raises:
+        UsageError: A locked joint or a sensor does not exist.
+        DescriptionError: A moving body is physically inconsistent.
+    """
     import pinocchio as pin
 
     notices: list[str] = list(description.notices)
@@ -44,7 +57,7 @@ def build(
     welds, findings = find_welds(description, locked, sensors or (), base)
     if findings:
         raise UsageError(findings)
-    cuts = {weld.joint.name: 0 for weld in welds.values()}  # → its joint in the model
+    cuts = {weld.joint.name: 0 for weld in welds.values()}  # weld → index of its joint in the model
     model = pin.Model()
     model.name = description.name
     model.gravity.linear = np.asarray(gravity, float)
@@ -60,7 +73,7 @@ def build(
         root = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "root_joint")
         groups[root] = []
     stack: list[tuple[str, int, Array]] = [(description.root, root, np.eye(4))]
-    while stack:  # depth first, so that a subtree is one run of indices
+    while stack:  # depth first, so that a subtree has consecutive indices
         link, index, placement = stack.pop()
         groups[index].append(link)
         frames[link] = Frame(link, index, link, placement)
@@ -112,30 +125,27 @@ def build(
 def find_welds(
     description: Description, lock: Mapping[str, float], sensors: Iterable[str], base: Base, log: str = ""
 ) -> tuple[dict[str, Weld], list[Finding]]:
-    """The weld of each sensor, and every reason why one has none; ``log``: where the names come from."""
+    """Return the weld of each sensor, and a finding for each without one; ``log``: source of the names."""
     still = _locks(description, dict(lock), [])
     moving = [j.name for j in description.joints.values() if j.kind in ONE_DOF and j.name not in still]
     welds, findings = dict[str, Weld](), list[Finding]()
     for name in sensors:
         where = f"{log}, sensor.{name}" if log else f"sensor {name!r}"
-        found = find_weld(description, moving, name, where)
+        weld = find_weld(description, moving, name, where)
         if base == "floating" and name == "base":
-            found = Finding(
-                "todo", where, "names its equations as those of the floating base", "Name the weld it sits in"
-            )
-        if isinstance(found, Weld):
-            welds[name] = found
+            what = "is also the name of the floating base's equations"
+            weld = Finding("sensor-named-base", where, what, "Name the fixed joint that the sensor is in")
+        if isinstance(weld, Weld):
+            welds[name] = weld
         else:
-            findings.append(found)
+            findings.append(weld)
     return welds, findings
 
 
 def _locks(description: Description, lock: dict[str, float], notices: list[str]) -> dict[str, float]:
     every = f"Joints: {', '.join(list(description.joints)[:MOST_NAMES])}"
     if unknown := [
-        Finding(
-            "todo", f"joint {n!r}", f"is not in {description.name}", did_you_mean(n, description.joints, every, most=3)
-        )
+        unknown_name(f"joint {n!r}", f"is not in {description.name}", n, description.joints, every, most=3)
         for n in lock
         if n not in description.joints
     ]:
@@ -174,43 +184,47 @@ def _bodies(
         box = geometry.join(boxes) if boxes else (np.full(3, -0.05), np.full(3, 0.05))
         size = max(float(np.linalg.norm(box[1] - box[0])), 1e-3)
         if not inertia.is_consistent(parameters, size):
-            weightless = index in cuts and parameters[0] <= 0  # nothing to repair: the prior would hold it there
-            if repair and not weightless:
+            code, what = _inconsistency(parameters, size)
+            massless = index in cuts and parameters[0] <= 0  # not repaired: the prior would hold the mass at zero
+            if repair and not massless:
                 fixed = _repaired(parameters, box, size)
-                notices.append(f"body {name}: {_unphysical(parameters, size)}; repaired to {_brief(fixed)}")
+                notices.append(f"body {name}: {what}; repaired to {_brief(fixed)}")
                 parameters = fixed
             else:
                 where = f"{description.path.name}:{parts[0][0].line} body {name!r} ({', '.join(links)})"
-                if weightless:
-                    fix = "Give what hangs on the sensor an inertial, a guess of its mass and size will do"
-                    findings.append(Finding("sensor-carries-no-mass", where, _unphysical(parameters, size), fix))
+                if massless:
+                    fix = "Give the part beyond the sensor an inertial; a guess of its mass and size is enough"
+                    findings.append(Finding("sensor-carries-no-mass", where, what, fix))
                 else:
-                    fix = "Correct the inertial values, or take the nearest physical ones"
-                    found = _unphysical(parameters, size)
-                    findings.append(Finding("body-inconsistent", where, found, fix, {"repair_prior": True}))
+                    fix = "Correct the inertial values, or take the nearest consistent ones: repair_prior=True"
+                    findings.append(Finding(code, where, what, fix, {"repair_prior": True}))
         bodies.append(Body(name, tuple(links), index, parameters, box, size, parts=parts))
     if not bodies and not findings:
-        what = f"has no moving body on a {base} base"
-        findings = [Finding("todo", str(description.path), what, "Check the joints, or --base floating")]
+        what, fix = f"has no moving body on a {base} base", "Check the joints, or give base='floating'"
+        remedy = {"base": "floating"} if base == "fixed" else {}
+        findings = [Finding("bodies-missing", str(description.path), what, fix, remedy)]
     if findings:
         raise DescriptionError(findings)
     return tuple(bodies)
 
 
-def _unphysical(parameters: Array, size: float) -> str:
+def _inconsistency(parameters: Array, size: float) -> tuple[str, str]:
+    """Code and sentence of the first condition of consistency that parameters violate."""
     mass, _, I = inertia.unpack(parameters)
     if mass <= 0:
-        return f"its mass is {mass:g} kg, and a body that moves needs a positive one"
+        return "mass-not-positive", f"the mass of a moving body must be > 0 kg (got {mass:g})"
     a, b, c = np.linalg.eigvalsh(I)
     if a <= 0:
-        return f"its inertia is not positive definite (principal moments {a:.4g}, {b:.4g}, {c:.4g} kg·m²)"
+        what = f"its inertia is not positive definite (principal moments {a:.4g}, {b:.4g}, {c:.4g} kg·m²)"
+        return "inertia-not-positive-definite", what
     if a + b < c:
-        return f"its principal moments {a:.4g}, {b:.4g}, {c:.4g} kg·m² break the triangle inequality"
-    return f"its mass has no extent in some direction (body size {size:.3g} m)"
+        what = f"its principal moments {a:.4g}, {b:.4g}, {c:.4g} kg·m² violate the triangle inequality"
+        return "triangle-inequality-violated", what
+    return "body-flat", f"its mass lies in a plane (body size {size:.3g} m)"
 
 
 def _repaired(parameters: Array, box: geometry.Box, size: float) -> Array:
-    """The nearest physical body; one whose inertia nobody filled in gets that of its box, about its centre of mass."""
+    """Nearest consistent parameters; a body without inertia first gets that of its box, about its centre of mass."""
     mass, com, I = inertia.unpack(parameters)
     if mass > 0 and np.abs(I).max() < inertia.MARGIN * mass * size**2:
         parameters = inertia.pack(mass, com, inertia.unpack(geometry.box_inertia(mass, box))[2])

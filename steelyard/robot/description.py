@@ -1,4 +1,4 @@
-"""A robot description as read: links, joints and shapes by name, format left behind.
+"""A robot description, independent of its file format: links, joints and shapes by name.
 
 Frames are 4×4 placements, x_parent = placement · x_child. A joint's frame is its child link's frame, so
 the pose of a child in its parent is ``placement · motion(q)``. Positions in m, angles in rad, masses in kg.
@@ -36,27 +36,27 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """One rigid part, as the file has it; nothing is judged beyond sign and finiteness."""
+    """One rigid link with the inertial values of the file; only their sign and finiteness are checked."""
 
     name: str
     mass: float  # kg
     com: np.ndarray  # (3,) m, in the link frame
     inertia: np.ndarray  # (3, 3) kg·m², about the CoM, in link axes
-    inertial: bool  # the file gives inertial values
-    virtual: bool  # made here between two joints of one MJCF body; never has mass
+    inertial: bool  # whether the file gives inertial values
+    virtual: bool  # massless, inserted between two joints of one MJCF body
     line: int  # 0 where unknown
     collision: tuple[Shape, ...] = ()
     visual: tuple[Shape, ...] = ()
 
     @property
     def parameters(self) -> np.ndarray:
-        """(10,) about the link frame's origin, in its axes."""
+        """(10,) inertial parameters about the link frame's origin, in its axes."""
         return inertia.pack(self.mass, self.com, self.inertia)
 
 
 @dataclass(frozen=True)
 class Mimic:
-    """q = multiplier · q(joint) + offset."""
+    """Coupling to another joint: q = multiplier · q(joint) + offset."""
 
     joint: str
     multiplier: float
@@ -65,7 +65,7 @@ class Mimic:
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """How a child link moves in its parent."""
+    """A joint between a parent and a child link."""
 
     name: str
     kind: str  # revolute, continuous, prismatic, floating, planar, ball or fixed
@@ -83,7 +83,7 @@ class Joint:
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """One robot: a tree of links joined by joints, from the root down."""
+    """One robot: a tree of links connected by joints."""
 
     name: str
     format: str  # "urdf" | "mjcf"
@@ -98,7 +98,18 @@ class Description:
 
 
 def read_description(source: str | Path, package_dirs: Sequence[Path] = ()) -> Description:
-    """Read a URDF or MJCF file, given by path or by a short name of ``steelyard robots``."""
+    """Read a URDF or MJCF file.
+
+    Args:
+        source: Path of the file, or a short name of ``steelyard robots``.
+        package_dirs: Further folders that mesh paths may refer to.
+
+    Returns:
+        The checked description.
+
+    Raises:
+        DescriptionError: With every reason against it.
+    """
     path = Path(source)
     if not is_file(path):
         path = _by_name(source)
@@ -111,12 +122,13 @@ def read_description(source: str | Path, package_dirs: Sequence[Path] = ()) -> D
         from steelyard.robot.mjcf import from_mjcf as convert
     else:
         what = f"root element is <{root.tag}>, neither <robot> (URDF) nor <mujoco> (MJCF)"
-        raise DescriptionError(Finding("todo", f"{path.name}:{root.line}", what, "Give a URDF or MJCF file"))
+        where = f"{path.name}:{root.line}"
+        raise DescriptionError(Finding("description-format-unknown", where, what, "Give a URDF or MJCF file"))
     return replace(convert(path, text, root, package_dirs), sha256=hashlib.sha256(data).hexdigest())
 
 
 def is_file(path: Path) -> bool:
-    """As ``Path.is_file``; a name that no file system takes (too long, links in a ring) is no file."""
+    """As ``Path.is_file``; False for names that the file system refuses (too long, cyclic symbolic links)."""
     try:
         return path.is_file()
     except (OSError, RuntimeError):
@@ -127,13 +139,14 @@ def _by_name(source: str | Path) -> Path:
     from steelyard.robot import index
 
     name = str(source)
-    if found := index.find(name):
-        return found
+    if path := index.find(name):
+        return path
     near = difflib.get_close_matches(name, [entry.name for entry in index.robots()], n=5)
     folder = Path(source).parent
     with suppress(OSError):
         files = [p.name for p in folder.iterdir() if p.suffix in (".urdf", ".xml")]
         near += [str(folder / f) for f in difflib.get_close_matches(Path(source).name, files, n=3)]
-    fix = f"Did you mean {', '.join(near)}" if near else "`steelyard robots` lists the names there are"
+    fix = f"Did you mean {', '.join(near)}" if near else "`steelyard robots` lists all names"
     shown = name if len(name) <= 200 else f"{name[:200]}…"
-    raise DescriptionError(Finding("todo", shown, "is neither a file nor the name of a robot", fix))
+    what, remedy = "is neither a file nor the name of a robot", {"robot": near[0]} if near else {}
+    raise DescriptionError(Finding("robot-unknown", shown, what, fix, remedy))

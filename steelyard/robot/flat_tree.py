@@ -1,4 +1,4 @@
-"""A robot as the flat arrays that compiled kernels know (``kernels/tree.py``)."""
+"""A robot as flat arrays for compiled kernels (``kernels/tree.py``)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def flat_tree(robot: Robot) -> FlatTree | None:
-    """The tree of a robot; None where it has a joint that no kernel covers."""
+    """Convert a robot's tree; None if no kernel supports one of its joints."""
     model, cuts = robot.model, {s.joint for s in robot.sensors}
     order = _depth_first([int(p) for p in model.parents])  # of the model's joints
     node = {joint: k for k, joint in enumerate(order)}
@@ -34,7 +34,7 @@ def flat_tree(robot: Robot) -> FlatTree | None:
             motion = np.concatenate([axis, np.zeros(3)] if kind == PRISMATIC else [np.zeros(3), axis])
             rows.append((str(model.names[joint]), joint, motion))
     moving = len(rows)
-    for joint in sorted(cuts):  # a weld may hold several sensors
+    for joint in sorted(cuts):  # one weld may contain several sensors
         inside = [sensor for sensor in robot.sensors if sensor.joint == joint]
         mine = [(name, joint, g) for x in inside for name, g in zip(x.rows, x.motion.T, strict=True)]
         nodes[node[joint] - 1, 3:] = len(rows), len(mine)
@@ -42,7 +42,7 @@ def flat_tree(robot: Robot) -> FlatTree | None:
     readings = [len(robot.joints) + robot.readings.index(name) for name, *_ in rows[moving:]]
     S = np.eye(model.nv) if robot.coupling is None else robot.coupling
     S = S[[model.joints[joint].idx_v for _, joint, _ in rows[:moving]], lead : lead + len(robot.joints)]
-    if np.any(np.count_nonzero(S, axis=1) != 1):  # follows its leader zero times
+    if np.any(np.count_nonzero(S, axis=1) != 1):  # a mimic with multiplier zero
         return None
     counts = np.array([len(model.subtrees[joint]) for _, joint, _ in rows], int)
     table = np.array([[node[joint] for _, joint, _ in rows], counts, np.cumsum(counts) - counts], np.int64).T
@@ -61,7 +61,7 @@ def flat_tree(robot: Robot) -> FlatTree | None:
 
 
 def _depth_first(parents: list[int]) -> list[int]:
-    """Joints so that those below one follow it."""
+    """Joints in depth-first order."""
     children: dict[int, list[int]] = {}
     for joint in range(1, len(parents)):
         children.setdefault(parents[joint], []).append(joint)
@@ -77,6 +77,6 @@ def _joint(joint: Any) -> tuple[int | None, Array]:
     for kind, prefix in ((REVOLUTE, "JointModelR"), (PRISMATIC, "JointModelP")):
         if joint.shortname() in {prefix + x for x in ("X", "Y", "Z", "evoluteUnaligned", "rismaticUnaligned")}:
             data = joint.createData()
-            joint.calc(data, np.zeros(joint.idx_q + joint.nq))  # it looks for its own position among all
+            joint.calc(data, np.zeros(joint.idx_q + joint.nq))  # calc indexes the configuration of the whole model
             return kind, np.array(data.S[3:] if kind == REVOLUTE else data.S[:3], float)
     return None, np.zeros(3)

@@ -1,4 +1,4 @@
-"""How big a body is and where it lies: boxes and convex hulls of links from their shapes, or from their inertia."""
+"""Boxes and convex hulls of links, from their shapes or, where these are missing, from their inertia."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ if TYPE_CHECKING:
 
 Box = tuple[Array, Array]  # lower and upper corner, (3,) m each
 
-DENSEST = 7850.0  # kg/m³, steel: a body without shapes is at least as large as its mass in it
+DENSEST = 7850.0  # kg/m³, steel: a body without shapes is at least as large as a cube of this density
 
 _CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 _AROUND = 2 * np.pi * np.arange(16) / 16
-_CIRCLE = np.column_stack([np.cos(_AROUND), np.sin(_AROUND)])  # a cylinder's rim
+_CIRCLE = np.column_stack([np.cos(_AROUND), np.sin(_AROUND)])  # rim of a cylinder
 _BALL = np.vstack(
     [np.column_stack([np.cos(a) * _CIRCLE, np.full(16, np.sin(a))]) for a in np.linspace(-np.pi / 2, np.pi / 2, 9)]
 )
 
 
 def link_box(link: Link, placement: Array) -> Box | None:
-    """Box of a link's shapes in the frame where the link has the pose ``placement`` (4, 4).
+    """Return the box of a link's shapes in the frame in which the link has the pose ``placement`` (4, 4).
 
-    Collision shapes are preferred to visual ones; None where the link has neither, or only missing meshes.
+    Collision shapes are preferred to visual ones; None if the link has neither, or only missing meshes.
     """
     points = _points(link, placement, _corners)
     return None if points is None else (points.min(axis=0), points.max(axis=0))
 
 
 def outline(parts: Iterable[tuple[Link, Array]]) -> Array | None:
-    """(v, 3) vertices of the convex hull of all shapes of some links, each at its pose (4, 4).
+    """Return the vertices (v, 3) of the convex hull of all shapes of some links, each at its pose (4, 4).
 
-    Round shapes are inscribed polyhedra. Collision shapes are preferred to visual ones, as for ``link_box``; None
-    where there is no shape of any extent in three directions.
+    Round shapes are approximated by inscribed polyhedra. Collision shapes are preferred to visual ones, as for
+    ``link_box``; None if the shapes have no volume.
     """
-    found = [points for link, at in parts if (points := _points(link, at, _vertices)) is not None]
-    return hull_vertices(np.vstack(found)) if found else None
+    clouds = [points for link, at in parts if (points := _points(link, at, _vertices)) is not None]
+    return hull_vertices(np.vstack(clouds)) if clouds else None
 
 
 def convex_hull(points: Array) -> ConvexHull:
-    """The hull of points (·, d), by Qhull; ValueError where they are too few, flat or not finite."""
-    from scipy.spatial import ConvexHull, QhullError  # takes as long to import as a fit
+    """Compute the convex hull of points (·, d) by Qhull; ValueError if they are too few, flat or not finite."""
+    from scipy.spatial import ConvexHull, QhullError  # its import takes as long as a fit
 
     try:
         return ConvexHull(points)
@@ -60,7 +60,7 @@ def convex_hull(points: Array) -> ConvexHull:
 
 
 def hull_vertices(points: Array) -> Array | None:
-    """(v, 3) those of the points (·, 3) that are corners of their convex hull; None where that is flat."""
+    """Return the points (v, 3) that are vertices of the convex hull of points (·, 3); None if it is flat."""
     try:
         return np.asarray(points[convex_hull(points).vertices])
     except ValueError:
@@ -68,20 +68,21 @@ def hull_vertices(points: Array) -> Array | None:
 
 
 def fewer(points: Array, most: int = 32) -> Array:
-    """(≤ most, 3) of the points (·, 3): those farthest in directions spread evenly over a ball."""
+    """Return at most ``most`` of the points (·, 3): the farthest in directions spread evenly over a sphere."""
     if len(points) <= most:
         return points
     k = np.arange(most) + 0.5
     z, turn = 1 - 2 * k / most, np.pi * (1 + 5**0.5) * k  # a spiral by the golden angle
     directions = np.column_stack([np.sqrt(1 - z**2) * np.cos(turn), np.sqrt(1 - z**2) * np.sin(turn), z])
-    around = (points - points.mean(axis=0)) / np.maximum(np.ptp(points, axis=0), 1e-9)  # so that long ones keep sides
+    # Normalised by their extent, so that long bodies keep points on all sides.
+    around = (points - points.mean(axis=0)) / np.maximum(np.ptp(points, axis=0), 1e-9)
     return np.asarray(points[np.unique(np.argmax(around @ directions.T, axis=0))])
 
 
 def solid(vertices: Array) -> Array:
-    """Ten parameters of the convex hull of these vertices (v, 3), evenly filled with a mass of one.
+    """Return the ten parameters of the convex hull of vertices (v, 3), of uniform density and unit mass.
 
-    Summed over tetrahedra of a facet each and a point inside: ∫xxᵀ = V/20·(Σvvᵀ + ssᵀ), s = Σv over their corners.
+    Summed over tetrahedra of a facet and an inner point: ∫xxᵀ = V/20·(Σvvᵀ + ssᵀ), s = Σv over their corners.
     """
     inside = vertices.mean(axis=0)
     facets = (vertices - inside)[convex_hull(vertices).simplices]  # (f, 3, 3); the fourth corner is the origin
@@ -97,7 +98,7 @@ def solid(vertices: Array) -> Array:
 
 
 def link_shapes(link: Link, placement: Array) -> tuple[Shape, ...]:
-    """The shapes that ``link_box`` is the box of, in the frame where the link has the pose ``placement``."""
+    """Return the shapes that ``link_box`` encloses, in the frame in which the link has the pose ``placement``."""
     for shapes in (link.collision, link.visual):
         if usable := [shape for shape in shapes if _corners(shape) is not None]:
             return tuple(replace(shape, placement=placement @ shape.placement) for shape in usable)
@@ -105,9 +106,9 @@ def link_shapes(link: Link, placement: Array) -> tuple[Shape, ...]:
 
 
 def inertia_box(parameters: Array) -> Box:
-    """Box around the uniform cuboid that has these ten parameters, in the body's axes.
+    """Return the box around the uniform cuboid that has these ten parameters, in the body's axes.
 
-    Where that is smaller than the body could be (no inertia was filled in) it is a cube of its mass in steel.
+    It is at least a cube of the body's mass in steel: an inertia of zero gives no size.
     """
     mass, com, _ = inertia.unpack(parameters)
     w, V = np.linalg.eigh(inertia.density_covariance(parameters))
@@ -118,28 +119,28 @@ def inertia_box(parameters: Array) -> Box:
 
 
 def join(boxes: list[Box]) -> Box:
-    """The smallest box around several."""
+    """Return the smallest box around several."""
     lower, upper = zip(*boxes, strict=True)
     return np.min(lower, axis=0), np.max(upper, axis=0)
 
 
 def box_inertia(mass: float, box: Box) -> Array:
-    """Ten parameters of a uniform cuboid."""
+    """Return the ten parameters of a uniform cuboid."""
     edges = box[1] - box[0]
     covariance = np.diag(edges**2) / 12
     return inertia.pack(mass, (box[0] + box[1]) / 2, mass * (np.trace(covariance) * np.eye(3) - covariance))
 
 
 def _points(link: Link, placement: Array, points_of: Callable[[Shape], Array | None]) -> Array | None:
-    """(·, 3) of all collision shapes of a link, else of its visual ones, in the frame where it has this pose."""
+    """Points (·, 3) of all collision shapes of a link, else of its visual ones, in the frame of ``placement``."""
     for shapes in (link.collision, link.visual):
-        if found := [points for shape in shapes if (points := points_of(shape)) is not None]:
-            return np.asarray(np.vstack(found) @ placement[:3, :3].T + placement[:3, 3])
+        if clouds := [points for shape in shapes if (points := points_of(shape)) is not None]:
+            return np.asarray(np.vstack(clouds) @ placement[:3, :3].T + placement[:3, 3])
     return None
 
 
 def _corners(shape: Shape) -> Array | None:
-    """(8, 3) corners, in the link frame, of the box that holds a shape in the shape's own axes; None: no mesh."""
+    """Corners (8, 3), in the link frame, of a shape's box in its own axes; None if its mesh is missing."""
     size = np.asarray(shape.size, float)
     centre = np.zeros(3)
     match shape.kind:
@@ -165,7 +166,7 @@ def _corners(shape: Shape) -> Array | None:
 
 
 def _vertices(shape: Shape) -> Array | None:
-    """(v, 3) corners, in the link frame, of a shape, or of a polyhedron in a round one; None: no mesh."""
+    """Vertices (v, 3), in the link frame, of a shape or its inscribed polyhedron; None if its mesh is missing."""
     size = np.asarray(shape.size, float)
     match shape.kind:
         case "sphere" | "ellipsoid":
@@ -196,7 +197,7 @@ def _mesh_extent(path: Path) -> Box | None:
 
 @lru_cache(maxsize=256)
 def mesh_corners(path: Path) -> Array | None:
-    """(v, 3) corners of a mesh's convex hull, all its vertices where that is flat; None where it cannot be read."""
+    """Return the vertices (v, 3) of a mesh's convex hull, or all if it is flat; None if it cannot be read."""
     if (mesh := _load_mesh(path)) is None:
         return None
     vertices = np.array(mesh.vertices(), float)
@@ -207,7 +208,7 @@ def mesh_corners(path: Path) -> Array | None:
 
 
 def _load_mesh(path: Path) -> Any:
-    """Of coal; None where it cannot be read."""
+    """Coal's mesh of a file; None if it cannot be read."""
     import coal
 
     try:

@@ -1,7 +1,7 @@
 """Short names of robots: embedded models, then ``example-robot-data``, then ``robot_descriptions``.
 
-``example-robot-data`` on PyPI is data only, laid down under ``cmeel.prefix/share`` of the environment; it is
-found by path, so that listing the robots imports nothing.
+``example-robot-data`` on PyPI is data only, installed under ``cmeel.prefix/share`` of the environment. It is located
+by path, so that listing the robots imports nothing.
 """
 
 from __future__ import annotations
@@ -88,18 +88,18 @@ _EMBEDDED: dict[str, tuple[str, str, int | None]] = {
 
 
 class IndexEntry(NamedTuple):
-    """A robot that can be named."""
+    """A robot that has a short name."""
 
     name: str
     path: Path | None  # None where its package is not installed
     kind: str  # "arm" | "quadruped" | "humanoid" | "other"
     base: str  # "fixed" | "floating"
-    joints: int | None  # moving joints, mimics included; None where counting would mean reading
+    joints: int | None  # moving joints, mimics included; None: unknown without reading the file
     source: str  # "steelyard" | "example-robot-data"
 
 
 def robots() -> list[IndexEntry]:
-    """Every robot of the index, by name; an embedded model comes before a packaged one of the same name."""
+    """List every robot of the index by name; an embedded model replaces a packaged one of the same name."""
     data = _example_robot_data()
     entries: dict[str, IndexEntry] = {}
     for line in _TABLE.split("\n"):
@@ -115,13 +115,17 @@ def robots() -> list[IndexEntry]:
 
 
 def find(name: str) -> Path | None:
-    """The description of a short name; None if no index knows it, an error if its package is missing."""
+    """Return the description file of a short name, or None if no index has it.
+
+    Raises:
+        DescriptionError: The package that holds the robot is not installed, or cannot be downloaded.
+    """
     entry = next((e for e in robots() if e.name == name), None)
     if entry is None:
         return _robot_descriptions(name)
     if entry.path is None:
-        fix = 'pip install "steelyard[robots]"'
-        raise DescriptionError(Finding("todo", name, f"is in {entry.source}, which is not installed", f"Run {fix}"))
+        what, fix = f"is in {entry.source}, which is not installed", 'Run pip install "steelyard[robots]"'
+        raise DescriptionError(Finding("package-missing", name, what, fix, {"install": "steelyard[robots]"}))
     return entry.path
 
 
@@ -141,15 +145,15 @@ def _site_folders() -> Iterator[Path]:
 
 
 def _robot_descriptions(name: str) -> Path | None:
-    """Ask ``robot_descriptions``, which may download; it is optional and never imported otherwise."""
+    """Ask the optional package ``robot_descriptions``, which may download."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or importlib.util.find_spec("robot_descriptions") is None:
         return None
     module = f"robot_descriptions.{name.removesuffix('_description')}_description"
     try:
         if importlib.util.find_spec(module) is None:
             return None
-        found = importlib.import_module(module)
-        return Path(getattr(found, "URDF_PATH", None) or found.MJCF_PATH)
-    except Exception as error:  # a download can fail in any way; all of them mean the same to the user
+        package = importlib.import_module(module)
+        return Path(getattr(package, "URDF_PATH", None) or package.MJCF_PATH)
+    except Exception as error:  # a download can fail in many ways; all mean the same to the user
         what = f"robot_descriptions could not provide it: {error}"
-        raise DescriptionError(Finding("todo", name, what, "Check the network, or give a path")) from error
+        raise DescriptionError(Finding("download-failed", name, what, "Check the network, or give a path")) from error

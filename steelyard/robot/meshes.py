@@ -1,7 +1,7 @@
-"""Which file a mesh path of a description means, and whether the description may name it.
+"""Resolves the mesh paths of a description, within declared root folders only.
 
-A description from a stranger may only reach into declared roots: its own folder, the package it belongs to,
-packages beside that one, and the folders the user gives. Paths are compared with links and ``..`` resolved.
+An untrusted description may only refer to its own folder, the package it belongs to, packages beside that one, and
+folders that the user gives. Paths are compared with symbolic links and ``..`` resolved.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from steelyard.robot.description import is_file
-from steelyard.robot.xml import Findings, Node
+from steelyard.robot.xml import Findings, Node, attribute_of
 
-# Folders that hold descriptions inside a package; their parent is the package where no package.xml tells.
+# Folders that hold descriptions inside a package; their parent is the package where there is no package.xml.
 _INSIDE = ("urdf", "robots", "robot", "xacro", "model", "models", "description", "xml", "mjcf")
-_UP = 6  # how far above the file a package is looked for
+_UP = 6  # folders above the file in which a package is searched
 
 
 class Roots:
-    """Resolves mesh paths of one description and remembers what it did not find."""
+    """Resolves the mesh paths of one description and collects the missing ones."""
 
     def __init__(self, path: Path, package_dirs: Sequence[Path], faults: Findings):
         self.folder = path.resolve().parent
@@ -28,16 +28,17 @@ class Roots:
         self.package = package_root(path)
         self.missing: list[str] = []
 
-    def resolve(self, node: Node, name: str, who: str) -> Path | None:
-        """The existing file that ``name`` means, or None; notes an error if it leaves the roots."""
+    def resolve(self, node: Node, name: str, element: str) -> Path | None:
+        """Return the existing file that ``name`` refers to, or None; adds a fault if it is outside the roots."""
+        where = attribute_of(node, "filename", element)
         if not name:
-            self.faults.add(node, who, "<mesh> has no filename", "Give the mesh's file")
+            self.faults.add("attribute-missing", node, where, "is missing", "Give the mesh's file")
             return None
         allowed, outside = [], Path()
         for root, path in self._candidates(name):
             try:
                 target = path.resolve()
-            except (OSError, RuntimeError):  # too long, or links in a ring: no file in any case
+            except (OSError, RuntimeError):  # too long, or cyclic symbolic links: no file in any case
                 continue
             if target.is_relative_to(root):
                 allowed.append(target)
@@ -47,21 +48,22 @@ class Roots:
             if is_file(target):
                 return target
         if not allowed and outside != Path():
-            what = f"mesh path '{name}' leaves the description's folder and packages"
-            self.faults.add(node, who, what, "Move the mesh there, or declare its folder as a package folder")
+            what = f"'{name}' leaves the description's folder and packages"
+            fix = "Move the mesh there, or declare its folder in package_dirs"
+            self.faults.add("path-escapes-folder", node, where, what, fix, {"package_dirs": None})
         else:
             self.missing.append(name)
         return None
 
     def notices(self) -> list[str]:
-        """One line for all meshes that were not found."""
+        """One notice for all missing meshes."""
         if not (n := len(set(self.missing))):
             return []
         first = f"{n} mesh{'es' if n > 1 else ''} not found (first: {self.missing[0]})"
         return [f"{first}: boxes from the CAD inertia stand in"]
 
     def _candidates(self, name: str) -> Iterator[tuple[Path, Path]]:
-        """(root, path) pairs: where the file could be, and what it must not leave."""
+        """(root, path) pairs: paths where the file could be, each with the folder that it must not leave."""
         scheme, _, rest = name.rpartition("://")
         if scheme in ("package", "model"):
             package, _, inside = rest.lstrip("/").partition("/")
@@ -84,7 +86,7 @@ class Roots:
 
 
 def package_root(path: Path) -> Path:
-    """The nearest folder with a package.xml, else the parent of a folder like ``urdf``, else the file's."""
+    """Return the nearest folder with a package.xml, else the parent of a folder like ``urdf``, else the file's."""
     folder = path.resolve().parent
     near = [folder, *folder.parents][:_UP]
     for parent in near:

@@ -1,4 +1,4 @@
-"""MJCF → Description: checked by our own parse, compiled by MuJoCo, converted from the compiled model.
+"""MJCF → Description: checked by our own parser, compiled by MuJoCo, converted from the compiled model.
 
 MuJoCo moves a body by its joints in turn, each about its own anchor p in the body frame:
 
@@ -6,7 +6,7 @@ MuJoCo moves a body by its joints in turn, each about its own anchor p in the bo
 
 Each factor becomes a joint of the description; all links but the last are virtual and massless. A link's
 frame is at the anchor of its body's last joint, in body axes. That is MuJoCo's body frame unless the joint
-has a ``pos``; then a notice says so, and the frame ``BODY.origin`` is MuJoCo's. Positions are its ``qpos``.
+has a ``pos``; then there is a notice, and the frame ``BODY.origin`` is MuJoCo's. Positions are its ``qpos``.
 """
 
 from __future__ import annotations
@@ -32,28 +32,30 @@ from steelyard.spatial import placement, rotation_from_wxyz
 
 
 def from_mjcf(path: Path, text: str, root: Node, package_dirs: Sequence[Path] = ()) -> Description:
-    """The description in a parsed MJCF file, or DescriptionError with every reason."""
+    """Convert a parsed MJCF file; DescriptionError with every reason."""
     lines = check_source(path, root, package_dirs)
     try:
         import mujoco
     except ImportError as error:
         what, fix = "is MJCF, which needs MuJoCo to read", 'Run pip install "steelyard[sim]"'
-        raise DescriptionError(Finding("todo", path.name, what, fix)) from error
+        finding = Finding("package-missing", path.name, what, fix, {"install": "steelyard[sim]"})
+        raise DescriptionError(finding) from error
     try:
         model, warnings = compile_mjcf(path)
     except ValueError as error:
         what = "MuJoCo does not compile it: " + " ".join(str(error).split()).rstrip(".")
-        raise DescriptionError(Finding("todo", path.name, what, "Correct the model until MuJoCo loads it")) from error
+        fix = "Correct the model until MuJoCo loads it"
+        raise DescriptionError(Finding("mjcf-not-compiled", path.name, what, fix)) from error
     converter = _Converter(model, mujoco, path, lines)
     converter.notices += (f"MuJoCo warns: {' '.join(warning.split())}" for warning in warnings)
     return converter.description(root.attributes.get("model") or path.stem, text)
 
 
 def compile_mjcf(path: Path) -> tuple[Any, list[str]]:
-    """MuJoCo's model of a file and its warnings; ValueError where it does not compile."""
+    """Compile a file with MuJoCo; returns the model and its warnings, ValueError if it does not compile."""
     import mujoco
 
-    # Left alone, MuJoCo writes its warnings to a file in the working folder.
+    # By default MuJoCo writes its warnings to a file in the working folder.
     warnings: list[str] = []
     handler = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(warnings.append)
@@ -143,9 +145,8 @@ class _Converter:
         """Bodies of the one robot in the scene: a free root and all below, or 0 (the world) and its trees."""
         tops = [b for b in range(1, self.model.nbody) if self.model.body_parentid[b] == 0]
         if not tops:
-            raise DescriptionError(
-                Finding("todo", self.path.name, "has no <body>", "Give a model with at least one body")
-            )
+            fix = "Give a model with at least one body"
+            raise DescriptionError(Finding("description-empty", self.path.name, "has no <body>", fix))
         trees = {b: self._subtree(b) for b in tops}
         fixed = [b for b in tops if not self.free[b]]
         moving = [b for b in fixed if any(self._joint_ids(c) for c in trees[b])]
@@ -154,8 +155,8 @@ class _Converter:
         robots = jointed + moving[:1] if jointed or moving else floating or fixed[:1]
         if len(robots) > 1:
             names = ", ".join(f"'{self.body_names[b]}'" for b in robots)
-            fix = "Give a model of one robot without the rest of the scene"
-            raise DescriptionError(Finding("todo", self.path.name, f"has {len(robots)} robots: {names}", fix))
+            what, fix = f"are {len(robots)} robots", "Give a model of one robot without the rest of the scene"
+            raise DescriptionError(Finding("robots-several", f"{self.path.name} bodies {names}", what, fix))
         chosen = robots if self.free[robots[0]] else fixed
         if ignored := [self.body_names[b] for b in tops if b not in chosen]:
             self.notices.append(f"not part of the robot and ignored: {', '.join(ignored)}")
@@ -236,7 +237,7 @@ class _Converter:
         return tuple(collision), tuple(visual)
 
     def _mesh(self, i: int, T: np.ndarray) -> Shape:
-        """MuJoCo moves a mesh into its principal axes; undone here, so that the file's vertices fit."""
+        """A mesh shape in the axes of its file: MuJoCo's move into the principal axes is undone."""
         m = self.model
         moved = placement(rotation_from_wxyz(m.mesh_quat[i]), m.mesh_pos[i])
         address = int(m.mesh_pathadr[i])
@@ -248,7 +249,7 @@ class _Converter:
         return placement(rotation_from_wxyz(quaternion), position - self.anchors[b])
 
     def _frames(self, bodies: list[int], taken: set[str]) -> dict[str, tuple[str, np.ndarray]]:
-        """Sites, named geoms that collide (feet often have no site), and body frames that were moved."""
+        """Sites, named colliding geoms (feet often have no site), and MuJoCo's body frames where links have others."""
         m, mj = self.model, self.mujoco
         frames: dict[str, tuple[str, np.ndarray]] = {}
         kept = set(bodies)
@@ -267,19 +268,19 @@ class _Converter:
         return frames | {f"{name}.origin": (name, placement(np.eye(3), at)) for name, at in moved.items()}
 
     def _equalities(self, joints: dict[str, Joint]) -> None:
-        """q₁ − ref₁ = c₀ + c₁ (q₂ − ref₂) is a mimic; other constraints are named and left out."""
-        m, left_out = self.model, 0
+        """q₁ − ref₁ = c₀ + c₁ (q₂ − ref₂) becomes a mimic; other constraints are ignored, with a notice."""
+        m, ignored = self.model, 0
         for e in np.flatnonzero(m.eq_active0):
             follower, leader = (int(x[e]) for x in (m.eq_obj1id, m.eq_obj2id))
             c = m.eq_data[e, :5]
             linear = m.eq_type[e] == self.mujoco.mjtEq.mjEQ_JOINT and leader >= 0 and not c[2:].any()
             names = [self.joint_names[j] for j in (follower, leader)] if linear else []
             if not linear or any(n not in joints for n in names) or joints[names[0]].mimic:
-                left_out += 1
+                ignored += 1
                 continue
             ref = [float(m.qpos0[m.jnt_qposadr[j]]) for j in (follower, leader)]
             mimic = Mimic(names[1], float(c[1]), float(c[0] + ref[0] - c[1] * ref[1]))
             joints[names[0]] = replace(joints[names[0]], mimic=mimic)
-        if left_out:
-            what = "equality constraints that are no linear coupling of two joints are ignored"
-            self.notices.append(f"{left_out} {what}")
+        if ignored:
+            what = "equality constraints that are not a linear coupling of two joints are ignored"
+            self.notices.append(f"{ignored} {what}")

@@ -1,4 +1,4 @@
-"""What is refused in MJCF before MuJoCo sees it: bad inertial values, files outside the model's folder."""
+"""Checks of an MJCF file before MuJoCo compiles it: bad inertial values, paths outside the model's folder."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from steelyard.robot.description import is_file
-from steelyard.robot.xml import Findings, Node, read_xml
+from steelyard.robot.xml import Findings, Node, attribute_of, read_xml
 
 _FOLDERS = ("meshdir", "texturedir", "assetdir")
 _INCLUDES = ("include", "model")
@@ -14,26 +14,33 @@ _MAX_FILES = 1000
 
 
 def check_source(path: Path, root: Node, package_dirs: Sequence[Path]) -> dict[str, int]:
-    """Check the model and every file it includes; the lines of its bodies, or DescriptionError with every reason."""
+    """Check the model and every file that it includes.
+
+    Returns:
+        Name of each body → its line.
+
+    Raises:
+        DescriptionError: With every reason against the files.
+    """
     folder = path.resolve().parent
     allowed = (folder, *(d.resolve() for d in package_dirs))
     faults = Findings(path.name)
     files = _with_includes(path.resolve(), root, faults, allowed)
     lines: dict[str, int] = {}
-    # A <compiler> in any file moves the assets of all; every place a file could then be must be inside.
+    # A <compiler> in any file sets the asset folder of all: every path that could result must be inside.
     assets = [folder / value for _, tree, _ in files for value in _asset_folders(tree)]
-    for file, tree, found in files:
+    for file, tree, own in files:
         for node in tree.walk():
             if node.tag == "body" and (name := node.attributes.get("name")):
                 lines.setdefault(name, node.line)
-            _check_values(node, _who(node), found)
+            _check_values(node, _element(node), own)
             for attribute, name in _paths(node):
                 bases = [folder, file.parent, *([] if node.tag in _INCLUDES else assets)]
                 if not all(_inside(base / name, allowed) for base in bases):
-                    what = f"{attribute}='{name}' leaves the model's folder"
-                    fix = "Move the file there, or declare its folder as a package folder"
-                    found.add(node, _who(node), what, fix)
-    faults.found[:] = [finding for _, _, part in files for finding in part.found]
+                    where, what = attribute_of(node, attribute, _element(node)), f"'{name}' leaves the model's folder"
+                    fix = "Move the file there, or declare its folder in package_dirs"
+                    own.add("path-escapes-folder", node, where, what, fix, {"package_dirs": None})
+    faults.collected[:] = [finding for _, _, own in files for finding in own.collected]
     faults.raise_if_any()
     return lines
 
@@ -41,9 +48,9 @@ def check_source(path: Path, root: Node, package_dirs: Sequence[Path]) -> dict[s
 def _with_includes(
     path: Path, root: Node, faults: Findings, allowed: Sequence[Path]
 ) -> list[tuple[Path, Node, Findings]]:
-    """The model and the files it includes; MuJoCo looks for them beside the model and beside the includer."""
+    """The model and the files it includes; MuJoCo searches beside the model and beside the including file."""
     files, seen = [(path, root, faults)], {path}
-    for file, tree, found in files:  # grows while it is walked
+    for file, tree, own in files:  # grows during the loop
         for node in (n for n in tree.walk() if n.tag in _INCLUDES):
             name = node.attributes.get("file", "")
             for target in {(base / name).resolve() for base in (path.parent, file.parent)} - seen:
@@ -51,7 +58,8 @@ def _with_includes(
                     continue
                 seen.add(target)
                 if len(seen) > _MAX_FILES:
-                    found.add(node, _who(node), f"includes more than {_MAX_FILES} files", "Merge them")
+                    what = f"includes more than {_MAX_FILES} files"
+                    own.add("includes-too-many", node, _element(node), what, "Merge them")
                     return files
                 files.append((target, read_xml(target)[1], Findings(target.name)))
     return files
@@ -67,7 +75,7 @@ def _asset_folders(tree: Node) -> Iterator[str]:
             yield from (value for key, value in node.attributes.items() if key in _FOLDERS)
 
 
-def _who(node: Node) -> str:
+def _element(node: Node) -> str:
     name = node.attributes.get("name") or node.attributes.get("class")
     return f"{node.tag} '{name}'" if name else f"<{node.tag}>"
 
@@ -79,7 +87,7 @@ def _paths(node: Node) -> Iterator[tuple[str, str]]:
             yield attribute, value
 
 
-def _check_values(node: Node, who: str, faults: Findings) -> None:
+def _check_values(node: Node, element: str, faults: Findings) -> None:
     if node.tag == "inertial":
         shapes = {"mass": 1, "pos": 3, "quat": 4, "diaginertia": 3, "fullinertia": 6}
         moments = {"mass": 1, "diaginertia": 3, "fullinertia": 3}
@@ -91,7 +99,8 @@ def _check_values(node: Node, who: str, faults: Findings) -> None:
     for attribute, count in shapes.items():
         if attribute not in node.attributes:
             continue
-        values = faults.numbers(node, attribute, count, who)
+        values = faults.numbers(node, attribute, count, element)
         if values is not None and (values[: moments.get(attribute, 0)] < 0).any():
-            what = f"{attribute} is '{node.attributes[attribute]}', negative"
-            faults.add(node, who, what, "Give values of 0 or more")
+            code = f"{attribute}-negative" if attribute in ("mass", "density") else "inertia-negative"
+            what = f"must be ≥ 0 (got '{node.attributes[attribute]}')"
+            faults.add(code, node, attribute_of(node, attribute, element), what, "Give values of 0 or more")

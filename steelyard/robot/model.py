@@ -1,8 +1,8 @@
-"""A robot as its dynamics see it: a tree of moving bodies, by name.
+"""A robot as its dynamics need it: a tree of moving bodies, by name.
 
 Links welded by fixed (or locked) joints are one *moving body*, named after the group's root link and expressed
-in that link's frame; only its ten summed parameters can ever be seen from outside. A force–torque sensor in a weld
-cuts such a body in two (``ft_sensor.py``). ``build.py`` makes a ``Robot`` of a description.
+in that link's frame; the equations of motion contain only the ten parameters of their sum. A force–torque sensor in a
+weld cuts such a body in two (``ft_sensor.py``). ``build.py`` builds a ``Robot`` from a description.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from steelyard import inertia
-from steelyard.errors import Finding, UsageError, did_you_mean
+from steelyard.errors import Finding, UsageError, unknown_name
 from steelyard.robot import geometry
 from steelyard.robot.description import Description, Link, read_description
 from steelyard.robot.ft_sensor import Sensor
@@ -29,15 +29,15 @@ Base = Literal["fixed", "floating"]
 
 GRAVITY = 9.81  # m/s²
 ONE_DOF = {"revolute", "continuous", "prismatic"}
-THINNEST = 1e-3  # half edge of a body's room, of its size: sheets are thicker than their drawings
-MOST_NAMES = 40  # that a refusal lists
-LOAD = "(load)"  # what the body of an unknown load is called; no link is
-LOAD_SHARE, LOAD_SIZE = 0.1, 0.1  # of the robot's mass; m: a load is thought of as this heavy, and at least this big
+THINNEST = 1e-3  # least half edge of the box of a body's mass, as a fraction of its size: sheets have a thickness
+MOST_NAMES = 40  # names that a refusal lists
+LOAD = "(load)"  # name of the body of an unknown load; no link can have it
+LOAD_SHARE, LOAD_SIZE = 0.1, 0.1  # prior of a load: fraction of the robot's mass; least edge of its box, m
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A named place on the robot."""
+    """A named frame of the robot."""
 
     name: str
     joint: int  # of the Pinocchio model; 0 is the world (a fixed base)
@@ -47,12 +47,12 @@ class Frame:
 
 @dataclass(frozen=True)
 class Body:
-    """Links that move as one; or a load, of which only a size to think in is known."""
+    """Links that move as one rigid body; or an unknown load, with a nominal mass and size."""
 
     name: str  # the group's root link
     links: tuple[str, ...]
     joint: int  # its joint in the Pinocchio model
-    parameters: Array  # (10,) as the description has them (repaired where asked)
+    parameters: Array  # (10,) of the description (repaired if asked for)
     box: geometry.Box  # in the body frame, m
     size: float  # m, the diagonal of its box
     carrier: Frame | None = None  # of a load: the link that carries it, in whose axes its parameters are
@@ -60,7 +60,7 @@ class Body:
 
     @property
     def room(self) -> geometry.Box:
-        """The box that its mass may be in, m: no half edge of it less than ``THINNEST`` of the body's size."""
+        """Box that contains all its mass, m; each half edge is at least ``THINNEST`` of the body's size."""
         centre, half = (self.box[0] + self.box[1]) / 2, (self.box[1] - self.box[0]) / 2
         half = np.maximum(half, THINNEST * self.size)
         return centre - half, centre + half
@@ -72,8 +72,8 @@ class Robot:
 
     description: Description
     base: Base
-    model: Any  # pinocchio.Model; joints of one degree of freedom, a free-flyer first if floating, one for each cut
-    bodies: tuple[Body, ...]  # that have parameters: on a fixed base the bodies that move
+    model: Any  # pinocchio.Model; one-DoF joints, first a free-flyer if floating, a free-flyer for each sensor's cut
+    bodies: tuple[Body, ...]  # with parameters: on a fixed base all but the base
     joints: tuple[str, ...]  # independent joints, in the order of the model's velocities
     coupling: Array | None  # (nv, independent) of v_model = coupling · v: base, joints, sensors; None: the identity
     mimic_offset: Array  # (J_model,) added to the coupled positions
@@ -95,11 +95,26 @@ class Robot:
         package_dirs: Sequence[Path] = (),
         sensors: Iterable[str] = (),
     ) -> Robot:
-        """Read a URDF or MJCF file, or a short name such as ``a1``.
+        """Load a robot from its description.
 
-        ``base="auto"``: fixed where the root link is called ``world``, floating where the index says so.
-        ``lock``: joints held at a value (rad or m). ``repair``: make an unphysical body physical.
-        ``sensors``: force–torque sensors, each the name of a fixed joint, or of a link or site on one.
+        Args:
+            source: URDF or MJCF file, or a short name such as ``a1``.
+            base: ``auto``: fixed if the root link is called ``world``, else as the index of short names has it.
+            lock: Joint → position (rad or m) at which it is held.
+            repair: Whether to replace inconsistent inertial parameters by the nearest consistent ones.
+            gravity: (3,) m/s², in world axes.
+            package_dirs: Further folders that mesh paths may refer to.
+            sensors: Force–torque sensors: names of fixed joints, or of links or sites attached by one.
+
+        Returns:
+            The robot.
+
+        Raises:
+            DescriptionError: The description cannot be used; with every reason.
+            UsageError: A locked joint or a sensor does not exist.
+
+        Example:
+            >>> Robot.load("demo_arm").body("forearm_link").parameters[0]  # kg
         """
         from steelyard.robot.build import build, default_base
 
@@ -111,58 +126,61 @@ class Robot:
 
     @property
     def name(self) -> str:
-        """The description's name for the robot."""
+        """Name of the robot in its description."""
         return self.description.name
 
     @property
     def floating(self) -> bool:
-        """Whether the base is free to move."""
+        """Whether the base is floating."""
         return self.base == "floating"
 
     @property
     def readings(self) -> tuple[str, ...]:
-        """Names of the equations that the sensors add: ``S.fx`` …"""
+        """Names of the equations that force–torque sensors add: ``S.fx`` …"""
         return tuple(row for sensor in self.sensors for row in sensor.rows)
 
     @cached_property
     def tree(self) -> FlatTree | None:
-        """The robot as flat arrays for compiled kernels; None where it has a joint that none covers."""
+        """The robot as flat arrays for compiled kernels; None if no kernel supports one of its joints."""
         from steelyard.robot.flat_tree import flat_tree
 
         return flat_tree(self)
 
     @cached_property
     def prior(self) -> Array:
-        """(10·bodies,) parameters of the description, body by body."""
+        """(10·bodies,) parameters of all bodies in the description."""
         return np.concatenate([b.parameters for b in self.bodies]) if self.bodies else np.zeros(0)
 
     def body(self, link: str) -> Body:
-        """The moving body that a link belongs to."""
+        """Return the moving body that a link belongs to; UsageError if none has it."""
         for body in self.bodies:
             if link == body.name or link in body.links:
                 return body
-        fixed = link in self.description.links
-        what = "belongs to the fixed base, which never moves" if fixed else f"is not in {self.name}"
         names = [b.name for b in self.bodies]
-        every = f"Bodies: {', '.join(names[:MOST_NAMES])}"
-        fix = did_you_mean(link, [*names, *(k for b in self.bodies for k in b.links)], every, most=3)
-        raise UsageError(Finding("todo", f"link {link!r}", what, fix))
+        where, every = f"link {link!r}", f"Bodies: {', '.join(names[:MOST_NAMES])}"
+        if link in self.description.links:
+            raise UsageError(
+                Finding("link-on-fixed-base", where, "belongs to the fixed base, which never moves", every)
+            )
+        known = [*names, *(k for b in self.bodies for k in b.links)]
+        raise UsageError(unknown_name(where, f"is not in {self.name}", link, known, every, most=3))
 
     def has_shape(self, body: Body) -> bool:
-        """Whether a body's box is that of its shapes: each of its links that weighs anything has one."""
+        """Whether a body's box comes from shapes: each of its links with mass has one."""
         heavy = [self.description.links[link] for link in body.links if self.description.links[link].mass > 0]
         return bool(heavy) and all(geometry.link_box(link, np.eye(4)) is not None for link in heavy)
 
     def frame(self, name: str) -> Frame:
-        """A link, joint or site by name."""
+        """Return the frame of a link, joint or site; UsageError if there is none."""
         if name not in self.frames:
             every = f"Frames: {', '.join(list(self.frames)[:MOST_NAMES])}"
-            fix = did_you_mean(name, self.frames, every, most=3)
-            raise UsageError(Finding("todo", f"frame {name!r}", f"is not in {self.name}", fix))
+            raise UsageError(
+                unknown_name(f"frame {name!r}", f"is not in {self.name}", name, self.frames, every, most=3)
+            )
         return self.frames[name]
 
     def carrying(self, link: str) -> Robot:
-        """The same robot with an unknown load on a link: one more body, which moves with that link's."""
+        """Return the robot with an unknown load on a link: one more body, welded to that link's."""
         holder = self.body(link)
         mass = LOAD_SHARE * sum(b.parameters[0] for b in self.bodies)
         half = np.full(3, max(holder.size, LOAD_SIZE) / 2)
@@ -171,7 +189,7 @@ class Robot:
         return replace(self, bodies=(*self.bodies, load))
 
     def joints_above(self, joint: int) -> list[str]:
-        """Moving joints between a joint of the model, that one included, and the base: the nearest first."""
+        """Return the moving joints from a joint of the model, itself included, to the base, in that order."""
         names, cuts, first = list[str](), {s.joint for s in self.sensors}, 1 if self.floating else 0
         while joint > first:
             names += [] if joint in cuts else [str(self.model.names[joint])]
@@ -179,7 +197,7 @@ class Robot:
         return names
 
     def on_base(self, frame: Frame) -> Array | None:
-        """(4, 4) pose of a frame in the floating base, through cuts that do not move; None where a joint does."""
+        """Return the pose (4, 4) of a frame in the floating base; None if a moving joint is between them."""
         joint, placement, cuts = frame.joint, frame.placement, {s.joint for s in self.sensors}
         while joint in cuts:
             placement = self.model.jointPlacements[joint].homogeneous @ placement
@@ -187,7 +205,7 @@ class Robot:
         return placement if joint == 1 else None
 
     def positions(self, q: Array) -> Array:
-        """(T, nq) positions of the model from those of its joints (T, J); the base and all cuts at the identity."""
+        """Return positions (T, nq) of the model from those of its joints (T, J); base and cuts at the identity."""
         import pinocchio as pin
 
         full = np.tile(pin.neutral(self.model), (len(q), 1))
@@ -201,11 +219,11 @@ class Robot:
         return full
 
     def motion(self, x: Array) -> Array:
-        """(T, nv) velocities or accelerations of the model from those of base and joints (T, 6 + J) or (T, J)."""
+        """Return velocities or accelerations (T, nv) of the model from those of base and joints (T, [6 +] J)."""
         return x if self.coupling is None else np.asarray(x @ self.coupling[:, : x.shape[1]].T)
 
     def inertials(self, parameters: Mapping[str, Array]) -> dict[str, tuple[float, Array, Array]]:
-        """Share new parameters of bodies (10,) over their links: link → mass, CoM, inertia about the CoM."""
+        """Split parameters (10,) of bodies over their links: link → mass, CoM, inertia about the CoM."""
         result = {}
         for name, total in parameters.items():
             body = self.body(name)

@@ -1,7 +1,7 @@
-"""URDF → Description; every fault of a file is collected and refused at once.
+"""URDF → Description; all faults of a file are collected, and the file is refused once.
 
-Only what makes a value unusable is judged here: not a number, not finite, a negative mass, a broken tree.
-Whether an inertia is physical is a question for the moving body, which may be several welded links.
+Only unusable values are refused: not a number, not finite, a negative mass, links that form no tree. Whether an inertia
+is physically consistent is checked on the moving body, which may be several welded links (``build.py``).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.errors import DescriptionError, Finding
+from steelyard.errors import DescriptionError, Finding, unknown_name
 from steelyard.robot.description import (
     Description,
     Joint,
@@ -32,7 +32,7 @@ _INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
 def from_urdf(path: Path, text: str, root: Node, package_dirs: Sequence[Path] = ()) -> Description:
-    """The description in a parsed URDF, or DescriptionError with every reason."""
+    """Convert a parsed URDF; DescriptionError with every reason."""
     _refuse_xacro(path.name, root)
     reader = _Reader(path, package_dirs)
     links = reader.links(root)
@@ -56,13 +56,13 @@ class _Reader:
         links: dict[str, Link] = {}
         for node in root.all("link"):
             name = self._name(node, links)
-            who = f"link '{name}'"
-            mass, com, inertia = self._inertial(node, who)
-            shapes = [tuple(self._shapes(node, tag, who)) for tag in ("collision", "visual")]
+            element = f"link '{name}'"
+            mass, com, inertia = self._inertial(node, element)
+            shapes = [tuple(self._shapes(node, tag, element)) for tag in ("collision", "visual")]
             given = node.first("inertial") is not None
             links.setdefault(name, Link(name, mass, com, inertia, given, False, node.line, *shapes))
         if not links:
-            self.faults.add(root, "", "has no <link>", "Give a URDF with at least one link")
+            self.faults.add("description-empty", root, "", "has no <link>", "Give a URDF with at least one link")
         shapes_of = [s for link in links.values() for s in link.collision + link.visual]
         if flat := sum(s.kind != "mesh" and min(s.size) <= 0 for s in shapes_of):
             self.notices.append(f"{flat} shapes without volume")
@@ -81,12 +81,13 @@ class _Reader:
         return joints
 
     def tree(self, root: Node, links: dict[str, Link], joints: dict[str, Joint]) -> str:
-        """The root link's name; notes whatever keeps links and joints from being one tree."""
+        """Return the root link's name; adds every fault that keeps links and joints from being one tree."""
         above = {joint.child: joint for joint in joints.values()}
         for link, n in Counter(joint.child for joint in joints.values() if joint.child in links).items():
             if n > 1:
                 names = ", ".join(f"'{j.name}'" for j in joints.values() if j.child == link)
-                self.faults.add(root, f"link '{link}'", f"is the child of joints {names}", "Keep one of them")
+                where = f"link '{link}', joints {names}"
+                self.faults.add("link-has-two-parents", root, where, "has several parents", "Keep one of the joints")
         tops = [link for link in links if link not in above]
         for link in links:
             seen = [link]
@@ -94,111 +95,119 @@ class _Reader:
                 seen.append(joint.parent)
             if joint is not None and joint.parent == link and link == min(seen):
                 loop = " → ".join([*reversed(seen), seen[-1]])
-                self.faults.add(root, "", f"links form a cycle: {loop}", "Open the loop: remove one of its joints")
+                fix = "Open the loop: remove one of its joints"
+                self.faults.add("links-form-cycle", root, loop, "is a cycle of links", fix)
         if len(tops) > 1:
             names = ", ".join(f"'{t}'" for t in tops)
-            self.faults.add(root, "", f"has {len(tops)} root links: {names}", "Join all but one to a parent")
+            what = f"are {len(tops)} root links"
+            self.faults.add("roots-several", root, f"links {names}", what, "Give all but one of them a parent")
         return tops[0] if tops else ""
 
     def _name(self, node: Node, taken: dict[str, Link] | dict[str, Joint]) -> str:
         name = node.attributes.get("name", "")
         if not name:
-            self.faults.add(node, node.tag, "has no name", f"Give the <{node.tag}> a name")
+            self.faults.add("name-missing", node, node.tag, "has no name", f"Give the <{node.tag}> a name")
         elif name in taken:
             what = f"has the name of the {node.tag} at line {taken[name].line}"
-            self.faults.add(node, f"{node.tag} '{name}'", what, "Rename one of them")
+            self.faults.add("name-repeated", node, f"{node.tag} '{name}'", what, "Rename one of them")
         return name
 
-    def _inertial(self, link: Node, who: str) -> tuple[float, np.ndarray, np.ndarray]:
+    def _inertial(self, link: Node, element: str) -> tuple[float, np.ndarray, np.ndarray]:
         nothing = 0.0, np.zeros(3), np.zeros((3, 3))
         given = list(link.all("inertial"))
         if not given:
             return nothing
         if len(given) > 1:
-            self.faults.add(given[1], who, f"has {len(given)} <inertial>", "Keep one")
+            self.faults.add("inertial-repeated", given[1], element, f"has {len(given)} <inertial>", "Keep one")
         node = given[0]
-        mass = self._child_numbers(node, "mass", ("value",), who)
-        tensor = self._child_numbers(node, "inertia", _INERTIA, who)
-        T = self._origin(node, who)
+        mass = self._child_numbers(node, "mass", ("value",), element)
+        tensor = self._child_numbers(node, "inertia", _INERTIA, element)
+        T = self._origin(node, element)
         if mass is not None and mass[0] < 0:
-            self.faults.add(node.first("mass"), who, f"mass is {mass[0]:g} kg, negative", "Give a mass of 0 or more")
+            where, what = f"{element} <mass value>", f"must be ≥ 0 kg (got {mass[0]:g})"
+            self.faults.add("mass-negative", node.first("mass"), where, what, "Give a mass of 0 or more")
         if tensor is not None and (negative := [i for i in (0, 3, 5) if tensor[i] < -_ROUNDING]):
-            values = ", ".join(f"{_INERTIA[i]} = {tensor[i]:g}" for i in negative)
+            where = f"{element} <inertia {' '.join(_INERTIA[i] for i in negative)}>"
+            what = f"must be ≥ 0 kg·m² (got {', '.join(f'{tensor[i]:g}' for i in negative)})"
             fix = "Give moments of inertia of 0 or more"
-            self.faults.add(node.first("inertia"), who, f"{values} kg·m², negative", fix)
+            self.faults.add("inertia-negative", node.first("inertia"), where, what, fix)
         if mass is None or tensor is None:
             return nothing
         R = T[:3, :3]
         inertia = R @ tensor[[0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(3, 3) @ R.T
         return float(mass[0]), T[:3, 3].copy(), (inertia + inertia.T) / 2
 
-    def _child_numbers(self, node: Node, tag: str, attributes: Sequence[str], who: str) -> np.ndarray | None:
+    def _child_numbers(self, node: Node, tag: str, attributes: Sequence[str], element: str) -> np.ndarray | None:
         if (child := node.first(tag)) is None:
-            self.faults.add(node, who, f"<{node.tag}> has no <{tag}>", f"Give <{tag}>, or remove the <{node.tag}>")
+            what, fix = f"<{node.tag}> has no <{tag}>", f"Give <{tag}>, or remove the <{node.tag}>"
+            self.faults.add("element-missing", node, f"{element} <{tag}>", what, fix)
             return None
-        values = [self.faults.numbers(child, a, 1, who) for a in attributes]
+        values = [self.faults.numbers(child, a, 1, element) for a in attributes]
         good = [v[0] for v in values if v is not None]
         return np.array(good) if len(good) == len(values) else None
 
-    def _origin(self, node: Node, who: str) -> np.ndarray:
+    def _origin(self, node: Node, element: str) -> np.ndarray:
         if (origin := node.first("origin")) is None:
             return np.eye(4)
-        xyz = self.faults.numbers(origin, "xyz", 3, who, default="0 0 0")
-        rpy = self.faults.numbers(origin, "rpy", 3, who, default="0 0 0")
+        xyz = self.faults.numbers(origin, "xyz", 3, element, default="0 0 0")
+        rpy = self.faults.numbers(origin, "rpy", 3, element, default="0 0 0")
         if xyz is None or rpy is None:
             return np.eye(4)
         return placement(rotation_from_rpy(rpy), xyz)
 
-    def _shapes(self, link: Node, tag: str, who: str) -> list[Shape]:
+    def _shapes(self, link: Node, tag: str, element: str) -> list[Shape]:
         shapes = []
         for node in link.all(tag):
-            T = self._origin(node, who)
+            T = self._origin(node, element)
             for shape in (child for g in node.all("geometry") for child in g.children):
                 if shape.tag == "mesh":
-                    scale = self.faults.numbers(shape, "scale", 3, who, default="1 1 1")
-                    file = self.roots.resolve(shape, shape.attributes.get("filename", ""), who)
+                    scale = self.faults.numbers(shape, "scale", 3, element, default="1 1 1")
+                    file = self.roots.resolve(shape, shape.attributes.get("filename", ""), element)
                     if scale is not None:
                         shapes.append(Shape("mesh", tuple(scale.tolist()), T, file))
                 elif shape.tag in _SIZES:
-                    parts = [self.faults.numbers(shape, a, n, who) for a, n in _SIZES[shape.tag]]
+                    parts = [self.faults.numbers(shape, a, n, element) for a, n in _SIZES[shape.tag]]
                     size = [x for part in parts if part is not None for x in part.tolist()]
                     if all(part is not None for part in parts):
                         shapes.append(Shape(shape.tag, tuple(size), T))
                 else:
-                    self.notices.append(f"{who}: shape <{shape.tag}> is not known and left out")
+                    self.notices.append(f"{element}: shape <{shape.tag}> is unknown and ignored")
         return shapes
 
     def _joint(self, node: Node, name: str, links: dict[str, Link]) -> Joint:
-        who = f"joint '{name}'"
+        element = f"joint '{name}'"
         kind = node.attributes.get("type", "")
         if kind not in _KINDS:
-            self.faults.add(node, who, f"type '{kind}' is not known", f"Use one of {', '.join(_KINDS)}")
+            what, fix = f"type '{kind}' is unknown", f"Use one of {', '.join(_KINDS)}"
+            self.faults.add("joint-type-unknown", node, element, what, fix)
         ends = []
         for tag in ("parent", "child"):
             end = node.first(tag)
             link = end.attributes.get("link", "") if end else ""
             if not link:
-                self.faults.add(node, who, f"has no {tag}", f'Give <{tag} link="…"/>')
+                self.faults.add("element-missing", node, f"{element} <{tag}>", "is missing", f'Give <{tag} link="…"/>')
             elif link not in links:
-                self.faults.add(end, who, f"{tag} '{link}' is not a link", f"Name one of: {', '.join(links)}")
+                where, fix = self.faults.where(end, f"{element} <{tag}>"), f"Name one of: {', '.join(links)}"
+                self.faults.collected.append(unknown_name(where, f"'{link}' is not a link", link, links, fix))
             ends.append(link)
-        axis = self._axis(node, kind, who)
-        lower, upper, velocity, effort = self._limits(node, kind, who)
-        T = self._origin(node, who)
-        mimic = self._mimic(node, who)
+        axis = self._axis(node, kind, element)
+        lower, upper, velocity, effort = self._limits(node, kind, element)
+        T = self._origin(node, element)
+        mimic = self._mimic(node, element)
         return Joint(name, kind, ends[0], ends[1], T, axis, lower, upper, velocity, effort, mimic, node.line)
 
-    def _axis(self, node: Node, kind: str, who: str) -> np.ndarray:
+    def _axis(self, node: Node, kind: str, element: str) -> np.ndarray:
         given = node.first("axis")
-        axis = self.faults.numbers(given, "xyz", 3, who) if given and kind not in ("fixed", "floating") else None
+        axis = self.faults.numbers(given, "xyz", 3, element) if given and kind not in ("fixed", "floating") else None
         if axis is None:
             return np.array([1.0, 0.0, 0.0])
         if not (length := np.linalg.norm(axis)) > 0:
-            self.faults.add(given, who, "axis is 0 0 0", "Give the direction the joint moves along or about")
+            fix = "Give the direction the joint moves along or about"
+            self.faults.add("axis-zero", given, f"{element} <axis xyz>", "is 0 0 0", fix)
             return np.array([1.0, 0.0, 0.0])
         return np.asarray(axis / length)
 
-    def _limits(self, node: Node, kind: str, who: str) -> tuple[float, float, float, float]:
+    def _limits(self, node: Node, kind: str, element: str) -> tuple[float, float, float, float]:
         inf = np.inf
         given = node.first("limit")
         if given is None or kind in ("fixed", "floating"):
@@ -208,46 +217,46 @@ class _Reader:
             # URDF reads an absent bound as 0, but a joint with neither bound has none.
             bound = key in ("lower", "upper")
             absent = "0" if bound and {"lower", "upper"} & set(given.attributes) else str(none)
-            value = self.faults.numbers(given, key, 1, who, default=absent, infinite=True)
+            value = self.faults.numbers(given, key, 1, element, default=absent, infinite=True)
             read[key] = none if value is None or (bound and kind == "continuous") else float(value[0])
         if read["lower"] > read["upper"]:
             what = f"lower limit {read['lower']:g} is above the upper, {read['upper']:g}"
-            self.faults.add(given, who, what, "Swap the limits")
+            self.faults.add("limits-swapped", given, f"{element} <limit>", what, "Swap the limits")
         return read["lower"], read["upper"], read["velocity"], read["effort"]
 
-    def _mimic(self, node: Node, who: str) -> Mimic | None:
+    def _mimic(self, node: Node, element: str) -> Mimic | None:
         if (given := node.first("mimic")) is None:
             return None
-        multiplier = self.faults.numbers(given, "multiplier", 1, who, default="1")
-        offset = self.faults.numbers(given, "offset", 1, who, default="0")
+        multiplier = self.faults.numbers(given, "multiplier", 1, element, default="1")
+        offset = self.faults.numbers(given, "offset", 1, element, default="0")
         if multiplier is None or offset is None:
             return None
         return Mimic(given.attributes.get("joint", ""), float(multiplier[0]), float(offset[0]))
 
     def _check_mimic(self, joint: Joint, joints: dict[str, Joint]) -> None:
         seen, mimic = [joint.name], joint.mimic
-        where = f"{self.faults.file}:{joint.line} joint '{joint.name}'"
+        where = f"{self.faults.file}:{joint.line} joint '{joint.name}' <mimic joint>"
         while mimic is not None:
             if mimic.joint not in joints:
                 if len(seen) == 1:
                     what = f"mimics '{mimic.joint}', which is not a joint"
                     fix = "Name a joint, or remove <mimic>"
-                    self.faults.found.append(Finding("mimic-joint-unknown", where, what, fix))
+                    self.faults.collected.append(unknown_name(where, what, mimic.joint, joints, fix))
                 return
             if mimic.joint in seen:
                 what = f"mimics itself: {' → '.join([*seen, mimic.joint])}"
-                self.faults.found.append(Finding("mimic-cycle", where, what, "Remove one <mimic>"))
+                self.faults.collected.append(Finding("mimic-cycle", where, what, "Remove one <mimic>"))
                 return
             seen.append(mimic.joint)
             mimic = joints[mimic.joint].mimic
 
 
 def _refuse_xacro(file: str, root: Node) -> None:
-    """A xacro file is a program that writes a URDF; declaring its namespace alone is harmless."""
+    """A xacro file has to be expanded to URDF first; declaring its namespace alone is harmless."""
     for node in root.walk():
         written = [f"{a}='{v}'" for a, v in node.attributes.items() if "${" in v or "$(" in v]
         if node.tag.startswith("xacro:"):
             written.append(f"<{node.tag}>")
         if written:
             what, fix = f"is a xacro file: {written[0]}", f"Run xacro first: xacro {file} > robot.urdf"
-            raise DescriptionError(Finding("todo", f"{file}:{node.line}", what, fix))
+            raise DescriptionError(Finding("xacro-not-expanded", f"{file}:{node.line}", what, fix))

@@ -1,9 +1,8 @@
-"""XML from strangers: bytes → a tree of plain nodes, or a refusal that names file, line and fix.
+"""Untrusted XML: bytes → a tree of plain nodes, or a refusal that names file, line and fix.
 
-Expat does the parsing. A document type or entity declaration ends it at once, so neither expanding
-entities nor external ones ever exist; size, depth and number of elements are bounded before anything
-is built on them. Each node keeps where it stood in the source, so that a writer can change one element
-and leave every other byte as it was.
+Expat does the parsing. A document type declaration is refused, so no entity, internal or external, is ever expanded;
+size, depth and number of elements are bounded. Each node keeps its position in the source, so that a writer can change
+one element and leave every other byte as it was.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 from xml.parsers import expat
 
 import numpy as np
@@ -29,7 +28,7 @@ _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Span:
-    """Where an element stands in the UTF-8 source, in bytes."""
+    """Position of an element in the UTF-8 source, in bytes."""
 
     start: int  # of "<"
     opened: int  # just after the ">" of the opening tag
@@ -38,7 +37,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Node:
-    """One element; text between elements is not kept, no robot description needs it."""
+    """One element. Text between elements is not kept: no robot description needs it."""
 
     tag: str
     attributes: Mapping[str, str]
@@ -55,7 +54,7 @@ class Node:
         return next(self.all(tag), None)
 
     def walk(self) -> Iterator[Node]:
-        """This node and everything below it, in document order."""
+        """This node and all its descendants, in document order."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -63,92 +62,100 @@ class Node:
 
 @dataclass
 class Findings:
-    """Collects what is wrong with one file, so that it is refused once with every reason."""
+    """Collects the faults of one file, so that it is refused once with every reason."""
 
     file: str
-    found: list[Finding] = field(default_factory=list)
+    collected: list[Finding] = field(default_factory=list)
 
-    def add(self, node: Node | None, who: str, what: str, fix: str) -> None:
-        """Note one thing; ``who`` is e.g. ``link 'shoulder'``."""
+    def add(
+        self, code: str, node: Node | None, element: str, what: str, fix: str, remedy: Mapping[str, Any] | None = None
+    ) -> None:
+        """Add the fault of an element such as ``link 'shoulder'``."""
+        self.collected.append(Finding(code, self.where(node, element), what, fix, remedy or {}))
+
+    def where(self, node: Node | None, element: str) -> str:
+        """File, line and element."""
         line = f":{node.line}" if node else ""
-        self.found.append(Finding("todo", f"{self.file}{line} {who}".rstrip(), what, fix))
+        return f"{self.file}{line} {element}".rstrip()
 
     def numbers(
         self,
         node: Node,
         attribute: str,
         count: int,
-        who: str,
+        element: str,
         default: str | None = None,
         infinite: bool = False,
     ) -> np.ndarray | None:
-        """``count`` finite numbers of an attribute, or None after noting why there are none."""
-        label = f"<{node.tag} {attribute}>"
+        """Parse ``count`` finite numbers of an attribute; None after adding the reason why it has none."""
+        where = attribute_of(node, attribute, element)
         text = node.attributes.get(attribute, default)
         if text is None:
-            self.add(node, who, f"{label} is missing", f"Give {_of(count)}")
+            self.add("attribute-missing", node, where, "is missing", f"Give {_of(count)}")
             return None
         words = text.split()
         if bad := [w for w in words if not _NUMBER.fullmatch(w) and not _NOT_FINITE.fullmatch(w)]:
-            self.add(node, who, f"{label} is '{text}': '{bad[0]}' is not a number", f"Write {_of(count)} like 0.25")
+            what = f"is '{text}': '{bad[0]}' is not a number"
+            self.add("number-malformed", node, where, what, f"Write {_of(count)} like 0.25")
             return None
         if len(words) != count:
-            self.add(node, who, f"{label} is '{text}': {_of(len(words))}", f"Give {_of(count)}")
+            self.add("number-count", node, where, f"is '{text}': {_of(len(words))}", f"Give {_of(count)}")
             return None
         values = np.array([float(w) for w in words])
         if np.isnan(values).any() or (np.isinf(values).any() and not infinite):
-            self.add(node, who, f"{label} is '{text}': not finite", f"Give {_of(count)} that are finite")
+            self.add("number-not-finite", node, where, f"is '{text}'", f"Give {_of(count)}, finite")
             return None
         return values
 
     def raise_if_any(self) -> None:
-        """Refuse the file with all that was noted."""
-        if self.found:
-            raise DescriptionError(self.found)
+        """Refuse the file with all its faults."""
+        if self.collected:
+            raise DescriptionError(self.collected)
 
 
 def read_xml(path: Path) -> tuple[str, Node]:
-    """The source text and the tree of an XML file."""
+    """Return the source text and the element tree of an XML file."""
     return parse_xml(read_bytes(path), path.name)
 
 
 def read_bytes(path: Path) -> bytes:
-    """All bytes of an XML file that is not too large."""
+    """Return all bytes of an XML file of at most ``MAX_BYTES``."""
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
-            _refuse(path.name, None, f"is {size / 2**20:.0f} MB, more than {MAX_BYTES >> 20}", _TOO_BIG)
+            _refuse_size(path.name, size)
         return path.read_bytes()
     except OSError as error:
         what = f"cannot be read: {error.strerror}"
-        _refuse(path.name, None, what, "Give a file that exists and can be read", error)
+        _refuse("file-unreadable", path.name, None, what, "Give a file that exists and can be read", error)
 
 
 def parse_xml(data: bytes, name: str) -> tuple[str, Node]:
-    """The source text and the tree of XML given as bytes; ``name`` is for messages."""
+    """Return the source text and the element tree of XML given as bytes; ``name`` is for messages."""
     if len(data) > MAX_BYTES:
-        _refuse(name, None, f"is {len(data) / 2**20:.0f} MB, more than {MAX_BYTES >> 20}", _TOO_BIG)
+        _refuse_size(name, len(data))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        _refuse(name, line, f"byte 0x{data[error.start]:02x} is not UTF-8", "Save the file as UTF-8", error)
+        what = f"byte 0x{data[error.start]:02x} is not UTF-8"
+        _refuse("file-not-utf8", name, line, what, "Save the file as UTF-8", error)
     builder = _Builder(name, text.encode())
     return text, builder.root()
 
 
-_TOO_BIG = "Keep meshes and other data in files of their own"
+_TOO_LARGE = "Keep meshes and other data in files of their own"
 
 
 class _Builder:
-    """Expat's callbacks; children are gathered in lists until their element ends."""
+    """Expat's callbacks; the children of an element are collected in a list until it ends."""
 
     def __init__(self, name: str, data: bytes):
         self.name, self.data = name, data
         self.open: list[tuple[str, dict[str, str], int, int, list[Node]]] = []
         self.top: list[Node] = []
         self.elements = 0
-        # The encoding is fixed from outside: what the declaration says cannot change how bytes are read.
+        # The encoding is fixed: the XML declaration cannot change how bytes are decoded.
         self.parser = expat.ParserCreate("utf-8")
         self.parser.StartDoctypeDeclHandler = self._doctype
         self.parser.StartElementHandler = self._start
@@ -159,20 +166,20 @@ class _Builder:
             self.parser.Parse(self.data, True)
         except expat.ExpatError as error:
             what = f"is not well-formed XML: {expat.ErrorString(error.code)}"
-            _refuse(self.name, error.lineno, what, "Correct the XML at this line", error)
+            _refuse("xml-malformed", self.name, error.lineno, what, "Correct the XML at this line", error)
         return self.top[0]
 
     def _doctype(self, *_: object) -> None:
-        line = self.parser.CurrentLineNumber
-        _refuse(self.name, line, "has a document type declaration (DTD)", "Remove <!DOCTYPE …> and its entities")
+        what, fix = "has a document type declaration (DTD)", "Remove <!DOCTYPE …> and its entities"
+        _refuse("xml-doctype", self.name, self.parser.CurrentLineNumber, what, fix)
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         line = self.parser.CurrentLineNumber
         self.elements += 1
         if self.elements > MAX_ELEMENTS:
-            _refuse(self.name, line, f"has more than {MAX_ELEMENTS} elements", _TOO_BIG)
+            _refuse("file-too-large", self.name, line, f"has more than {MAX_ELEMENTS} elements", _TOO_LARGE)
         if len(self.open) >= MAX_DEPTH:
-            _refuse(self.name, line, f"is nested deeper than {MAX_DEPTH}", "Flatten the elements")
+            _refuse("xml-too-deep", self.name, line, f"is nested deeper than {MAX_DEPTH}", "Flatten the elements")
         self.open.append((tag, attributes, line, self.parser.CurrentByteIndex, []))
 
     def _end(self, _: str) -> None:
@@ -194,9 +201,20 @@ def _tag_end(data: bytes, start: int) -> int:
     return match.end()
 
 
+def attribute_of(node: Node, attribute: str, element: str) -> str:
+    """An attribute as findings name it: ``link 'shoulder' <mass value>``."""
+    name = f"<{node.tag} {attribute}>"
+    return name if element in ("", f"<{node.tag}>") else f"{element} {name}"
+
+
 def _of(count: int) -> str:
     return "one number" if count == 1 else f"{count or 'no'} numbers"
 
 
-def _refuse(name: str, line: int | None, what: str, fix: str, cause: Exception | None = None) -> NoReturn:
-    raise DescriptionError(Finding("todo", name if line is None else f"{name}:{line}", what, fix)) from cause
+def _refuse_size(name: str, size: int) -> NoReturn:
+    what = f"is {size / 2**20:.0f} MB, more than {MAX_BYTES >> 20}"
+    _refuse("file-too-large", name, None, what, _TOO_LARGE)
+
+
+def _refuse(code: str, name: str, line: int | None, what: str, fix: str, cause: Exception | None = None) -> NoReturn:
+    raise DescriptionError(Finding(code, name if line is None else f"{name}:{line}", what, fix)) from cause
