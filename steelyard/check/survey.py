@@ -23,7 +23,7 @@ from steelyard.errors import Finding, SteelyardError
 from steelyard.inference import noise
 from steelyard.log.log import Log
 from steelyard.log.table import read_log
-from steelyard.robot.description import Description, read_description
+from steelyard.robot.description import Description, RobotSource, read_description
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Survey:
 
 
 def survey(
-    source: str | Path,
+    source: RobotSource,
     path: Path,
     progress: Callable[[str], None] = lambda _: None,
     mapping: Path | None = None,

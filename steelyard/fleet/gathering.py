@@ -23,7 +23,7 @@ from steelyard.fleet.workers import Progress, Workers
 from steelyard.identify.options import Options
 from steelyard.log.log import Log
 from steelyard.log.mapping import ColumnMap, read_mapping
-from steelyard.robot.description import Description, read_description
+from steelyard.robot.description import RobotSource, read_description
 
 NOTICES = 20  # about single logs that are kept
 
@@ -66,7 +66,7 @@ class Gathered:
 
 
 def gather_logs(
-    source: str | Path | Description,
+    source: RobotSource,
     logs: Sequence[str],
     options: EquationOptions | None = None,
     fleet: FleetOptions | None = None,
@@ -98,7 +98,7 @@ def gather_logs(
 
 
 def stream_many(
-    source: str | Path | Description,
+    source: RobotSource,
     logs: Sequence[str],
     options: EquationOptions,
     workers: Workers,
@@ -111,7 +111,7 @@ def stream_many(
 
 
 def summariser_of(
-    source: str | Path | Description,
+    source: RobotSource,
     logs: Sequence[str],
     options: EquationOptions | None = None,
     fleet: FleetOptions | None = None,
@@ -120,7 +120,7 @@ def summariser_of(
     """What is to be done with all logs, decided by the first that can be read; and the first piece of that."""
     options, fleet = options or Options(), fleet or FleetOptions()
     _refuse(options)
-    description = source if isinstance(source, Description) else read_description(source)
+    description = read_description(source)
     mapping = fleet.read_mapping()
     name, first = _first(logs, mapping, fleet.topics)
     setup = open_logs(description, [first], options, held_out=held_out)

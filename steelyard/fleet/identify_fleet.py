@@ -25,12 +25,12 @@ from steelyard.identify.scoring import Score, score
 from steelyard.identify.series import Series
 from steelyard.log.log import Log
 from steelyard.log.table import read_log
-from steelyard.robot.description import Description, read_description
+from steelyard.robot.description import RobotSource, read_description
 from steelyard.spatial import Array
 
 
 def identify_many(
-    source: str | Path | Description,
+    source: RobotSource,
     logs: Sequence[str],
     options: Options | None = None,
     fleet: FleetOptions | None = None,
@@ -51,7 +51,7 @@ def identify_many(
     options, fleet, job = options or Options(), fleet or FleetOptions(), job or Job()
     if fleet.replicates is not None:
         refuse(fleet.replicates, len(logs))
-    description = source if isinstance(source, Description) else read_description(source)
+    description = read_description(source)
     fleet = replace(fleet, mapping=fleet.read_mapping())
     held_out = [x if isinstance(x, Log) else read_log(x, fleet.mapping, fleet.topics) for x in validate]
     gathered = gather_logs(description, logs, options, fleet, held_out=held_out)

@@ -35,7 +35,7 @@ from steelyard.information import Information
 from steelyard.log.log import Log
 from steelyard.log.pieces import PIECE_BYTES, LogPiece, read_pieces
 from steelyard.log.timing import GAP, merged
-from steelyard.robot.description import Description, read_description
+from steelyard.robot.description import RobotSource, read_description
 from steelyard.spatial import Array
 
 Progress = Callable[[float], None]  # share of all files that has been read
@@ -75,7 +75,7 @@ class Streamed:
 
 
 def stream_log(
-    source: str | Path | Description,
+    source: RobotSource,
     paths: Sequence[str | Path],
     options: EquationOptions | None = None,
     *,
@@ -85,7 +85,7 @@ def stream_log(
     piece_bytes: int = PIECE_BYTES,
 ) -> Streamed:
     """What tables of any length say about a robot, in memory that does not grow with them."""
-    description = source if isinstance(source, Description) else read_description(source)
+    description = read_description(source)
     if not paths:
         raise UsageError(Finding("todo", "logs", "there are none", "Give at least one log"))
     first = next(read_pieces(paths[0], piece_bytes)).log

@@ -29,9 +29,8 @@ from steelyard.identify.sentence import sentence
 from steelyard.identify.series import Series
 from steelyard.information import Information
 from steelyard.log.log import Log
-from steelyard.log.mapping import ColumnMap, read_mapping
-from steelyard.log.table import read_log
-from steelyard.robot.description import Description, read_description
+from steelyard.log.log_source import LogSources, MappingSource, as_logs
+from steelyard.robot.description import Description, RobotSource, read_description
 from steelyard.robot.model import Robot
 from steelyard.spatial import Array
 
@@ -60,20 +59,19 @@ class Identification:
 
 
 def identify(
-    source: str | Path | Description,
-    logs: Sequence[str | Path | Log],
+    source: RobotSource,
+    logs: LogSources,
     options: Options | None = None,
     *,
-    validate: Sequence[str | Path | Log] = (),
-    mapping: str | Path | ColumnMap | None = None,
+    validate: LogSources = (),
+    mapping: MappingSource | None = None,
     job: Job | None = None,
 ) -> Identification:
     """Identify the inertial parameters of a robot from logs of its motion (``steelyard.identify``)."""
     options, job = options or Options(), job or Job()
     job.progress("reading")
-    description = source if isinstance(source, Description) else read_description(source)
-    how = read_mapping(mapping) if isinstance(mapping, str | Path) else mapping
-    fit_logs, held_out = [as_log(x, how) for x in logs], [as_log(x, how) for x in validate]
+    description = read_description(source)
+    fit_logs, held_out = as_logs(logs, mapping), as_logs(validate, mapping)
     _refuse_training_logs(fit_logs, held_out)
     if job.load is not None and (refused := list(options.solver.refuse_load())):
         raise UsageError(refused)
@@ -129,11 +127,6 @@ def _refuse_training_logs(fit: Sequence[Log], held_out: Sequence[Log]) -> None:
             if same and all(np.array_equal(log.columns[c], other.columns[c]) for c in log.columns):
                 what, fix = "is also a training log: predicting it validates nothing", "Validate with another log"
                 raise UsageError(Finding("validation-log-in-training", f"validate={log.source}", what, fix))
-
-
-def as_log(item: str | Path | Log, mapping: ColumnMap | None) -> Log:
-    """A log, read where it is a file."""
-    return item if isinstance(item, Log) else read_log(item, mapping)
 
 
 def _scores(

@@ -6,7 +6,6 @@ then is uncertain still, by as much as the new logs leave of it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
@@ -17,12 +16,12 @@ from steelyard.equations.equation_options import Friction
 from steelyard.errors import Finding, UsageError
 from steelyard.identify.estimate import BodyEstimate, Scale
 from steelyard.identify.estimate_json import read_estimate
-from steelyard.identify.identification import Identification, as_log, identify
+from steelyard.identify.identification import Identification, identify
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options
 from steelyard.information import Information
-from steelyard.log.log import Log
-from steelyard.log.mapping import ColumnMap, read_mapping
+from steelyard.log.log_source import LogSources, MappingSource, as_logs
+from steelyard.robot.description import RobotSource
 from steelyard.robot.model import LOAD
 
 
@@ -60,13 +59,13 @@ class Earlier:
 
 
 def identify_further(
-    source: str | Path,
-    logs: Sequence[str | Path | Log],
+    source: RobotSource,
+    logs: LogSources,
     earlier: Path,
     options: Options | None = None,
     *,
-    validate: Sequence[str | Path | Log] = (),
-    mapping: str | Path | ColumnMap | None = None,
+    validate: LogSources = (),
+    mapping: MappingSource | None = None,
     job: Job | None = None,
 ) -> Identification:
     """Identify from logs and from what ``identify`` wrote to the folder ``earlier``, with the friction of that.
@@ -75,8 +74,7 @@ def identify_further(
     """
     left, job = Earlier.read(earlier), job or Job()
     options = going_on(options or Options(), left, loaded=job.load is not None)
-    how = read_mapping(mapping) if isinstance(mapping, str | Path) else mapping
-    fit, held_out = ([as_log(x, how).with_gains(left.gains) for x in part] for part in (logs, validate))
+    fit, held_out = ([log.with_gains(left.gains) for log in as_logs(part, mapping)] for part in (logs, validate))
     result = identify(source, fit, options, validate=held_out, job=replace(job, earlier=left.information))
     return result if left.doubt is None else _doubted(result, left.doubt)
 

@@ -9,7 +9,6 @@ the robot is taken to be exactly as described.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,28 +16,28 @@ from typing import Any
 from steelyard.errors import Finding, UsageError
 from steelyard.identify.division.history import recorded_body
 from steelyard.identify.estimate_json import estimate_json
-from steelyard.identify.identification import Identification, as_log, identify
+from steelyard.identify.identification import Identification, identify
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options
 from steelyard.identify.resume import identify_further
 from steelyard.identify.unknown_load import UnknownLoad
-from steelyard.log.log import Log
-from steelyard.log.mapping import ColumnMap, read_mapping
+from steelyard.log.log_source import LogSources, MappingSource, as_logs
+from steelyard.robot.description import RobotSource
 from steelyard.robot.model import LOAD
 
 SCHEMA = 1
 
 
 def weigh_load(
-    source: str | Path,
-    logs: Sequence[str | Path | Log],
+    source: RobotSource,
+    logs: LogSources,
     on: str | UnknownLoad,
     options: Options | None = None,
     *,
-    empty: Sequence[str | Path | Log] = (),
+    empty: LogSources = (),
     earlier: Path | None = None,
-    validate: Sequence[str | Path | Log] = (),
-    mapping: str | Path | ColumnMap | None = None,
+    validate: LogSources = (),
+    mapping: MappingSource | None = None,
     job: Job | None = None,
 ) -> Identification:
     """Weigh what a robot carries.
@@ -60,12 +59,11 @@ def weigh_load(
         raise UsageError(Finding("option-conflict", f"earlier={earlier}", what, fix))
     options = options or Options()
     job = replace(job or Job(), load=UnknownLoad(on) if isinstance(on, str) else on)
-    how = read_mapping(mapping) if isinstance(mapping, str | Path) else mapping
-    loaded, held_out = ([replace(as_log(x, how), loaded=True) for x in part] for part in (logs, validate))
+    loaded, held_out = ([replace(log, loaded=True) for log in as_logs(part, mapping)] for part in (logs, validate))
     if earlier is not None:
         return identify_further(source, loaded, earlier, options, validate=held_out, job=job)
     options = options if empty else replace(options, links=(LOAD,))
-    return identify(source, [*(as_log(x, how) for x in empty), *loaded], options, validate=held_out, job=job)
+    return identify(source, [*as_logs(empty, mapping), *loaded], options, validate=held_out, job=job)
 
 
 def load_report(result: Identification) -> dict[str, Any]:

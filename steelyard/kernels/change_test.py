@@ -42,7 +42,7 @@ def tick(clock: Array, span: int) -> bool:
     """Count a window, in the recent part and since the last change; whether enough came before it to test it."""
     clock[0] += 1
     clock[1] += 1
-    return clock[1] > span
+    return bool(clock[1] > span)
 
 
 @compiled

@@ -10,12 +10,17 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeGuard
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeGuard, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from steelyard.errors import Finding, LogError
 from steelyard.spatial import WRENCH, XYZ, Array
+
+if TYPE_CHECKING:
+    from steelyard.log.mapping import ColumnMap
 
 BASE_VECTORS = (
     "base.position",
@@ -36,7 +41,34 @@ _NAMED = (
 )
 
 
-@dataclass(frozen=True)
+class Signals(TypedDict, total=False):
+    """Arrays of ``Log.from_arrays``: kind → name → values."""
+
+    q: Mapping[str, ArrayLike]  # joint → (T,) rad or m
+    v: Mapping[str, ArrayLike]  # joint → (T,) rad/s or m/s
+    a: Mapping[str, ArrayLike]  # joint → (T,) rad/s² or m/s²
+    tau: Mapping[str, ArrayLike]  # joint → (T,) N·m or N
+    current: Mapping[str, ArrayLike]  # joint → (T,) A
+    contact: Mapping[str, ArrayLike]  # frame → (T,) 0 or 1
+    wrench: Mapping[str, ArrayLike]  # frame → (T, 6) N, N·m
+    sensor: Mapping[str, ArrayLike]  # fixed joint or frame → (T, 6) N, N·m
+    plate: Mapping[str, ArrayLike]  # plate → (T, 6) N, N·m
+    base: Mapping[str, ArrayLike]  # quantity → (T, 3), or (T, 4) of the quaternion
+    imu: Mapping[str, ArrayLike]  # "gyro" rad/s, "acc" m/s² → (T, 3)
+
+
+class Frame(Protocol):
+    """A table with named columns: a DataFrame of pandas or polars, a Table of pyarrow."""
+
+    @property
+    def columns(self) -> Any:
+        """Names of the columns (of a pyarrow Table they are ``column_names``)."""
+
+    def __getitem__(self, name: Any, /) -> Any:
+        """One column."""
+
+
+@dataclass(frozen=True, repr=False)
 class Log:
     """Samples of one run; row k of every column was measured at ``time[k]``. Messages count rows from 0."""
 
@@ -59,6 +91,116 @@ class Log:
         known = {name: np.asarray(values, float) for name, values in columns.items() if is_column(name)}
         ignored = tuple(name for name in columns if not is_column(name))
         return cls(known.pop("time"), known, dict(metadata or {}), source, ignored)
+
+    @classmethod
+    def read(
+        cls,
+        path: str | Path,
+        *,
+        mapping: str | Path | ColumnMap | None = None,
+        topics: Mapping[str, str] | None = None,
+    ) -> Log:
+        """Read a log from a file: Parquet, CSV (also gzipped), npz, MCAP, or a rosbag2 folder.
+
+        Args:
+            path: The file, or the folder of a bag.
+            mapping: How a foreign table becomes a log (``docs/mapping.md``): a TOML file, or one that was read.
+            topics: Topics of a bag by what they carry, where the bag has several candidates.
+
+        Returns:
+            The log in SI units, with the SHA-256 of every file that it was read from.
+
+        Raises:
+            LogError: With every reason against it.
+
+        Example:
+            >>> log = Log.read("run.parquet")  # doctest: +SKIP
+        """
+        from steelyard.log.table import read_log
+
+        return read_log(path, mapping, topics)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        time: ArrayLike,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        source: str = "log",
+        **signals: Unpack[Signals],
+    ) -> Log:
+        """Make a log of arrays in memory.
+
+        Args:
+            time: (T,) stamps in s, strictly increasing.
+            metadata: For example ``{"imu_frame": "imu_link"}`` or ``{"gains": {"elbow": 12.0}}`` (N·m/A).
+            source: What messages and provenance call the log.
+            **signals: Kind → name → array. Joint positions ``q``, velocities ``v``, accelerations ``a``, torques
+                ``tau``, currents ``current``, contacts ``contact``: joint or frame → (T,). Wrenches ``wrench``,
+                ``sensor``, ``plate``: frame → (T, 6) force in N, then moment in N·m. ``base``: "position", "velocity",
+                "angular_velocity", "acceleration", "angular_acceleration" → (T, 3), "quaternion" → (T, 4), scalar last.
+                ``imu``: "gyro" (rad/s), "acc" (m/s²) → (T, 3).
+
+        Returns:
+            The log.
+
+        Raises:
+            LogError: With every reason against it.
+
+        Example:
+            >>> import numpy as np
+            >>> t = np.linspace(0.0, 1.0, 101)
+            >>> Log.from_arrays(t, q={"elbow": np.sin(t)}, tau={"elbow": np.cos(t)})
+            <Log 'log': 101 samples, 1 s, q and tau of 1 joint>
+        """
+        columns, findings = {"time": np.asarray(time)}, list[Finding]()
+        for kind, named in signals.items():
+            for name, values in _named_arrays(named):
+                array, components = np.asarray(values), _components(kind, name)
+                if components is None:
+                    columns[f"{kind}.{name}"] = array
+                elif array.ndim == 2 and array.shape[1] == len(components):
+                    columns |= {f"{kind}.{name}.{c}": array[:, k] for k, c in enumerate(components)}
+                else:
+                    what = f"has shape {array.shape}, not (T, {len(components)})"
+                    fix = f"Give columns {', '.join(components)}"
+                    findings.append(Finding("array-shape", f"{source}, {kind} of {name!r}", what, fix))
+        if findings:
+            raise LogError(findings)
+        return cls.from_columns(columns, metadata, source)
+
+    @classmethod
+    def from_frame(cls, frame: Frame, metadata: Mapping[str, Any] | None = None, source: str = "frame") -> Log:
+        """Make a log of a pandas or polars DataFrame, or of a pyarrow Table, whose columns follow the log contract.
+
+        Args:
+            frame: One row a sample. The index of a pandas frame may be the column ``time``.
+            metadata: As in ``from_arrays``.
+            source: What messages and provenance call the log.
+
+        Returns:
+            The log; columns that the contract does not have are listed in ``ignored``.
+
+        Raises:
+            LogError: With every reason against it.
+        """
+        names = getattr(frame, "column_names", None) or list(frame.columns)
+        columns = {str(name): np.asarray(frame[name]) for name in names}
+        index = getattr(frame, "index", None)
+        if "time" not in columns and getattr(index, "name", None) == "time":
+            columns = {"time": np.asarray(index), **columns}
+        return cls.from_columns(columns, metadata, source)
+
+    def __repr__(self) -> str:
+        joints = self.names("q")
+        kinds = [kind for kind in ("q", "v", "a", "tau", "current") if self.names(kind)]
+        others = [k for k in ("base", "imu", "wrench", "sensor", "plate", "contact") if self._has_kind(k)]
+        measured = f"{_and(kinds)} of {len(joints)} joint{'s' if len(joints) != 1 else ''}" if kinds else "no joints"
+        seconds = float(self.time[-1] - self.time[0])
+        return f"<Log {self.source!r}: {len(self)} samples, {seconds:.4g} s, {', '.join([measured, *others])}>"
+
+    def _has_kind(self, kind: str) -> bool:
+        return any(column.startswith(f"{kind}.") for column in self.columns)
 
     def __len__(self) -> int:
         return len(self.time)
@@ -110,6 +252,23 @@ def is_column(name: str) -> bool:
 def _named(column: str) -> str | None:
     """The joint, frame or sensor in the name of a column."""
     return next((found["name"] for pattern in _NAMED if (found := pattern.fullmatch(column))), None)
+
+
+def _named_arrays(named: object) -> Iterable[tuple[str, ArrayLike]]:
+    return named.items() if isinstance(named, Mapping) else ()
+
+
+def _components(kind: str, name: str) -> tuple[str, ...] | None:
+    """Of what has several, by its kind; None for one value a sample."""
+    if kind in ("wrench", "sensor", "plate"):
+        return tuple(WRENCH)
+    if kind in ("base", "imu"):
+        return tuple("xyzw") if name == "quaternion" else tuple(XYZ)
+    return None
+
+
+def _and(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def _findings(columns: Mapping[str, Array], source: str) -> Iterator[Finding]:

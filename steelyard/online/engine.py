@@ -34,7 +34,7 @@ from steelyard.online.compiled_step import CompiledStep
 from steelyard.online.row_stream import RowStream
 from steelyard.online.running import Running
 from steelyard.online.state import OnlineEstimate, read_state, write_state
-from steelyard.robot.description import Description, read_description
+from steelyard.robot.description import RobotSource, read_description
 from steelyard.solve.certify import Certificate
 from steelyard.spatial import Array
 
@@ -66,7 +66,7 @@ class OnlineEngine:
 
     def __init__(
         self,
-        source: str | Path | Description,
+        source: RobotSource,
         like: Log,
         options: Options,
         online: OnlineOptions | None = None,
@@ -75,7 +75,7 @@ class OnlineEngine:
     ):
         online = online or OnlineOptions()
         _refuse(options, online)
-        description = source if isinstance(source, Description) else read_description(source)
+        description = read_description(source)
         asked = replace(options, filter=replace(options.filter, causal=True))
         setup = open_logs(description, [like], asked, load=load)
         if gains := [j for j, term in setup.columns.joint_terms if term == "gain"]:

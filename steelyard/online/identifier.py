@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from steelyard.information import Information
 from steelyard.log.log import Log
 from steelyard.online.compiled_step import CompiledStep, is_covered
 from steelyard.online.engine import OnlineEngine, OnlineOptions
-from steelyard.robot.description import Description
+from steelyard.robot.description import RobotSource
 from steelyard.spatial import Array
 
 
@@ -34,7 +33,7 @@ class OnlineIdentifier(OnlineEngine):
 
     def __init__(
         self,
-        source: str | Path | Description,
+        source: RobotSource,
         like: Log,
         options: Options | None = None,
         online: OnlineOptions | None = None,

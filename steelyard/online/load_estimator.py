@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from steelyard.information import Information
 from steelyard.log.log import Log
 from steelyard.online.change import Change
 from steelyard.online.engine import OnlineEngine, OnlineOptions
-from steelyard.robot.description import Description
+from steelyard.robot.description import RobotSource
 from steelyard.robot.model import LOAD
 from steelyard.spatial import Array
 
@@ -49,7 +48,7 @@ class LoadEstimator(OnlineEngine):
 
     def __init__(
         self,
-        source: str | Path | Description,
+        source: RobotSource,
         like: Log,
         on: str,
         area: Sequence[float],

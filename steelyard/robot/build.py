@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from steelyard.robot.model import GRAVITY, MOST_NAMES, ONE_DOF, Base, Body, Fram
 from steelyard.spatial import Array
 
 
-def default_base(source: str | Path, description: Description) -> Base:
+def default_base(source: object, description: Description) -> Base:
     """Return fixed if the root link is called ``world``, else the base of the robot's index entry, else fixed."""
     from steelyard.robot.index import robots
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -97,11 +98,24 @@ class Description:
     sha256: str = ""  # of the file's bytes, for provenance
 
 
-def read_description(source: str | Path, package_dirs: Sequence[Path] = ()) -> Description:
+class PinocchioModel(Protocol):
+    """Members by which a ``pinocchio.Model``, which has no types, is recognised."""
+
+    name: Any
+    njoints: Any
+    inertias: Any
+    jointPlacements: Any
+
+
+RobotSource: TypeAlias = str | Path | Description | PinocchioModel  # all that can be read as a description
+
+
+def read_description(source: RobotSource, package_dirs: Sequence[Path] = ()) -> Description:
     """Read a URDF or MJCF file.
 
     Args:
-        source: Path of the file, or a short name of ``steelyard robots``.
+        source: Path of the file, or a short name of ``steelyard robots``. A description is returned as it is; a
+            ``pinocchio.Model`` is turned into one.
         package_dirs: Further folders that mesh paths may refer to.
 
     Returns:
@@ -110,12 +124,21 @@ def read_description(source: str | Path, package_dirs: Sequence[Path] = ()) -> D
     Raises:
         DescriptionError: With every reason against it.
     """
+    if isinstance(source, Description):
+        return source
+    # Deferred, here and below: each reader imports the classes above.
+    if not isinstance(source, str | Path):
+        from steelyard.robot.from_pinocchio import from_pinocchio, is_pinocchio_model
+
+        if is_pinocchio_model(source):
+            return from_pinocchio(source)
+        what, fix = f"is a {type(source).__name__}", "Give a path, a name, a Description or a pinocchio.Model"
+        raise DescriptionError(Finding("robot-kind-unknown", "robot", what, fix))
     path = Path(source)
     if not is_file(path):
         path = _by_name(source)
     data = read_bytes(path)
     text, root = parse_xml(data, path.name)
-    # Deferred: each reader imports the classes above.
     if root.tag == "robot":
         from steelyard.robot.urdf import from_urdf as convert
     elif root.tag == "mujoco":

@@ -18,7 +18,7 @@ import numpy as np
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError, unknown_name
 from steelyard.robot import geometry
-from steelyard.robot.description import Description, Link, read_description
+from steelyard.robot.description import Description, Link, RobotSource, read_description
 from steelyard.robot.ft_sensor import Sensor
 from steelyard.spatial import WRENCH, Array
 
@@ -86,7 +86,7 @@ class Robot:
     @classmethod
     def load(
         cls,
-        source: str | Path,
+        source: RobotSource,
         *,
         base: Literal["auto", "fixed", "floating"] = "auto",
         lock: Mapping[str, float] | None = None,

@@ -1,0 +1,37 @@
+"""All that can be taken as a log: a path, a ``Log``, a DataFrame; one of them or several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from steelyard.errors import Finding, LogError
+from steelyard.log.log import Frame, Log
+from steelyard.log.mapping import ColumnMap, read_mapping
+from steelyard.log.table import read_log
+
+LogSource: TypeAlias = str | Path | Log | Frame
+LogSources: TypeAlias = LogSource | Sequence[LogSource]
+MappingSource: TypeAlias = str | Path | ColumnMap
+
+
+def as_log(source: LogSource, mapping: MappingSource | None = None, topics: Mapping[str, str] | None = None) -> Log:
+    """A log as it is, a file read, or a frame checked; ``mapping`` and ``topics`` concern files alone."""
+    if isinstance(source, Log):
+        return source
+    if isinstance(source, str | Path):
+        return read_log(source, mapping, topics)
+    if hasattr(source, "columns"):
+        return Log.from_frame(source)
+    what = f"is a {type(source).__name__}"
+    fix = "Give a path, a Log or a DataFrame; arrays become one by Log.from_arrays"
+    raise LogError(Finding("log-kind-unknown", "log", what, fix))
+
+
+def as_logs(sources: LogSources, mapping: MappingSource | None = None) -> list[Log]:
+    """Every log, in order; the mapping is read once."""
+    how = read_mapping(mapping) if isinstance(mapping, str | Path) else mapping
+    if isinstance(sources, str | Path | Log) or not isinstance(sources, Sequence):
+        return [as_log(sources, how)]
+    return [as_log(source, how) for source in sources]
