@@ -45,6 +45,7 @@ def found(result):
     return mass, 1e3 * np.linalg.norm(com - PLACE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", [{"area": AREA}, {"top": 0.08}])
 def test_dividing_an_area_finds_where_in_it_a_cube_lies(dog, where):
     result = weigh_load("demo_a1", [dog.described_loaded], UnknownLoad("trunk", **where), Options(feet=FEET))

@@ -259,6 +259,7 @@ def test_exciting_motions_beat_random_ones_within_all_limits():
     assert lines[-1].startswith("| g1 | 30 | 41 |")
 
 
+@pytest.mark.study
 def test_short_simulations_are_compared_with_mujocos_and_their_gate_holds_only_where_they_are_equal():
     pytest.importorskip("mujoco")
     found = bench_search(repeats=1)

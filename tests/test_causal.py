@@ -82,6 +82,7 @@ def test_nothing_after_a_moment_changes_what_a_causal_filter_said_until_then(a1_
         assert np.array_equal(getattr(one, name)[:until], getattr(other, name)[:until])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("upright", ["base.quaternion", "gravity"])
 def test_a_log_filtered_causally_balances_as_one_filtered_symmetrically(a1_robot, upright):
     truth = {b.name: b.parameters for b in a1_robot.bodies}

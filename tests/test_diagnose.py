@@ -95,6 +95,7 @@ def test_a_good_log_of_an_arm_has_no_findings(arm, check, noise, rubbing):
         assert check("demo_arm", log)[0] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_good_log_of_a_walking_robot_has_no_findings(a1_robot, check, seed):
     truth = perturbed(a1_robot, np.random.default_rng(seed))
@@ -207,6 +208,7 @@ def test_an_arm_that_hangs_otherwise_is_told_with_the_gravity_that_fits(arm, che
     assert check("demo_arm", log, "--gravity", *map(str, gravity))[0] == []
 
 
+@pytest.mark.slow
 def test_reversed_currents_are_told_whether_their_gain_is_known_or_not(arm, check):
     log = read_log(arm.train)
     gains = dict.fromkeys(arm.robot.joints, 10.0)
@@ -256,6 +258,7 @@ def test_more_motion_makes_more_strong(arm, check):
     assert len(still["weak"]) > len(lively["weak"])
 
 
+@pytest.mark.slow
 def test_a_base_that_hardly_turns_is_asked_to_turn(a1_robot, check):
     quiet = np.diag([1.0] * 3 + [0.02] * 3 + [1.0] * 12)
     truth = {b.name: b.parameters for b in a1_robot.bodies}

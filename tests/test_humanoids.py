@@ -22,7 +22,7 @@ from steelyard.identify.sentence import sentence
 from tests.motions import installed
 from tests.swinging import swinging, write_motions
 
-pytestmark = installed
+pytestmark = [installed, pytest.mark.study]
 
 KINDS = ["double", "left", "walk", "double", "step", "walk", "right", "double", "double", "double"]
 
@@ -41,7 +41,6 @@ def weighed(folder):
     return library, motions, *truths.weighed_of(library, motions, 0)
 
 
-@pytest.mark.study
 def test_a_motion_that_is_followed_obeys_the_equations_of_the_true_robot():
     robot = source.load("talos")
     truth = {b.name: b.parameters * 1.1 for b in robot.bodies}
@@ -52,7 +51,6 @@ def test_a_motion_that_is_followed_obeys_the_equations_of_the_true_robot():
         assert np.abs(block.target - block.Y @ theta).max() < 0.2  # N, N·m: differentiated once or twice
 
 
-@pytest.mark.study
 def test_nearly_all_bodies_by_least_squares_cannot_exist_and_those_of_other_methods_all_can(folder, tmp_path, capsys):
     ayusawa(["--quick", "--followed", "--logs", str(folder), "-o", str(tmp_path)])
     result = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["talos"]
@@ -70,7 +68,6 @@ def test_nearly_all_bodies_by_least_squares_cannot_exist_and_those_of_other_meth
     assert (tmp_path / "figure3-talos.svg").read_text(encoding="utf-8").count("<polyline") == 18
 
 
-@pytest.mark.study
 def test_added_masses_show_in_what_jovic_programme_predicts(folder, tmp_path, capsys):
     jovic(["--quick", "--followed", "--logs", str(folder), "-o", str(tmp_path)])
     result = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["talos"]
@@ -88,7 +85,6 @@ def test_added_masses_show_in_what_jovic_programme_predicts(folder, tmp_path, ca
     assert "| cross | z | RMSE |" in capsys.readouterr().out
 
 
-@pytest.mark.study
 def test_no_single_mass_of_a_humanoid_is_claimed_from_base_rows(weighed):
     library, motions, _, truth = weighed
     logs = library.logs(motions.learned, truths.truth_of(library, 0), "truth-0")
@@ -99,7 +95,6 @@ def test_no_single_mass_of_a_humanoid_is_claimed_from_base_rows(weighed):
     assert estimate.total.mass == pytest.approx(float(truth[::10].sum()), abs=0.1)
 
 
-@pytest.mark.study
 def test_intervals_of_what_is_called_identified_hold_the_truth(weighed):
     _, _, found, truth = weighed
     held = study.covered(found, truth)
@@ -110,7 +105,6 @@ def test_intervals_of_what_is_called_identified_hold_the_truth(weighed):
     assert all(study.ranged(found, truth))
 
 
-@pytest.mark.study
 def test_motions_of_a_study_are_the_most_telling_ones_then_one_of_each_kind_that_is_predicted_then_others(tmp_path):
     robot = source.load("g1")
     library = source.Library(robot, tmp_path)
@@ -162,7 +156,6 @@ def test_bodies_that_cannot_exist_are_counted(weighed):
     assert study.impossible(found.setup, wrong) == {"inconsistent": 2, "not_definite": 1}
 
 
-@pytest.mark.study
 def test_the_time_of_a_humanoid_is_told_with_its_parts():
     case = humanoid(repeats=1, logs=2, seconds=3.0)["talos"]
     assert case["bodies"] == 33

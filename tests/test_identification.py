@@ -63,6 +63,7 @@ def test_a_noisy_walking_log_gives_mass_and_centre_of_mass(a1):
     assert np.all(np.abs(result.estimate.body("base").parameters - truth["base"]) < 5 * std)
 
 
+@pytest.mark.slow
 def test_ignoring_where_the_ball_of_the_foot_touches_costs_accuracy(a1):
     robot, truth = a1
     log = floating_log(robot, truth, FEET)
@@ -72,6 +73,7 @@ def test_ignoring_where_the_ball_of_the_foot_touches_costs_accuracy(a1):
     assert error_of(wrong, truth) > 10 * error_of(right, truth)
 
 
+@pytest.mark.slow
 def test_base_rows_need_no_torque_and_full_rows_agree_with_them(a1):
     robot, truth = a1
     log = floating_log(robot, truth, FEET, wrenches=True)
@@ -83,6 +85,7 @@ def test_base_rows_need_no_torque_and_full_rows_agree_with_them(a1):
     assert error_of(full, truth) < 1e-3
 
 
+@pytest.mark.slow
 def test_orientation_is_not_needed(a1):
     robot, truth = a1
     log = floating_log(robot, truth, FEET)

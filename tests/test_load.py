@@ -119,6 +119,7 @@ def test_drive_gains_and_a_load_are_found_together(arm, pair, known):
         assert "their common scale from the description" in sentence(estimate)
 
 
+@pytest.mark.slow
 def test_the_doubt_about_the_scale_is_carried_on_from_an_earlier_estimate(arm, pair, tmp_path):
     empty, loaded = (currents(log, arm.robot.joints) for log in pair)
     before = identify("demo_arm", [empty], Options(friction="all"))

@@ -130,6 +130,7 @@ class Streamed:
             yield Block(50.0 * k + np.arange(50), Y, Y.sum(axis=2) + rng.normal(size=(50, 6)), first=k == 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("full", [False, True])
 def test_weighing_streamed_rows_never_holds_them_all(full):
     names = tuple(f"p{k}" for k in range(40))

@@ -103,6 +103,7 @@ def test_a_friction_that_ends_at_zero_is_kept_there():
     assert list(free.keep) == list(range(10))
 
 
+@pytest.mark.slow
 def test_by_simulation_profiles_hold_the_truth_where_gauss_promises_too_much():
     """The full study is ``python -m bench intervals``."""
     found = study(120, 0.5, 4, 0.1)

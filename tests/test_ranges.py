@@ -385,6 +385,7 @@ def test_a_log_that_no_robot_could_have_written_brings_a_notice(arm, weighed):
     assert any("no physical robot explains the data to their noise" in n for n in estimate.notices)
 
 
+@pytest.mark.slow
 def test_the_command_writes_ranges_to_terminal_json_and_report(steelyard, arm, tmp_path):
     run = steelyard(
         "identify", "demo_arm", arm.train, "--friction", "all", "--ranges", "all", "--ranges-inside",

@@ -430,6 +430,7 @@ def test_a_point_foot_that_is_named_leaves_moments_that_show_the_foot_too(walker
     assert "feet taken from the log's contact columns: FR_foot, FL_foot, RR_foot, RL_foot" in flagged.estimate.notices
 
 
+@pytest.mark.slow
 @installed
 def test_check_finds_feet_whose_sensors_have_the_wrong_sign(walker, steelyard, tmp_path):
     _, _, _, log = walker
@@ -441,6 +442,7 @@ def test_check_finds_feet_whose_sensors_have_the_wrong_sign(walker, steelyard, t
         assert ("sensor: is the opposite of what the part below exerts on the part above" in done.out) == (sign < 0)
 
 
+@pytest.mark.slow
 @installed
 def test_a_wrench_below_a_sensor_leaves_nothing_unknown(walker):
     robot, truth, _, log = walker

@@ -302,6 +302,7 @@ def variants(log):
     yield "holes", replace(log, time=t[keep], columns={k: x[keep] for k, x in log.columns.items()})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".csv.gz", ".npz"])
 def test_a_file_read_in_pieces_says_what_the_whole_says(tmp_path, arm, suffix):
     log = simulate_arm(arm.robot, arm.truth, seed=3, seconds=25.0, friction=arm.friction)
@@ -378,6 +379,7 @@ def test_several_files_add_up_and_equations_are_weighed_by_their_own_noise(tmp_p
     assert 30.0 < found.seconds < 40.0
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(tmp_path, arm):
     log = simulate_arm(arm.robot, arm.truth, seed=3, seconds=20.0)
     peaks = []

@@ -7,8 +7,9 @@ from steelyard.experiment.calibrate.balance import balance_on
 from steelyard.experiment.calibrate.quadruped_stance import QuadrupedStance
 from steelyard.experiment.calibrate.simulated import true_stance
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_a_robot_that_knows_its_centre_of_mass_balances_on_two_feet_and_one_that_does_not_falls(loaded):
     rig = loaded(noise="mid", seed=1)
     exact = true_stance(rig)

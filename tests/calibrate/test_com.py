@@ -20,6 +20,7 @@ def found(loaded):
     return rig, find_com(rig, said=said.append), said
 
 
+@pytest.mark.slow
 def test_the_centre_of_mass_of_a_robot_with_an_unknown_load_is_found_to_a_millimetre(found):
     rig, result, _ = found
     exact = true_stance(rig)
@@ -32,6 +33,7 @@ def test_the_centre_of_mass_of_a_robot_with_an_unknown_load_is_found_to_a_millim
     assert max(len(line.trials) for line in result.lines) <= 6
 
 
+@pytest.mark.slow
 def test_the_trunk_alone_follows_from_the_legs_as_described(found):
     rig, result, _ = found
     trunk = rig.world.truth["base"]
@@ -39,12 +41,14 @@ def test_the_trunk_alone_follows_from_the_legs_as_described(found):
     assert np.all(result.trunk_std > result.std)
 
 
+@pytest.mark.slow
 def test_every_trial_is_told(found):
     _, result, said = found
     assert sum(", trial " in line for line in said) == result.trials
     assert any("trunk turned by -15°" in line for line in said)
 
 
+@pytest.mark.slow
 def test_the_bracket_holds_the_balance_and_the_sides_agree_with_the_falls(found):
     _, result, _ = found
     for line in result.lines:
@@ -66,6 +70,7 @@ def test_halving_is_the_papers_search_and_finds_x_and_y_in_six_trials(loaded):
     assert max(widths) < 0.012
 
 
+@pytest.mark.slow
 def test_joints_whose_zeros_are_unsure_make_the_answer_as_unsure_as_feet_that_are_elsewhere(found):
     rig, result, _ = found
     stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
@@ -104,6 +109,7 @@ def test_a_search_that_cannot_be_is_refused(loaded):
     assert "the range: is 1000 mm" in message
 
 
+@pytest.mark.slow
 def test_a_centre_of_mass_beyond_the_range_is_told_apart_from_one_within(loaded):
     rig = loaded(noise="none")
     stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
@@ -127,6 +133,7 @@ def broken(rig, change):
     return other
 
 
+@pytest.mark.slow
 def test_a_rig_that_measures_too_little_is_told_what_is_missing(loaded):
     rig = loaded(noise="none")
     bare = broken(rig, lambda log: replace(log, columns={k: v for k, v in log.columns.items() if "gyro" not in k}))
@@ -146,6 +153,7 @@ def test_a_robot_that_does_not_stand_still_is_refused(loaded):
     assert "does not stand still" in refused(LogError, lambda: at_rest(stance, moved, 150))
 
 
+@pytest.mark.slow
 def test_a_robot_that_falls_over_is_not_taken_for_one_that_tips(loaded):
     rig = loaded(noise="none")
 

@@ -16,6 +16,7 @@ def found(loaded):
     return rig, find_inertia(rig, Shake(periods=6))
 
 
+@pytest.mark.slow
 def test_effective_inertia_is_found_to_a_percent_or_so(found):
     rig, result = found
     exact = true_stance(rig)
@@ -26,6 +27,7 @@ def test_effective_inertia_is_found_to_a_percent_or_so(found):
         assert one.residual < 0.06
 
 
+@pytest.mark.slow
 def test_composite_inertia_is_found_to_a_percent(found):
     rig, result = found
     exact = true_stance(rig)
@@ -36,6 +38,7 @@ def test_composite_inertia_is_found_to_a_percent(found):
     assert result.composite.verdict == "identified"
 
 
+@pytest.mark.slow
 def test_effective_is_less_than_composite_because_legs_do_not_turn(found):
     _, result = found
     for k, one in enumerate(result.effective):

@@ -214,6 +214,7 @@ def test_one_body_compiled_ends_where_the_way_of_many_bodies_does(seed, noise, r
         np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-6 * np.max(np.abs(theirs)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("case", "thin", "light"), [("one body", 0, 0), ("one body at its cone", 2, 0),
                                                      ("one body of the least mass", 0, 1)])  # fmt: skip
 def test_one_body_inside_thin_or_of_the_least_mass_is_the_same_by_both_ways(case, thin, light):

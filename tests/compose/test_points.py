@@ -257,6 +257,7 @@ def test_what_is_made_of_masses_has_no_distance_from_them():
         assert mass_points.distance(c.map, body, theta) < 1e-9
 
 
+@pytest.mark.slow
 @given(st.floats(1.05, 3.0))
 @settings(max_examples=20)
 def test_a_body_larger_than_its_box_is_the_further_off_the_larger_it_is(factor):

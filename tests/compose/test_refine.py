@@ -83,6 +83,7 @@ def test_no_division_raises_the_objective_or_leaves_the_physical(seed, rule):
         assert found.theta[10 * len(made)] >= 0, "bounds of joint terms hold as well"
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(seeds)
 def test_shapes_never_explain_more_than_all_physical_bodies_do_and_come_nearer_with_every_division(seed):
@@ -383,6 +384,7 @@ def test_seven_divisions_with_look_ahead_find_a_cube_to_a_millimetre_or_so():
     assert np.median(errors[:, 0]) < 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", ["look-ahead", "criterion", "gradient"])
 def test_a_cube_is_found_as_well_as_the_noise_allows(choice):
     """1 mm and 5 g of noise in each coordinate, so that 1.7 mm are to be expected."""
@@ -392,6 +394,7 @@ def test_a_cube_is_found_as_well_as_the_noise_allows(choice):
     assert np.median(errors[:, 1]) < 6.0
 
 
+@pytest.mark.slow
 def test_the_papers_stop_rule_with_a_hundredth_stops_far_too_early_and_ours_does_not():
     hasty = [find_cube(seed, Rule(tolerance=0.01, patience=1, thorough=False), noise=0.0) for seed in range(20)]
     patient = [find_cube(seed, Rule(), noise=0.0) for seed in range(20)]

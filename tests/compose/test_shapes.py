@@ -210,6 +210,7 @@ def test_the_distance_of_a_belief_is_zero_inside_and_its_widths_away_outside():
     assert made.distance(beside, root) == pytest.approx(3.0, rel=1e-9)
 
 
+@pytest.mark.slow
 @installed
 @pytest.mark.parametrize("name", ROBOTS)
 def test_bodies_of_real_robots_are_made_of_their_geometry_welded_links_included(name):

@@ -55,6 +55,7 @@ def test_the_value_is_that_of_the_root(search):
     assert task.slope(*states, "condition").value == pytest.approx(np.log(criteria.condition(M)))
 
 
+@pytest.mark.slow
 def test_an_improved_motion_tells_more_than_every_random_one(search, found):
     best, start = found
     assert best.log_det > start.log_det + 10
@@ -123,6 +124,7 @@ def test_a_robot_that_floats_is_refused():
         ArmTask.of(robot, Limits.of(robot))
 
 
+@pytest.mark.slow
 def test_an_arm_is_identified_better_on_it_than_on_random_motions(search, found, tmp_path):
     """The same length, the same noise in N·m, the base parameters' error in units of a fixed reference motion."""
     robot, task = search.task.robot, search.task

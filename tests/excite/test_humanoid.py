@@ -144,6 +144,7 @@ def test_a_possible_motion_is_possible_by_pinocchio_and_between_samples(name, ki
         assert np.linalg.norm(ground.force[k, :2]) < 0.5 * ground.force[k, 2]
 
 
+@pytest.mark.slow
 @installed
 def test_a_g1_stands_on_one_foot():
     for kind in ("left", "right"):

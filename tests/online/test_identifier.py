@@ -80,6 +80,7 @@ def test_the_base_is_found_and_the_answer_is_physical_and_proved_at_every_step(d
     assert "Proved and physical: base" in online.estimate().sentence()
 
 
+@pytest.mark.slow
 def test_windows_alone_averaged_by_17_stay_physical_and_come_near(dog):
     online = OnlineIdentifier("a1", dog.empty, BASE, average=0.5)
     values, size, far = table(dog.empty, online.inputs), dog.robot.bodies[0].size, []

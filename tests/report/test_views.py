@@ -152,6 +152,7 @@ def test_a_scene_that_is_none_leaves_the_page_without_one(estimate, series, brok
     assert "scene" not in keys(Page(render(content, series, scene=broken)))
 
 
+@pytest.mark.slow
 def test_the_page_of_the_largest_robot_is_below_eight_megabytes(estimate, series):
     """talos_full: 45 bodies, each divided until any ten parameters are a sum of its shapes."""
     from steelyard.compose.shape_set import complete

@@ -10,6 +10,8 @@ from steelyard.fleet import FleetOptions, identify_many
 from steelyard.inertia import NAMES
 from tests.scale.conftest import ASKED, OPTIONS
 
+pytestmark = pytest.mark.slow
+
 LOGS, REPLICATES = 64, 80
 SAME = 1e-9
 
@@ -27,7 +29,6 @@ def drawn(fleet, tmp_path_factory):
     )
 
 
-@pytest.mark.slow
 def test_results_spread_as_the_noise_of_rows_says(drawn):
     each = 1 / np.sqrt(2 * LOGS) + 1 / np.sqrt(2 * REPLICATES)  # of a deviation, by so many logs and replicates
     r = ratios(drawn[1])
@@ -50,7 +51,6 @@ def test_the_truth_is_as_far_away_as_results_spread(drawn):
     assert 0.6 < np.sqrt(np.mean(np.square(z))) < 1.5
 
 
-@pytest.mark.slow
 def test_replicates_do_not_depend_on_who_makes_them(drawn, fleet, pair):
     shelf, one = drawn
     asked = FleetOptions(pair, checkpoint=shelf, replicates=REPLICATES)

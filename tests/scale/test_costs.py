@@ -12,6 +12,7 @@ def found():
     return scale(6.0, {"demo_arm 100 Hz": (arm, "demo_arm", 100.0)}, repeats=1, tasks=24)
 
 
+@pytest.mark.slow
 def test_stages_add_up_to_what_a_robot_hour_costs(found):
     case = found["cases"]["demo_arm 100 Hz"]
     cpu = case["cpu_s"]

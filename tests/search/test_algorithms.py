@@ -102,6 +102,7 @@ def test_seeds_repeat_and_differ(puma):
     assert a.history == b.history != c.history
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["genetic", "cobyla", "combined"])
 def test_a_machine_that_rounds_otherwise_searches_the_same_way(algorithm, puma):
     if algorithm != "genetic":
@@ -141,6 +142,7 @@ def test_gauss_newton_finds_the_base_parameters_from_starts_that_cannot_exist_to
         assert np.all(found.parameters[:, 0] < 3 * puma.truth[:, 0] + 1)  # the prior decides what nothing shows
 
 
+@pytest.mark.slow
 def test_gauss_newton_bears_noise(puma):
     log = record_sines(puma.robot, puma.truth, seed=0, seconds=2.0, noise=1e-4, rate_noise=1e-3)
     windows = Windows.of(puma.robot, [log], horizon=0.03, count=100)

@@ -65,6 +65,7 @@ def test_links_that_are_not_searched_stay_as_described(steelyard, logs):
     assert result["evaluations"] <= 200
 
 
+@pytest.mark.slow
 def test_the_trunk_of_a_robot_on_its_feet_is_weighed_through_its_contacts(steelyard, tmp_path):
     pytest.importorskip("mujoco")
     log, feet = tmp_path / "stand.parquet", "FR_foot,FL_foot,RR_foot,RL_foot"

@@ -158,6 +158,7 @@ def test_the_imu_sees_what_its_mount_does():
     assert np.linalg.norm(mount[:3, 3]) > 0.1
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_log_and_another_noise_the_same_motion(trot):
     again = simulate_quadruped(quadruped("a1"), "trot", seconds=0.3, seed=2)
     assert all(np.array_equal(again.columns[k], v[:150]) for k, v in trot.columns.items())
@@ -247,12 +248,14 @@ def test_sensor_errors_have_names_and_signs():
     assert Sensors(tau_gain=-0.02).tau_gain == -0.02
 
 
+@pytest.mark.slow
 def test_a_robot_that_falls_is_not_logged():
     robot = quadruped("a1")
     with pytest.raises(UsageError, match=r"fell\. Ask for less"):
         simulate_quadruped(robot, Gait("trot", TrotCommand(6.0)), seconds=4.0)
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_log_that_identify_reads(steelyard, tmp_path):
     quadruped("a1")
     path = tmp_path / "walk.parquet"
@@ -296,6 +299,7 @@ def test_the_command_says_what_is_wrong(steelyard, tmp_path, arguments, message)
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_the_documentation_shows_the_levels_there_are_and_code_that_runs():
     quadruped("a1")
     text = (Path(__file__).parents[2] / "docs" / "simulate.md").read_text(encoding="utf-8")
