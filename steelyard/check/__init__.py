@@ -1,8 +1,8 @@
-"""Is this log, and this description, believable?
+"""Are this log and this description plausible?
 
 In: a description, a log and equation options. Out: findings, each with a place, a reason and a fix. Begin with
-``survey.py``; a check is one file in ``checks/``, and what cannot be believed at all is refused on the way in, in
-``opening.py``.
+``survey.py``; a check is one file in ``checks/``. Logs with wrong units or contact forces are refused by every command,
+in ``opening.py``.
 """
 
 from steelyard.errors import lazy_names

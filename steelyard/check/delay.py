@@ -1,10 +1,10 @@
-"""By how much torques come after the motion they belong to, joint by joint, and whether that changes through the log.
+"""Delay of the torques relative to the motion, joint by joint, and its drift through the log.
 
-At the right delay d what the equations leave unexplained has nothing to do with the torques' rate of change,
-``(1 − P) τ(t + d) ⟂ τ̇(t + d)``, P the projection on all columns of the rows. Gauss–Newton finds it with a delay and a
-drift of each joint as unknowns. Friction lags as well: it is a spring before it slips, so where a joint turns round dry
-friction turns over late. Columns of such springs beside the usual friction keep that from being taken for a delay.
-What the joints disagree by counts as uncertainty.
+At the right delay d the residual of the equations is orthogonal to the torques' rate of change,
+``(1 − P) τ(t + d) ⟂ τ̇(t + d)``, P the projection on all columns of the rows. Gauss–Newton solves for a delay and a
+drift of each joint. Presliding friction lags as well: it acts as a spring before it slips, so that dry friction changes
+sign some distance after a reversal. Columns of such springs beside the usual friction prevent that lag from being taken
+for a delay. The disagreement of the joints counts as uncertainty.
 """
 
 from __future__ import annotations
@@ -21,40 +21,40 @@ from steelyard.errors import Finding
 from steelyard.log.log import Log
 from steelyard.spatial import Array
 
-REACH, STEP = 0.2, 0.04  # s: delays are looked for this far, at first on this grid
-BEYOND = 0.7  # a delay past the reach must leave less than this share of what no delay leaves
-TOLERATED = 0.005  # s: a delay, or its change through the log, that is more than this for sure is a fault …
-CLEAR = 2.0  # … where it is also more than so many times its ±
-SURE = 1.96  # standard deviations: the ± that is printed
-LEAST = 4.0  # s of rows that a delay can be told from
-ROUNDS, SETTLED = 8, 1e-6  # Gauss–Newton: at most so many rounds, or until no delay moves by more s
-WIDE, WIDE_DRIFT = 0.05, 0.01  # s and s/s: a joint that says nothing stays this close to the others
+REACH, STEP = 0.2, 0.04  # s: search range to either side, and spacing of the initial grid
+BEYOND = 0.7  # cost at the edge of the range, relative to no delay, below which the delay is taken to lie beyond it
+TOLERATED = 0.005  # s: a delay, or its change through the log, that exceeds this and its ± is a fault …
+CLEAR = 2.0  # … where it also exceeds this multiple of its ±
+TWO_SIDED_95 = 1.96  # standard deviations: the ± that is printed
+LEAST = 4.0  # s of rows that are needed to measure a delay
+ROUNDS, CONVERGED = 8, 1e-6  # Gauss–Newton: most iterations, and the step in s at which they end
+DELAY_STD, DRIFT_STD = 0.05, 0.01  # s and s/s: prior standard deviations, which keep uninformative joints bounded
 
 
 @dataclass(frozen=True)
 class Delay:
-    """By how much torque comes after motion."""
+    """Delay of torque relative to motion."""
 
     seconds: float  # in the middle of the log
     std: float
     drift: float  # s/s: by how much the delay grows every second
     drift_std: float
-    duration: float  # s, of what was looked at
-    joints: dict[str, tuple[float, float]]  # joint → its delay and the standard deviation of that, s
-    beyond: bool = False  # the delay is ``seconds`` or more: past the reach
+    duration: float  # s, of the samples used
+    joints: dict[str, tuple[float, float]]  # joint → delay and its standard deviation, s
+    beyond: bool = False  # the delay is ``seconds`` or more: beyond the search range
 
     @property
     def change(self) -> tuple[float, float]:
-        """By how much the delay grows through the log, and its ±, s."""
-        return self.drift * self.duration, SURE * self.drift_std * self.duration
+        """Growth of the delay through the log, and its ±, s."""
+        return self.drift * self.duration, TWO_SIDED_95 * self.drift_std * self.duration
 
     def __str__(self) -> str:
         if self.beyond:
             return f"{1e3 * self.seconds:.0f} ms or more"
-        change, sure = self.change
+        change, half_width = self.change
         return (
-            f"{1e3 * self.seconds:.1f} ± {1e3 * SURE * self.std:.1f} ms, "
-            f"and {1e3 * change:.1f} ± {1e3 * sure:.1f} ms more at the end than at the start"
+            f"{1e3 * self.seconds:.1f} ± {1e3 * TWO_SIDED_95 * self.std:.1f} ms, "
+            f"growing by {1e3 * change:.1f} ± {1e3 * half_width:.1f} ms through the log"
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -64,46 +64,41 @@ class Delay:
         return {**numbers, "joints": joints}
 
 
-def delay_findings(log: Log, found: Delay, given: float = 0.0) -> list[Finding]:
-    """A delay, or a change of it, that is more than tolerated for sure; ``given``: what was taken back already, s."""
+def delay_findings(log: Log, measured: Delay, compensated: float = 0.0) -> list[Finding]:
+    """A delay or drift that exceeds the tolerance significantly; ``compensated``: delay already removed, s."""
     where = f"{log.source}, {'tau' if log.names('tau') else 'current'}"
-    word = "after" if found.seconds > 0 else "before"
-    size = 1e3 * abs(found.seconds)
-    if found.beyond:
-        what = f"comes {size:.0f} ms or more {word} the motion it belongs to"
-        return [Finding("todo", where, what, "Bring torques and positions to one clock")]
-    change, sure = found.change
-    if abs(change) > max(TOLERATED + sure, CLEAR * sure):
-        first, last = (1e3 * (found.seconds + half * change) for half in (-0.5, 0.5))
+    word = "behind" if measured.seconds > 0 else "ahead of"
+    size = 1e3 * abs(measured.seconds)
+    if measured.beyond:
+        what = f"is {size:.0f} ms or more {word} the motion"
+        return [Finding("delay-beyond-range", where, what, "Time-stamp torques and positions by one clock")]
+    change, half_width = measured.change
+    if abs(change) > max(TOLERATED + half_width, CLEAR * half_width):
+        first, last = (1e3 * (measured.seconds + half * change) for half in (-0.5, 0.5))
         what = (
-            f"comes {first:.0f} ms after the motion at the start of the log and {last:.0f} ms at its end "
-            f"({1e3 * change:.0f} ± {1e3 * sure:.0f} ms more): the clocks run apart"
+            f"is {first:.0f} ms behind the motion at the start of the log and {last:.0f} ms at its end "
+            f"({1e3 * change:.0f} ± {1e3 * half_width:.0f} ms more): the clocks drift apart by {measured.drift:.2g} s/s"
         )
-        return [
-            Finding(
-                "todo", where, what, f"Stamp torques and positions by one clock: the drift is {found.drift:.2g} s/s"
-            )
-        ]
-    sure = SURE * found.std
-    if abs(found.seconds) > max(TOLERATED + sure, CLEAR * sure):
-        what = f"comes {size:.0f} ± {1e3 * sure:.0f} ms {word} the motion it belongs to"
-        return [
-            Finding(
-                "todo", where, what, f"Take it back with --delay {found.seconds + given:.3f}, or correct the stamps"
-            )
-        ]
+        fix, remedy = "Time-stamp torques and positions by one clock", {"drift": measured.drift}
+        return [Finding("clock-drift", where, what, fix, remedy)]
+    half_width = TWO_SIDED_95 * measured.std
+    if abs(measured.seconds) > max(TOLERATED + half_width, CLEAR * half_width):
+        what = f"is {size:.0f} ± {1e3 * half_width:.0f} ms {word} the motion"
+        delay = round(measured.seconds + compensated, 3)
+        fix = f"Compensate with delay={delay}, or correct the time stamps"
+        return [Finding("torque-delayed", where, what, fix, {"delay": delay})]
     return []
 
 
 class _Solution(NamedTuple):
     delay: Array  # (J,) s
     drift: Array  # (J,) s/s
-    delay_cov: Array  # (J, J); inf on the diagonal of joints that say nothing
+    delay_cov: Array  # (J, J); infinite on the diagonal of uninformative joints
     drift_cov: Array  # (J, J)
 
 
-def find_delay(balance: TorqueBalance) -> Delay | None:
-    """Delay of torque against motion; None where the log cannot tell."""
+def estimate_delay(balance: TorqueBalance) -> Delay | None:
+    """Measure the delay of torque relative to motion; None where the log is not informative."""
     inner = _inner(balance)
     if np.sum(inner) * float(np.median(np.diff(balance.time))) < LEAST:
         return None
@@ -111,53 +106,54 @@ def find_delay(balance: TorqueBalance) -> Delay | None:
     start, beyond = _start(balance, inner)
     if beyond:
         return Delay(start, 0.0, 0.0, 0.0, duration, {}, beyond=True)
-    found = _solve(balance, inner, start)
-    told = np.isfinite(np.diag(found.delay_cov))
-    if not told.any():
+    solution = _solve(balance, inner, start)
+    measured = np.isfinite(np.diag(solution.delay_cov))
+    if not measured.any():
         return None
-    seconds, std = _common(found.delay[told], found.delay_cov[np.ix_(told, told)])
-    drift, drift_std = _common(found.drift[told], found.drift_cov[np.ix_(told, told)])
-    each = zip(balance.robot.joints, found.delay, np.diag(found.delay_cov), told, strict=True)
+    both = np.ix_(measured, measured)
+    seconds, std = _common(solution.delay[measured], solution.delay_cov[both])
+    drift, drift_std = _common(solution.drift[measured], solution.drift_cov[both])
+    each = zip(balance.robot.joints, solution.delay, np.diag(solution.delay_cov), measured, strict=True)
     joints = {j: (float(d), float(np.sqrt(v))) for j, d, v, k in each if k}
     return Delay(seconds, std, drift, drift_std, duration, joints)
 
 
 def _inner(balance: TorqueBalance) -> Array:
-    """(T,) rows whose torques stay within their piece when they are moved as far as the reach."""
-    kept = []
+    """(T,) rows whose torques stay within their piece when they are shifted by the whole search range."""
+    inside = []
     for p in balance.pieces:
         t = p.segment.time
         margin = REACH + (len(p.taps) // 2) / p.segment.rate
-        kept.append((t[p.centres] > t[0] + margin) & (t[p.centres] < t[-1] - margin))
-    return np.concatenate(kept)
+        inside.append((t[p.centres] > t[0] + margin) & (t[p.centres] < t[-1] - margin))
+    return np.concatenate(inside)
 
 
 class _DelayPart:
-    """Rows that share their parameters, and the joints whose torques are in them."""
+    """Rows with common parameters, and the joints whose torques they contain."""
 
     def __init__(self, balance: TorqueBalance, rows: list[int], joints: list[int], columns: Array, keep: Array):
-        """``columns`` (T, C, n) of these rows; ``keep`` (T,) times that count."""
+        """``columns`` (T, C, n) of these rows; ``keep`` (T,) samples that are used."""
         self.rows, self.joints = rows, joints
         self.keep = np.repeat(keep[:, None], len(rows), axis=1)
         self.columns, self.other = columns, balance.other[:, rows]
         total = self.other + balance.measured[:, rows][:, :, joints].sum(axis=2)
-        self.weigh(np.sqrt(np.mean(total**2, axis=0)))
+        self.set_scale(np.sqrt(np.mean(total**2, axis=0)))
 
-    def weigh(self, scale: Array) -> None:
-        """Divide the rows by these sizes (C,)."""
+    def set_scale(self, scale: Array) -> None:
+        """Divide the rows by their scale (C,), and project the columns out."""
         self.scale = np.where(scale > 0, scale, 1.0)
         self.weight = self.keep / self.scale
         self.basis = basis((self.columns * self.weight[:, :, None]).reshape(-1, self.columns.shape[2]))
 
-    def left(self, values: Array) -> Array:
-        """(T·C, …) what the columns do not explain of values (T, C, …)."""
+    def project_out(self, values: Array) -> Array:
+        """(T·C, …) the part of values (T, C, …) outside the span of the columns, scaled."""
         weight = self.weight.reshape(*self.weight.shape, *[1] * (values.ndim - 2))
         flat = (values * weight).reshape(self.weight.size, -1)
         return np.asarray(flat - self.basis @ (self.basis.T @ flat))
 
     def residual(self, shares: Array) -> Array:
-        """(T·C,) of torques whose shares (T, C, J) of all rows these are."""
-        return self.left(self.other + shares[:, self.rows][:, :, self.joints].sum(axis=2))[:, 0]
+        """(T·C,) of the rows, from each joint's share (T, C, J) of all rows."""
+        return self.project_out(self.other + shares[:, self.rows][:, :, self.joints].sum(axis=2))[:, 0]
 
 
 def _parts(balance: TorqueBalance, keep: Array) -> list[_DelayPart]:
@@ -175,7 +171,7 @@ def _parts(balance: TorqueBalance, keep: Array) -> list[_DelayPart]:
 
 
 def _start(balance: TorqueBalance, inner: Array) -> tuple[float, bool]:
-    """The delay on a coarse grid that leaves least unexplained; and whether it is past the grid."""
+    """The delay of least cost on a coarse grid, and whether the optimum lies beyond the grid."""
     J = len(balance.robot.joints)
     parts = _parts(balance, inner)
     grid = np.arange(-REACH, REACH + STEP / 2, STEP)
@@ -189,37 +185,37 @@ def _start(balance: TorqueBalance, inner: Array) -> tuple[float, bool]:
 
 
 def _solve(balance: TorqueBalance, keep: Array, start: float) -> _Solution:
-    """Gauss–Newton on every part, from ``start``; ``keep`` (T,) times that count."""
+    """Solve every part by Gauss–Newton, from ``start``; ``keep`` (T,) samples that are used."""
     J = len(balance.robot.joints)
     middle = float((balance.time[0] + balance.time[-1]) / 2)
     lever = (balance.time - middle)[:, None, None]
     delay, drift = np.full(J, start), np.zeros(J)
     delay_cov, drift_cov = np.diag(np.full(J, np.inf)), np.diag(np.full(J, np.inf))
     parts = _parts(balance, keep)
-    for turn in range(ROUNDS):
+    for iteration in range(ROUNDS):
         shares, slopes = (balance.shifted(delay, drift, middle, order) for order in (0, 1))
         moved = 0.0
         for part in parts:
             r = part.residual(shares)
-            if turn == 0:  # from now on each row counts by its own noise
-                part.weigh(part.scale * np.sqrt(np.mean(r.reshape(part.keep.shape) ** 2, axis=0)))
+            if iteration == 0:  # from now on each row is scaled by its own noise
+                part.set_scale(part.scale * np.sqrt(np.mean(r.reshape(part.keep.shape) ** 2, axis=0)))
                 r = part.residual(shares)
             mine = slopes[:, part.rows][:, :, part.joints]
-            P = part.left(np.concatenate([mine, lever * mine], axis=2))
+            P = part.project_out(np.concatenate([mine, lever * mine], axis=2))
             count = np.sum(part.keep) - part.basis.shape[1]
             noise = max(long_run(r.reshape(part.keep.shape)) / max(count, 1), 1e-30)
             k = len(part.joints)
-            pull = np.repeat([noise / WIDE**2, noise / WIDE_DRIFT**2], k)
-            away = np.concatenate([delay[part.joints] - start, drift[part.joints]])
-            inverse = np.linalg.inv(P.T @ P + np.diag(pull))
-            change = -inverse @ (P.T @ r + pull * away)
+            ridge = np.repeat([noise / DELAY_STD**2, noise / DRIFT_STD**2], k)
+            offset = np.concatenate([delay[part.joints] - start, drift[part.joints]])
+            inverse = np.linalg.inv(P.T @ P + np.diag(ridge))
+            change = -inverse @ (P.T @ r + ridge * offset)
             delay[part.joints] += change[:k]
             drift[part.joints] += change[k:]
             moved = max(moved, float(np.max(np.abs(change[:k]))))
             covariance = noise * inverse
             delay_cov[np.ix_(part.joints, part.joints)] = covariance[:k, :k]
             drift_cov[np.ix_(part.joints, part.joints)] = covariance[k:, k:]
-        if moved < SETTLED:
+        if moved < CONVERGED:
             break
     for j in np.flatnonzero(np.abs(delay) > REACH):
         delay_cov[j, j] = np.inf
@@ -227,10 +223,10 @@ def _solve(balance: TorqueBalance, keep: Array, start: float) -> _Solution:
 
 
 def _common(values: Array, covariance: Array) -> tuple[float, float]:
-    """What several joints say together, and its standard deviation.
+    """Weighted mean of several joints, and its standard deviation.
 
     Where they disagree by more than their covariance explains, each has a deviation of its own, N(0, w²); w by the
-    largest restricted likelihood.
+    restricted maximum likelihood.
     """
     one = np.ones(len(values))
     best = (-np.inf, 0.0, 0.0)
@@ -242,5 +238,5 @@ def _common(values: Array, covariance: Array) -> tuple[float, float]:
         e = values - mean
         likelihood = 0.5 * (np.linalg.slogdet(V)[1] - float(e @ V @ e) - np.log(weight))
         best = max(best, (float(likelihood), mean, weight**-0.5))
-    few = stdtrit(len(values) - 1, 0.975) / SURE if len(values) > 1 else 1.0  # their scatter is known from a few only
+    few = stdtrit(len(values) - 1, 0.975) / TWO_SIDED_95 if len(values) > 1 else 1.0  # few joints
     return best[1], float(few * best[2])

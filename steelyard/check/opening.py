@@ -1,4 +1,4 @@
-"""Logs on their way in: what does not fit a robot is refused by its setup, what cannot be believed is refused here."""
+"""Opening of logs: those that do not match the robot, or have wrong units or contact forces, are refused."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.check.supporting_force import LOOKED_AT, weight_findings
+from steelyard.check.supporting_force import SAMPLES, weight_findings
 from steelyard.check.units import unit_findings
 from steelyard.equations.equation_options import EquationOptions
 from steelyard.equations.setup import Setup
@@ -24,26 +24,29 @@ def open_logs(
     held_out: Sequence[Log] = (),
     load: str | None = None,
 ) -> Setup:
-    """The setup of these logs, once their units and the forces that hold the robot can be believed.
+    """Make the setup of these logs, and refuse wrong units and contact forces that do not carry the robot.
 
     Args:
         description: The robot.
-        logs: Logs to learn from.
-        options: Which equations are asked for.
+        logs: Logs to identify from.
+        options: Which equations to use.
         held_out: Logs that are only predicted.
         load: Link that carries an unknown load in logs that are ``loaded``.
+
+    Raises:
+        LogError: With every finding about units and forces.
     """
     setup = Setup.of(description, logs, options, held_out=held_out, load=load)
     every = [*logs, *held_out]
-    if bad := [f for log in every for f in (*unit_findings(setup.robot, log), *_silent(log))]:
+    if bad := [f for log in every for f in (*unit_findings(setup.robot, log), *_zero_torques(log))]:
         raise LogError(bad)
-    supported = [weight_findings(setup, log, max(LOOKED_AT // len(every), 40)) for log in every]
+    supported = [weight_findings(setup, log, max(SAMPLES // len(every), 40)) for log in every]
     if bad := [f for findings, _ in supported for f in findings]:
         raise LogError(bad)
     return replace(setup, notices=(*setup.notices, *(n for _, notices in supported for n in notices)))
 
 
-def _silent(log: Log) -> Iterator[Finding]:
+def _zero_torques(log: Log) -> Iterator[Finding]:
     driven = [c for c in log.columns if c.startswith(("tau.", "current."))]
     if driven and not any(np.any(log.columns[c]) for c in driven):
-        yield Finding("todo", f"{log.source}, tau", "is zero throughout", "Log the torques that moved the robot")
+        yield Finding("torque-all-zero", f"{log.source}, tau", "is zero throughout", "Log the measured joint torques")

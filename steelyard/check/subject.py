@@ -1,4 +1,4 @@
-"""What is looked at by checks, and what a check is."""
+"""The prepared log that checks inspect, and the interface of a check."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any, ClassVar
 
-from steelyard.check.delay import Delay, find_delay
+from steelyard.check.delay import Delay, estimate_delay
 from steelyard.check.torque_balance import TorqueBalance, balance, slowed
 from steelyard.equations.segment import Segment
 from steelyard.equations.setup import Setup
@@ -20,7 +20,7 @@ from steelyard.log.log import Log
 
 @dataclass(frozen=True)
 class Subject:
-    """A log that fits a robot, prepared once for all checks."""
+    """A log that matches its robot, prepared once for all checks."""
 
     setup: Setup
     log: Log
@@ -28,39 +28,39 @@ class Subject:
 
     @cached_property
     def balance(self) -> TorqueBalance | None:
-        """Rows with every joint's torque apart, slowly filtered; None where there are none."""
+        """Rows with the torque of each joint separate, at a low cut-off; None where no row has torques."""
         if not self.setup.torques:
             return None
         assert self.setup.filter is not None
         slow = replace(self.setup, filter=slowed(self.setup.filter, self.log))
         try:
             segments, _ = slow.segments(self.log, level=True)
-        except LogError:  # no piece is long enough for slow rows
+        except LogError:  # no segment is long enough for the low cut-off
             return None
         return balance(slow, segments)
 
     @cached_property
     def lag(self) -> Delay | None:
-        """By how much torques come after the motion; None where no row tells."""
-        return None if self.balance is None else find_delay(self.balance)
+        """Delay of the torques; None where it cannot be measured."""
+        return None if self.balance is None else estimate_delay(self.balance)
 
 
 class Check(ABC):
-    """One kind of fault that a log can have although every number in it is a number."""
+    """A search for one kind of fault in a log of valid numbers."""
 
     rank: ClassVar[int] = 50  # checks run in this order
-    after_others: ClassVar[bool] = False  # whether it says nothing where others found something
+    after_others: ClassVar[bool] = False  # whether it is skipped after a finding of an earlier check
 
     @abstractmethod
     def find(self, subject: Subject) -> list[Finding]:
-        """What is wrong, and how to mend it."""
+        """Findings of this check."""
 
     def facts(self, subject: Subject) -> dict[str, str]:
-        """What it measured on the way, for people."""
+        """Quantities that it measured, as text."""
         return {}
 
     def data(self, subject: Subject) -> dict[str, Any]:
-        """The same for machines."""
+        """The same as data, for ``--json``."""
         return {}
 
 
@@ -68,8 +68,8 @@ def all_checks() -> Iterator[Check]:
     """A check for each file in ``checks/``, in the order of their ranks."""
     from steelyard.check import checks
 
-    found = list[type[Check]]()
+    classes = list[type[Check]]()
     for module in pkgutil.iter_modules(checks.__path__):
         names = vars(import_module(f"{checks.__name__}.{module.name}"))
-        found += [x for x in names.values() if isinstance(x, type) and issubclass(x, Check) and x is not Check]
-    return (check() for check in sorted(dict.fromkeys(found), key=lambda check: (check.rank, check.__name__)))
+        classes += [x for x in names.values() if isinstance(x, type) and issubclass(x, Check) and x is not Check]
+    return (check() for check in sorted(dict.fromkeys(classes), key=lambda check: (check.rank, check.__name__)))

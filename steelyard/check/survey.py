@@ -1,4 +1,4 @@
-"""``steelyard check``: does this log fit this robot, and what does its motion excite? The robot is never identified."""
+"""``steelyard check``: whether a log matches its robot, and which base parameters it excites; nothing is identified."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from steelyard.robot.description import Description, RobotSource, read_descripti
 
 @dataclass(frozen=True)
 class Survey:
-    """What was found."""
+    """Findings, measured quantities and verdict of a log."""
 
     findings: tuple[Finding, ...]
-    facts: dict[str, Any]  # for people: rate, duration, gaps, equations, base parameters …
+    facts: dict[str, Any]  # as text: rate, duration, gaps, equations, base parameters …
     notices: tuple[str, ...]
     sentence: str
-    data: dict[str, Any] = field(default_factory=dict)  # for machines: timing, excitation, delay
+    data: dict[str, Any] = field(default_factory=dict)  # as numbers: timing, excitation, delay
 
     def as_json(self) -> dict[str, Any]:
         """For ``--json``."""
@@ -48,7 +48,7 @@ class Survey:
         }
 
     def lines(self, show: Callable[[Finding], str] = str) -> list[str]:
-        """For people; ``show`` writes a finding, as the command line does with its flags."""
+        """As text; ``show`` formats a finding (the command line adds its flags)."""
         shown = [f"{name}: {value}" for name, value in self.facts.items()]
         shown += [f"to correct: {show(finding)}" for finding in self.findings]
         return [*shown, *(f"note: {n}" for n in self.notices), "", self.sentence]
@@ -62,7 +62,19 @@ def survey(
     topics: Mapping[str, str] | None = None,
     options: EquationOptions | None = None,
 ) -> Survey:
-    """Look a log over."""
+    """Check a log against a robot.
+
+    Args:
+        source: Description of the robot, or its name.
+        path: The log.
+        progress: Called with each step.
+        mapping: TOML file for foreign logs.
+        topics: Topics of a bag, by kind.
+        options: Which equations to use.
+
+    Returns:
+        Findings, quantities and a verdict; unreadable files are findings too, not errors.
+    """
     progress("reading")
     try:
         description, log = read_description(source), read_log(path, mapping, topics)
@@ -78,14 +90,14 @@ def survey(
     }
     if setup.robot.sensors:
         facts["sensors"] = ", ".join(f"{s.name} ({' '.join(s.components)})" for s in setup.robot.sensors)
-    progress("looking at what the motion excites")
+    progress("evaluating the excitation")
     excited = _excited(setup, segments)
     facts["base parameters"] = str(excited)
     if excited.weak:
-        facts["told weakly"] = excited.left_to_prior()
+        facts["poorly excited"] = excited.poorly_excited()
     if quiet := _quiet(setup, segments):
         facts["hardly moving"] = ", ".join(quiet)
-    progress("comparing channels with each other")
+    progress("comparing channels")
     subject, findings = Subject(setup, log, segments), list[Finding]()
     data: dict[str, Any] = {"timing": vars(timing), "excitation": excited.as_json(), "delay": None}
     for check in all_checks():
@@ -117,17 +129,17 @@ def _opened(description: Description, log: Log, options: EquationOptions) -> Set
 
 
 def _excited(setup: Setup, segments: Sequence[Segment]) -> Excitation:
-    """What the rows see, if they are wrong by 5 % of their rms; of a long log from pieces spread over it."""
+    """Excitation by the rows with an error of 5 % of their rms; of a long log, from pieces spread over it."""
     some = spread(segments, MOST_SAMPLES[setup.robot.base])
-    whole, looked_at = (sum(len(s.time) for s in parts) for parts in (segments, some))
+    whole, used = (sum(len(s.time) for s in parts) for parts in (segments, some))
     rows = setup.rows(some)
     blocks = list(rows)
     scale = np.sqrt(np.mean(np.concatenate([b.target for b in blocks]) ** 2, axis=0))
-    wrong = NOISE * np.maximum(scale, max(1e-3 * float(scale.max()), 1e-9))
-    weights = noise.Noise.unit(wrong * np.sqrt(looked_at / whole))
+    error = NOISE * np.maximum(scale, max(1e-3 * float(scale.max()), 1e-9))
+    weights = noise.Noise.unit(error * np.sqrt(used / whole))
     prior = priors.make(setup.robot, setup.columns)
     space = Subspace.of(noise.information(blocks, weights, setup.columns.names).R, prior.scale)
-    return excitation(setup, rows, wrong, space, setup.structure(prior.scale))
+    return excitation(setup, rows, error, space, setup.structure(prior.scale))
 
 
 def _quiet(setup: Setup, segments: Sequence[Segment]) -> list[str]:

@@ -1,7 +1,7 @@
-"""Both sides of the equations of motion, the measured side still open: what each joint's torque adds to every row.
+"""Both sides of the equations of motion, the measured side split into the contribution of each joint's torque.
 
 Rows are N Y θ = N τ + noise, low-passed alike. N is 1 for joint rows and the contact-free basis of a floating robot.
-Since N τ = Σ_j N_j τ_j, a gain or a delay of joint j changes its own share N_j τ_j alone; the other side stays.
+Since N τ = Σ_j N_j τ_j, a gain or a delay of joint j changes its own share N_j τ_j alone, and never the left-hand side.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from steelyard.log.timing import MOVES, log_rate
 from steelyard.robot.model import Robot
 from steelyard.spatial import Array
 
-MOST_SAMPLES = {"fixed": 60_000, "floating": 20_000}  # of a log that are looked at
+MOST_SAMPLES = {"fixed": 60_000, "floating": 20_000}  # of a log that are used
 MOST_BYTES = 1e8  # of the bases N in memory
-CUTOFF, KINEMATICS = 5.0, 10.0  # Hz: rows and motion are smoothed more than for a fit, which noise would bias
-BAND, TIMES = 0.999, 4.0  # … but the motion by no less than this many times the band that holds this share of it
-LEAST_ROWS = 40  # two seconds: fewer tell nothing
-ROUNDING = 1e-12  # of the longest column: what is left of columns that are zero
+CUTOFF, KINEMATICS = 5.0, 10.0  # Hz: lower than for identification, since noise would bias gains and delays
+BAND, TIMES = 0.999, 4.0  # … but at least TIMES the band that contains this share of the motion
+LEAST_ROWS = 40  # two seconds: fewer are not informative
+ROUNDING = 1e-12  # of the longest column: columns below are zero but for rounding
 LAGS = 8  # of the residuals' autocorrelation: two periods of the cut-off
-PIECE = 5.0  # s: a longer log is looked at in pieces of this length, spread evenly from its start to its end
+PIECE = 5.0  # s: length of the pieces of a long log, spread evenly from its start to its end
 
 
 def slowed(filter: Filter, log: Log) -> Filter:
-    """The filter that a balance is made with.
+    """The filter with lower cut-offs, for a torque balance.
 
-    Noise of positions makes noisy columns, and least squares takes such columns for weaker than they are. That
-    moves delays by tens of ms; slow rows of smooth motion do not have it.
+    Noise of positions makes noisy columns, whose coefficients least squares attenuates (errors in variables). That
+    biases delays by tens of ms, which a low cut-off avoids.
     """
     assert filter.cutoff is not None and filter.kinematics is not None
     motion = max((_band(log, joint) for joint in log.names("q")), default=0.0)
@@ -50,7 +50,7 @@ def slowed(filter: Filter, log: Log) -> Filter:
 
 
 def _band(log: Log, joint: str) -> float:
-    """Frequency in Hz below which nearly all of a joint's motion lies; noise of any usual size does not count."""
+    """Frequency in Hz below which nearly all power of a joint's motion lies; robust to usual noise."""
     rate = log_rate(log)
     q = np.interp(np.arange(log.time[0], log.time[-1], 1 / rate), log.time, log.columns[f"q.{joint}"])
     if np.ptp(q) < MOVES:
@@ -91,7 +91,7 @@ class BalancePiece:
 
     @cached_property
     def splines(self) -> list[Any]:
-        """Of each joint's signal, to read it off at other times."""
+        """Of each joint's signal, to interpolate it."""
         return [make_interp_spline(self.segment.time, x, k=3) for x in self.signal.T]
 
     def smooth(self, values: Array) -> Array:
@@ -101,7 +101,7 @@ class BalancePiece:
         return np.reshape(smoothed, (len(smoothed), *values.shape[1:]))
 
     def share(self, values: Array) -> Array:
-        """(T', C, J) what a signal (T, J) of each joint adds to each row."""
+        """(T', C, J) contribution of each joint's signal (T, J) to each row."""
         if self.N is None:
             return self.smooth(values)[:, :, None] * np.eye(values.shape[1])
         return self.smooth(self.N * values[:, None, :])
@@ -109,7 +109,7 @@ class BalancePiece:
 
 @dataclass(frozen=True)
 class TorqueBalance:
-    """Rows of some segments, every joint's share of the measured side apart."""
+    """Rows of some segments, with each joint's share of the measured side separate."""
 
     robot: Robot
     columns: Columns  # all bodies, and friction, armature and offset of every joint
@@ -117,7 +117,7 @@ class TorqueBalance:
     pieces: tuple[BalancePiece, ...]
     time: Array  # (T,) s
     Y: Array  # (T, C, n)
-    other: Array  # (T, C) measured forces that are no joint's torque
+    other: Array  # (T, C) measured side without the joint torques
 
     @property
     def separate(self) -> bool:
@@ -126,12 +126,12 @@ class TorqueBalance:
 
     @cached_property
     def measured(self) -> Array:
-        """(T, C, J) every joint's share."""
+        """(T, C, J) share of each joint's torque."""
         return np.concatenate([p.share(p.signal) for p in self.pieces])
 
     @cached_property
     def predicted(self) -> Array:
-        """(T, C) what the described robot needs, friction not included."""
+        """(T, C) prediction of the description, without friction."""
         return np.asarray(self.Y[:, :, : 10 * len(self.columns.bodies)] @ self.robot.prior)
 
     def term(self, joint: str, term: str) -> Array:
@@ -139,20 +139,19 @@ class TorqueBalance:
         return np.asarray(self.Y[:, :, 10 * len(self.columns.bodies) + self.columns.joint_terms.index((joint, term))])
 
     def shifted(self, delay: Array, drift: Array, middle: float, order: int = 0) -> Array:
-        """Shares (T, C, J) of torques read off ``delay + drift · (t − middle)`` s later, or of their derivatives."""
-        found = []
+        """Shares (T, C, J) of torques ``delay + drift · (t − middle)`` s later, or of their derivatives."""
+        pieces = []
         for p in self.pieces:
             t = p.segment.time[:, None]
             at = np.clip(t + delay + drift * (t - middle), t[0], t[-1])
-            found.append(p.share(np.column_stack([x(a, order) for x, a in zip(p.splines, at.T, strict=True)])))
-        return np.concatenate(found)
+            pieces.append(p.share(np.column_stack([x(a, order) for x, a in zip(p.splines, at.T, strict=True)])))
+        return np.concatenate(pieces)
 
 
 def balance(setup: Setup, segments: Sequence[Segment]) -> TorqueBalance | None:
-    """TorqueBalance of a log's rows; None where no row holds a torque alone with what can be known.
+    """Make the torque balance of a log; None where no row contains torques and otherwise known quantities.
 
-    Measured wrenches are not relied on: ``full`` rows of a robot that touches the world are looked at with the
-    wrenches' places projected out.
+    Measured wrenches are not used: in ``full`` rows of a robot in contact, the wrenches' frames are projected out.
     """
     robot, equations, filter = setup.robot, setup.equations, setup.filter
     assert filter is not None and filter.cutoff is not None
@@ -165,8 +164,8 @@ def balance(setup: Setup, segments: Sequence[Segment]) -> TorqueBalance | None:
     terms = [(j, law) for j in robot.joints for law in laws] + motor_terms(motors, laws)
     columns = Columns(tuple(b.name for b in robot.bodies), tuple(terms), motors=motors)
     try:
-        made = replace(setup, equations=equations, columns=columns, unknown=tuple(feet))
-        rows = made.rows(segments)
+        setup = replace(setup, equations=equations, columns=columns, unknown=tuple(feet))
+        rows = setup.rows(segments)
     except UsageError:  # the feet leave no equation
         return None
     lead, J = 6 if robot.floating else 0, len(robot.joints)
@@ -174,7 +173,7 @@ def balance(setup: Setup, segments: Sequence[Segment]) -> TorqueBalance | None:
     most = min(MOST_SAMPLES[robot.base], int(MOST_BYTES / (8 * used * (lead + J))) if lead else MOST_SAMPLES["fixed"])
     pieces, blocks = [], []
     for s in spread(segments, most):
-        one = made.rows([s], free=rows.free)
+        one = setup.rows([s], free=rows.free)
         taps = one.taps(s)
         if len(taps) >= len(s.time):
             continue
@@ -197,35 +196,35 @@ def balance(setup: Setup, segments: Sequence[Segment]) -> TorqueBalance | None:
     return TorqueBalance(robot, columns, rows.names[:used], tuple(pieces), time, Y, target - torque)
 
 
-def long_run(residual: Array) -> float:
-    """Sum of squares of residuals (T, C), times what their autocorrelation makes each count for less."""
-    squares = float(np.sum(residual**2))
-    lagged = sum(float(np.sum(residual[lag:] * residual[:-lag])) for lag in range(1, LAGS + 1))
+def long_run(residuals: Array) -> float:
+    """Sum of squares of residuals (T, C), inflated by their autocorrelation (long-run variance)."""
+    squares = float(np.sum(residuals**2))
+    lagged = sum(float(np.sum(residuals[lag:] * residuals[:-lag])) for lag in range(1, LAGS + 1))
     return max(squares, squares + 2 * lagged)
 
 
 def basis(A: Array) -> Array:
-    """Orthonormal basis of the columns' span, well enough for a projection.
+    """Orthonormal basis of the columns' span, accurate enough for a projection.
 
-    A column that is zero but for rounding (of a body that an upright axis cannot feel) spans nothing.
+    A column that is zero but for rounding (of a parameter that a vertical axis does not excite) is left out.
     """
     scale = np.linalg.norm(A, axis=0)
     A = A / np.where(scale > ROUNDING * scale.max(initial=0.0), scale, np.inf)
     w, V = np.linalg.eigh(A.T @ A)
-    seen = w > 1e-10 * w[-1]
-    return np.asarray(A @ (V[:, seen] / np.sqrt(w[seen])))
+    kept = w > 1e-10 * w[-1]
+    return np.asarray(A @ (V[:, kept] / np.sqrt(w[kept])))
 
 
-def left(columns: Array, values: Array) -> Array:
-    """What columns do not explain of values."""
+def residual(columns: Array, values: Array) -> Array:
+    """Residual of values after regression on columns."""
     Q = basis(columns)
     return np.asarray(values - Q @ (Q.T @ values))
 
 
-def partial(x: Array, y: Array, beside: Array) -> tuple[float, float]:
-    """Slope of y on x with other columns beside, and the share of the rest of y that x explains."""
-    if beside.size:
-        Q = np.linalg.qr(beside / np.maximum(np.linalg.norm(beside, axis=0), 1e-12))[0]
+def partial(x: Array, y: Array, others: Array) -> tuple[float, float]:
+    """Slope of y on x with other columns projected out, and the share of the remaining y that x explains."""
+    if others.size:
+        Q = np.linalg.qr(others / np.maximum(np.linalg.norm(others, axis=0), 1e-12))[0]
         x, y = x - Q @ (Q.T @ x), y - Q @ (Q.T @ y)
     xx, yy, xy = float(x @ x), float(y @ y), float(x @ y)
     return (xy / xx, xy * xy / (xx * yy)) if xx > 0 and yy > 0 else (1.0, 0.0)

@@ -1,4 +1,4 @@
-"""Units of the base's columns: an accelerometer against gravity, a gyro against the orientation, a way against time."""
+"""Units of the base's columns: accelerometer against gravity, gyro against orientation, velocity against position."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from steelyard.robot.model import GRAVITY
 from steelyard.spatial import Array
 
 DEGREES = 180 / np.pi
-NEAR = 1.25  # two sizes are the same if neither is more than this times the other
+NEAR = 1.25  # ratio up to which two magnitudes count as equal
 WINDOW = 0.1  # s, over which a velocity is compared with the change of its position
 
-AT_REST = (0.7, 1.4)  # the median size of a proper acceleration, in units of gravity, is well inside
-GRAVITY_LEFT = 0.5  # … and below this share of it gravity was taken out
+AT_REST = (0.7, 1.4)  # range of the median norm of proper acceleration, in g
+GRAVITY_LEFT = 0.5  # median norm in g below which gravity has been removed
 ACCELERATION_UNITS = (
-    ("g", GRAVITY, f"multiply by {GRAVITY}"),
-    ("milli-g", GRAVITY / 1e3, f"multiply by {GRAVITY / 1e3:.5g}"),
-    ("mm/s²", 1e-3, "divide by 1000"),
+    ("g", GRAVITY, f"Multiply by {GRAVITY}"),
+    ("mg", GRAVITY / 1e3, f"Multiply by {GRAVITY / 1e3:.5g}"),
+    ("mm/s^2", 1e-3, "Divide by 1000"),
 )
-ACCELERATION_MOST = 5.0  # in units of gravity: a larger median is in no unit that is known here
-BASE_MOST = 5.0  # in units of gravity, rms: no base is accelerated that hard through a whole log
-BASE_SLOW = 1e-3  # m/s rms: slower ways say nothing about units
-TURNING = 0.02  # rad/s rms: slower turns say nothing about units
-SPINNING = 20.0  # rad/s rms: no robot's base spins that fast through a whole log
+ACCELERATION_MOST = 5.0  # g: a larger median norm is in an unknown unit
+BASE_MOST = 5.0  # g rms: no base accelerates as much through a whole log
+BASE_SLOW = 1e-3  # m/s rms: least speed for the unit of a velocity to be judged
+TURNING = 0.02  # rad/s rms: least angular velocity for the unit of a gyro to be judged
+SPINNING = 20.0  # rad/s rms: no base rotates as fast through a whole log
 
 
 def base_findings(log: Log, seconds: Array | None) -> Iterator[Finding]:
-    """Columns of the base that are a factor off; ``seconds``: the log's time, where its unit is known."""
+    """Columns of the base in another unit; ``seconds``: the log's time, where its unit is known."""
     yield from _inertial(log, seconds)
     yield from _motion(log, seconds)
 
 
 def near(one: float, two: float) -> bool:
-    """Whether two sizes are the same within a factor of NEAR."""
+    """Whether two magnitudes are equal within a factor of NEAR."""
     return 1 / NEAR < one / two < NEAR
 
 
@@ -47,17 +47,19 @@ def _inertial(log: Log, seconds: Array | None) -> Iterator[Finding]:
     for name in ("imu.gyro", "base.angular_velocity"):
         if (gyro := log.vector(name)) is None:
             continue
-        told = _rms(gyro)
+        rate = _rms(gyro)
         where = f"{log.source}, {name}"
         if turn is None:
-            if told > SPINNING:
-                what = f"turns at {told:.3g} rad/s (rms); {told:.3g} °/s would be {told / DEGREES:.3g}"
-                yield Finding("todo", where, what, "Give rad/s: divide by 57.2958")
+            if rate > SPINNING:
+                what = f"has an rms of {rate:.3g} rad/s; {rate:.3g} °/s are {rate / DEGREES:.3g} rad/s"
+                remedy = {"column": name, "unit": "deg/s", "scale": 1 / DEGREES}
+                yield Finding("column-unit", where, what, "Divide by 57.2958 for rad/s", remedy)
         elif turn > TURNING:
-            for factor, unit in ((DEGREES, "°/s"), (1e3, "mrad/s")):
-                if near(told / turn, factor):
-                    what = f"turns {told / turn:.3g} times as fast as base.quaternion: {unit}"
-                    yield Finding("todo", where, what, f"Give rad/s: divide by {factor:.6g}")
+            for factor, unit in ((DEGREES, "deg/s"), (1e3, "mrad/s")):
+                if near(rate / turn, factor):
+                    what = f"is {rate / turn:.3g} times the rate of base.quaternion: {unit}"
+                    remedy = {"column": name, "unit": unit, "scale": 1 / factor}
+                    yield Finding("column-unit", where, what, f"Divide by {factor:.6g} for rad/s", remedy)
 
 
 def _acceleration(where: str, acc: Array) -> Iterator[Finding]:
@@ -68,40 +70,45 @@ def _acceleration(where: str, acc: Array) -> Iterator[Finding]:
         return
     for unit, scale, fix in ACCELERATION_UNITS:
         if low < size * scale / GRAVITY < high and steady > GRAVITY_LEFT * size:
-            yield Finding("todo", where, f"has a median size of {size:.4g}: {unit}", f"Give m/s²: {fix}")
+            remedy = {"column": "imu.acc", "unit": unit, "scale": scale}
+            yield Finding("column-unit", where, f"has a median norm of {size:.4g}: {unit}", f"{fix} for m/s²", remedy)
             return
     if size < GRAVITY_LEFT * GRAVITY:
-        what = f"has a median size of {size:.3g} m/s²: gravity was taken out"
-        yield Finding("todo", where, what, "Give the proper acceleration, about 9.81 upwards at rest")
+        what = f"has a median norm of {size:.3g} m/s²: gravity has been removed"
+        yield Finding("gravity-removed", where, what, "Give the proper acceleration, about 9.81 m/s² upwards at rest")
     elif size > ACCELERATION_MOST * GRAVITY:
-        what = f"has a median size of {size:.4g}, {size / GRAVITY:.3g} times gravity"
-        yield Finding("todo", where, what, "Give m/s², about 9.81 at rest")
+        what = f"has a median norm of {size:.4g}, {size / GRAVITY:.3g} times gravity"
+        remedy = {"column": "imu.acc", "scale": None}
+        yield Finding("column-unit", where, what, "Convert to m/s², about 9.81 at rest", remedy)
 
 
 def _motion(log: Log, seconds: Array | None) -> Iterator[Finding]:
-    """Motion of the base: how hard it is accelerated, and its velocity against its way."""
-    where, position = f"{log.source}, base", log.vector("base.position")
+    """Magnitude of the base's acceleration, and its velocity against its position."""
+    position = log.vector("base.position")
     velocity, acceleration = log.vector("base.velocity"), log.vector("base.acceleration")
     if acceleration is not None and (size := _rms(acceleration)) > BASE_MOST * GRAVITY:
-        yield Finding("todo", f"{where}.acceleration", f"is {size:.3g} m/s² (rms): mm/s²", "Give m/s²: divide by 1000")
+        yield _millimetres(log, "base.acceleration", f"has an rms of {size:.3g} m/s²", "/s^2")
     if position is None or seconds is None:
         return
     step = max(WINDOW, float(np.median(np.diff(seconds))))
-    grid = np.arange(seconds[0], seconds[-1], step)  # not by samples: stamps may come in bursts
+    grid = np.arange(seconds[0], seconds[-1], step)  # not by samples: time stamps may come in bursts
     if len(grid) < 3:
         return
     rate = np.diff(np.column_stack([np.interp(grid, seconds, p) for p in position.T]), axis=0) / step
     if (size := _rms(np.diff(rate, axis=0) / step)) > BASE_MOST * GRAVITY:
-        yield Finding(
-            "todo", f"{where}.position", f"accelerates by {size:.3g} m/s² (rms): mm", "Give m: divide by 1000"
-        )
+        yield _millimetres(log, "base.position", f"accelerates by {size:.3g} m/s² (rms)", "")
     elif velocity is not None and _rms(rate) > BASE_SLOW and near(_rms(velocity) / _rms(rate), 1e3):
-        what = f"is {_rms(velocity) / _rms(rate):.3g} times the rate of base.position: mm/s"
-        yield Finding("todo", f"{where}.velocity", what, "Give m/s: divide by 1000")
+        what = f"is {_rms(velocity) / _rms(rate):.3g} times the rate of base.position"
+        yield _millimetres(log, "base.velocity", what, "/s")
+
+
+def _millimetres(log: Log, column: str, what: str, per: str) -> Finding:
+    remedy = {"column": column, "unit": f"mm{per}", "scale": 1e-3}
+    return Finding("column-unit", f"{log.source}, {column}", f"{what}: mm{per}", f"Divide by 1000 for m{per}", remedy)
 
 
 def _rms(vectors: Array) -> float:
-    """Root mean square of the lengths of vectors (T, 3)."""
+    """Root mean square of the norms of vectors (T, 3)."""
     return float(np.sqrt(np.mean(np.sum(vectors**2, axis=1))))
 
 

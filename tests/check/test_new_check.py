@@ -21,7 +21,8 @@ class Brief(Check):
         seconds = float(subject.log.time[-1] - subject.log.time[0])
         if seconds >= 60:
             return []
-        return [Finding(subject.log.source, f"lasts {seconds:.0f} s only", "Record a minute")]
+        remedy = {"seconds": 60}
+        return [Finding("log-short", subject.log.source, f"lasts {seconds:.0f} s only", "Record a minute", remedy)]
 
     def facts(self, subject: Subject) -> dict[str, str]:
         return {"patience": "a minute"}
@@ -37,15 +38,15 @@ def brief(tmp_path, monkeypatch):
 
 
 def test_a_check_in_one_file_runs_beside_the_others(brief, arm):
-    found = survey("demo_arm", arm.train)
-    assert [f.what for f in found.findings] == ["lasts 12 s only"]
-    assert found.facts["patience"] == "a minute"
+    result = survey("demo_arm", arm.train)
+    assert [(f.code, f.remedy) for f in result.findings] == [("log-short", {"seconds": 60})]
+    assert result.facts["patience"] == "a minute"
 
 
 def test_the_command_runs_it_too(brief, steelyard, arm):
     run = steelyard("check", "demo_arm", arm.train, "--json")
     assert run.code == 3
-    assert "Record a minute" in [f["fix"] for f in json.loads(run.out)["findings"]]
+    assert [f["code"] for f in json.loads(run.out)["findings"]] == ["log-short"]
 
 
 def test_without_it_the_log_is_usable(arm):

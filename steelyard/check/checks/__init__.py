@@ -1,1 +1,1 @@
-"""One file a check: what it looks for is in its class. To add one, copy ``sensor_signs.py``."""
+"""One file a check: a class that searches for one kind of fault. To add one, copy ``sensor_signs.py``."""

@@ -1,7 +1,7 @@
-"""Orientation, gyro and accelerometer held against each other: quaternion order, gravity's sign, the sensor's frame.
+"""Consistency of orientation, gyro and accelerometer: quaternion order, sign of gravity, sensor frame.
 
-The rate at which the quaternion turns is the gyro's reading, in the same axes. Where another reading of the quaternion,
-or another mounting of the gyro, explains the turning and the given one does not, that is the fault.
+The angular velocity of the quaternion equals the gyro's, in the same axes. Where another quaternion convention, or
+another mounting of the gyro, explains the gyro's signal and the given one does not, that is the fault.
 """
 
 from __future__ import annotations
@@ -17,79 +17,84 @@ from steelyard.log.log import Log
 from steelyard.robot.model import Robot
 from steelyard.spatial import Array
 
-TURNING = 0.05  # rad/s rms: slower turns tell nothing about the order of a quaternion
-TURN_TIME = 0.02  # s, over which turns are compared, so that noise does not drown them
-ROUND = 0.01  # least share of turning about the least turned axis that tells how a gyro is mounted
-TELLING = 0.5  # a reading that explains the gyro must leave less than this share of it …
-BETTER = 0.5  # … and less than this share of what the other reading leaves
-FRAME = "Name the sensor's frame (metadata imu_frame), or turn the columns into base axes"
-UPRIGHT = 45.0  # degrees: the mean proper acceleration of a robot on its feet is this close to up
+TURNING = 0.05  # rad/s rms: below this the order of a quaternion cannot be inferred
+TURN_TIME = 0.02  # s: interval over which angular velocities are compared, long enough to suppress noise
+LEAST_AXIS = 0.01  # smallest to largest singular value: rotation about all three axes is needed to infer a mounting
+UNEXPLAINED = 0.5  # a convention that explains the gyro leaves a residual below this share of it …
+BETTER = 0.5  # … and below this share of the given convention's residual
+FRAME = "Give the sensor's frame in the metadata (imu_frame), or rotate the columns into base axes"
+UPRIGHT = 45.0  # degrees: largest angle between up and the mean proper acceleration of a robot on its feet
 
 
 def attitude_findings(robot: Robot, log: Log) -> list[Finding]:
-    """What is wrong with the base's orientation and inertial sensor."""
+    """Contradictions between the base's orientation, gyro and accelerometer."""
     if not robot.floating:
         return []
-    mount, turned = (imu_mount(robot, log, key)[:3, :3] for key in ("imu_frame", "quaternion_frame"))
+    R_imu, R_quaternion = (imu_mount(robot, log, key)[:3, :3] for key in ("imu_frame", "quaternion_frame"))
     quaternion = log.vector("base.quaternion", "xyzw")
     gyro, acc = log.vector("imu.gyro"), log.vector("imu.acc")
-    found: list[Finding] = []
+    findings: list[Finding] = []
     if quaternion is not None and gyro is not None:
-        found += _turning(log, quaternion, gyro @ mount.T, turned)
-    if acc is not None and not found:
-        found += _gravity(log, quaternion, acc @ mount.T @ turned)
-    return found
+        findings += _compare_rates(log, quaternion, gyro @ R_imu.T, R_quaternion)
+    if acc is not None and not findings:
+        findings += _compare_gravity(log, quaternion, acc @ R_imu.T @ R_quaternion)
+    return findings
 
 
-def _turning(log: Log, quaternion: Array, gyro: Array, turned: Array) -> Iterator[Finding]:
-    """The quaternion's rate against the gyro's, in base axes; ``turned``: the quaternion's frame in the base."""
+def _compare_rates(log: Log, quaternion: Array, gyro: Array, R_quaternion: Array) -> Iterator[Finding]:
+    """Compare the quaternion's angular velocity with the gyro's, in base axes."""
     step = max(1, round(TURN_TIME / float(np.median(np.diff(log.time)))))
     time = log.time[::step]
-    known = np.array([np.mean(gyro[k : k + step + 1], axis=0) for k in range(0, (len(time) - 1) * step, step)])
-    size = float(np.sqrt(np.mean(np.sum(known**2, axis=1))))
+    measured = np.array([np.mean(gyro[k : k + step + 1], axis=0) for k in range(0, (len(time) - 1) * step, step)])
+    size = float(np.sqrt(np.mean(np.sum(measured**2, axis=1))))
     if size < TURNING:
         return
-    readings = {
+    conventions = {
         "xyzw": quaternion,
         "wxyz": quaternion[:, [1, 2, 3, 0]],  # the column called x holds w
         "conjugate": quaternion * [-1, -1, -1, 1],
     }
-    rates = {name: _body_rate(q[::step], time) @ turned.T for name, q in readings.items()}
-    left = {name: float(np.sqrt(np.mean(np.sum((rate - known) ** 2, axis=1))) / size) for name, rate in rates.items()}
-    best = min(left, key=lambda name: left[name])
-    limit = min(TELLING, BETTER * left["xyzw"])
+    rates = {name: _body_rate(q[::step], time) @ R_quaternion.T for name, q in conventions.items()}
+    residual = {
+        name: float(np.sqrt(np.mean(np.sum((rate - measured) ** 2, axis=1))) / size) for name, rate in rates.items()
+    }
+    best = min(residual, key=lambda name: residual[name])
+    limit = min(UNEXPLAINED, BETTER * residual["xyzw"])
     where = f"{log.source}, base.quaternion"
-    unexplained = f"({100 * left[best]:.0f} % unexplained, {100 * left['xyzw']:.0f} % as given)"
-    if best == "wxyz" and left[best] < limit:
-        what = f"turns as the gyro says only if read as w, x, y, z {unexplained}"
-        yield Finding("todo", where, what, "Rename the columns: the first is w")
-    elif best == "conjugate" and left[best] < limit:
-        what = f"turns against the gyro: it holds the world in the base, not the base in the world {unexplained}"
-        yield Finding("todo", where, what, "Give the inverse rotation: negate x, y and z")
+    unexplained = f"({100 * residual[best]:.0f} % of the gyro unexplained, {100 * residual['xyzw']:.0f} % as given)"
+    if best == "wxyz" and residual[best] < limit:
+        what = f"agrees with the gyro only in the order w, x, y, z {unexplained}"
+        remedy = {"column": "base.quaternion", "order": "wxyz"}
+        yield Finding("quaternion-order", where, what, "Rename the columns: the first is w", remedy)
+    elif best == "conjugate" and residual[best] < limit:
+        what = f"is the inverse rotation, world in base instead of base in world {unexplained}"
+        vector = [f"base.quaternion.{c}" for c in "xyz"]
+        yield Finding("quaternion-inverse", where, what, "Negate x, y and z", {"negate": vector})
     else:
-        yield from _mounting(log, rates["xyzw"], known, limit * size)
+        yield from _compare_axes(log, rates["xyzw"], measured, limit * size)
 
 
-def _mounting(log: Log, rate: Array, gyro: Array, limit: float) -> Iterator[Finding]:
-    """The rotation or reflection that takes the gyro to the quaternion's rate, where only that one explains it."""
+def _compare_axes(log: Log, rate: Array, gyro: Array, limit: float) -> Iterator[Finding]:
+    """Fit the rotation or reflection between gyro and quaternion rate (Procrustes); report it where it is needed."""
     U, s, Vt = np.linalg.svd(rate.T @ gyro)
     axes = U @ Vt  # rate ≈ axes · gyro
-    if s[2] < ROUND * s[0] or float(np.sqrt(np.mean(np.sum((rate - gyro @ axes.T) ** 2, axis=1)))) > limit:
-        return  # turns about all axes are needed to tell
+    if s[2] < LEAST_AXIS * s[0] or float(np.sqrt(np.mean(np.sum((rate - gyro @ axes.T) ** 2, axis=1)))) > limit:
+        return
     where = f"{log.source}, imu.gyro"
     shown = ", ".join(f"{_axis(row)} for {name}" for name, row in zip("xyz", axes, strict=True))
     if np.linalg.det(axes) < 0:
-        yield Finding(
-            "todo", where, f"has an axis reversed: it turns as base.quaternion does with {shown}", "Negate that axis"
-        )
+        what = f"has an axis reversed: it agrees with base.quaternion with {shown}"
+        negative = [f"imu.gyro.{c}" for c, row in zip("xyz", axes, strict=True) if _axis(row) == f"-{c}"]
+        remedy = {"negate": negative[0]} if len(negative) == 1 else {}
+        yield Finding("axis-reversed", where, what, "Negate that axis", remedy)
         return
     angle = float(np.degrees(np.arccos(np.clip((np.trace(axes) - 1) / 2, -1, 1))))
-    what = f"is turned by {angle:.0f}° against base.quaternion, as if its frame were another (it fits with {shown})"
-    yield Finding("todo", where, what, FRAME)
+    what = f"is rotated by {angle:.0f}° relative to base.quaternion (they agree with {shown})"
+    yield Finding("sensor-frame", where, what, FRAME, {"imu_frame": None})
 
 
 def _axis(row: Array) -> str:
-    """The axis that a row of a rotation mostly is."""
+    """The axis nearest to a row of a rotation, with its sign."""
     k = int(np.argmax(np.abs(row)))
     return f"{'-' if row[k] < 0 else ''}{'xyz'[k]}"
 
@@ -107,8 +112,8 @@ def _body_rate(q: Array, time: Array) -> Array:
     return np.asarray(np.where(length > 1e-12, v / np.maximum(length, 1e-12) * angle, 2 * v) / dt[:, None])
 
 
-def _gravity(log: Log, quaternion: Array | None, acc: Array) -> Iterator[Finding]:
-    """The mean of a proper acceleration, turned into the world, points up."""
+def _compare_gravity(log: Log, quaternion: Array | None, acc: Array) -> Iterator[Finding]:
+    """The mean proper acceleration, rotated into the world, must point up."""
     if quaternion is None:
         mean, frame = np.mean(acc, axis=0), "the base"
     else:
@@ -121,11 +126,12 @@ def _gravity(log: Log, quaternion: Array | None, acc: Array) -> Iterator[Finding
     where = f"{log.source}, imu.acc"
     if angle > 180 - UPRIGHT:
         what = f"points down in {frame} ({mean[2]:.3g} m/s² along z): the sign of gravity is reversed"
-        yield Finding("todo", where, what, "Give the proper acceleration, about +9.81 upwards at rest: negate it")
+        fix = "Negate it: proper acceleration is about +9.81 m/s² upwards at rest"
+        yield Finding("sign-reversed", where, what, fix, {"negate": "imu.acc"})
     elif angle > UPRIGHT:
         name = "xyz"[int(np.argmax(np.abs(mean)))] if quaternion is None else "across z"
         what = f"points {angle:.0f}° away from up in {frame} (mostly {name}): its axes are not the base's"
-        yield Finding("todo", where, what, FRAME)
+        yield Finding("sensor-frame", where, what, FRAME, {"imu_frame": None})
 
 
 class Attitude(Check):
@@ -134,5 +140,5 @@ class Attitude(Check):
     rank = 20
 
     def find(self, subject: Subject) -> list[Finding]:
-        """What is wrong, and how to mend it."""
+        """Findings of this check."""
         return attitude_findings(subject.setup.robot, subject.log)

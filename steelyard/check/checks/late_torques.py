@@ -1,4 +1,4 @@
-"""Torques that come after the motion they belong to (``check/delay.py``)."""
+"""Torques that are delayed relative to the motion (``check/delay.py``)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class LateTorques(Check):
     after_others = True
 
     def find(self, subject: Subject) -> list[Finding]:
-        """What is wrong, and how to mend it."""
+        """Findings of this check."""
         lag, filter = subject.lag, subject.setup.filter
         return [] if lag is None or filter is None else delay_findings(subject.log, lag, filter.delay)
 
     def facts(self, subject: Subject) -> dict[str, str]:
-        """The delay, for people."""
-        return {} if subject.lag is None else {"torque after motion": str(subject.lag)}
+        """The delay, as text."""
+        return {} if subject.lag is None else {"torque delay": str(subject.lag)}
 
     def data(self, subject: Subject) -> dict[str, Any]:
-        """The delay, for machines."""
+        """The delay, as data."""
         return {} if subject.lag is None else {"delay": subject.lag.as_json()}

@@ -1,4 +1,4 @@
-"""Channels that stopped telling the truth: frozen, clipped, or held because samples were dropped."""
+"""Faults of single channels: frozen, clipped, lost samples, samples held in place of lost ones."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from steelyard.log.timing import gaps, log_rate
 from steelyard.robot.model import Robot
 from steelyard.spatial import WRENCH, XYZ, Array
 
-FROZEN_SECONDS, FROZEN_SAMPLES = 0.3, 10  # a channel that keeps one value for longer, while its joint moves, is frozen
-MOVING = 0.05  # rad/s or m/s, mean speed over that stretch: slower than this a value may stand still
-JUMP = 0.5  # of the way at that speed: a position that stood still must have made good as much at once
-CLIPPED_SHARE, CLIPPED_RUN = 0.005, 5  # of the samples sit at the extreme value, so many or more in a row
-REPEATED_SHARE = 0.2  # of the rows repeat the row before in every column
-MISSED = 1.6  # median steps: a longer step lacks samples
-PAUSE = 0.5  # s: a longer hole is taken for a pause, not for samples that were lost
-LOST = 0.1  # of the samples: more than this lost is a fault
+FROZEN_SECONDS, FROZEN_SAMPLES = 0.3, 10  # a channel constant for longer, while its joint moves, is frozen
+MOVING = 0.05  # rad/s or m/s: mean speed over that interval below which a value may be constant
+JUMP = 0.5  # of the distance at that speed: least jump of a position at the end of a constant interval
+CLIPPED_SHARE, CLIPPED_RUN = 0.005, 5  # least share of samples at the extreme value, and least number in a row
+REPEATED_SHARE = 0.2  # of the rows are identical to the previous row in every column
+MISSED = 1.6  # median steps: samples are missing in a longer step
+PAUSE = 0.5  # s: a longer gap is a pause, not lost samples
+LOST = 0.1  # share of samples lost above which the log is refused
 
 
 @dataclass(frozen=True)
 class Timing:
-    """How evenly a log was sampled."""
+    """Sampling of a log."""
 
     samples: int
     duration: float  # s
     rate: float  # Hz, by the median step
-    jitter: float  # s, standard deviation of the steps that lack no sample
-    gaps: int  # holes at which the log is split
+    jitter: float  # s, standard deviation of the steps in which no sample is missing
+    gaps: int  # at which the log is split
     widest: float  # s, the longest step
-    dropped: int  # samples missing in holes that are no pauses
-    lost: float  # their share
+    dropped: int  # samples missing in gaps that are not pauses
+    lost: float  # dropped as a share of all samples
 
     @classmethod
     def of(cls, log: Log) -> Timing:
@@ -44,9 +44,9 @@ class Timing:
         steps = np.diff(log.time)
         usual = float(np.median(steps))
         long = (steps > MISSED * usual) & (steps < PAUSE)
-        holes = float(np.sum(np.round(steps[long] / usual) - 1))
+        missing = float(np.sum(np.round(steps[long] / usual) - 1))
         short = float(np.sum(steps[steps < PAUSE])) / usual - float(np.sum(steps < PAUSE))
-        dropped = int(max(0.0, min(holes, short)))  # a logger that catches up in a burst has lost nothing
+        dropped = int(max(0.0, min(missing, short)))  # a logger that catches up in a burst loses nothing
         even = steps[steps <= MISSED * usual]
         return cls(
             samples=len(log),
@@ -60,8 +60,8 @@ class Timing:
         )
 
     def facts(self) -> dict[str, Any]:
-        """For people."""
-        dropped = f"{self.dropped} samples ({100 * self.lost:.2g} %), the widest hole {self.widest:.3g} s"
+        """As text."""
+        dropped = f"{self.dropped} samples ({100 * self.lost:.2g} %), longest gap {self.widest:.3g} s"
         return {
             "log": f"{self.samples} samples, {self.duration:.2f} s at {self.rate:.1f} Hz",
             "jitter": f"{1e3 * self.jitter if self.jitter > 1e-9 else 0:.2g} ms",
@@ -73,8 +73,9 @@ class Timing:
 def _lost(log: Log) -> Iterator[Finding]:
     timing = Timing.of(log)
     if timing.lost > LOST:
-        what = f"lacks {timing.dropped} samples ({100 * timing.lost:.0f} %), in holes of up to {timing.widest:.2g} s"
-        yield Finding("todo", f"{log.source}, time", what, "Log without loss, at a lower rate if need be")
+        what = f"lacks {timing.dropped} samples ({100 * timing.lost:.0f} %), in gaps of up to {timing.widest:.2g} s"
+        fix = "Record without loss, at a lower rate if necessary"
+        yield Finding("samples-lost", f"{log.source}, time", what, fix)
 
 
 def _repeated(log: Log) -> Iterator[Finding]:
@@ -82,20 +83,21 @@ def _repeated(log: Log) -> Iterator[Finding]:
     share = float(np.mean(np.all(table[1:] == table[:-1], axis=1)))
     moving = float(np.mean(np.ptp(table, axis=0) > 0))
     if share > REPEATED_SHARE and moving > 0:
-        what = f"{100 * share:.0f} % of the rows repeat the row before: samples were dropped and the last one held"
-        yield Finding("todo", log.source, what, "Log at the rate of the sensors, or drop the repeated rows")
+        what = f"{100 * share:.0f} % of the rows repeat the previous row: samples were lost and the last one held"
+        fix = "Record at the rate of the sensors, or drop the repeated rows"
+        yield Finding("samples-repeated", log.source, what, fix)
 
 
 def _frozen(robot: Robot, log: Log, clipped: set[str]) -> Iterator[Finding]:
-    """Channels of joints that keep a value; those that are ``clipped`` keep theirs for another reason."""
+    """Channels of joints that are constant while the joint moves, other than at the clipping limit."""
     for joint in robot.joints:
         q, v = log.columns[f"q.{joint}"], log.columns.get(f"v.{joint}")
         for kind in ("q", "tau", "current", "v"):
             values = log.columns.get(f"{kind}.{joint}")
-            stretch = None if values is None else _still(log, values[1:] == values[:-1])
-            if values is None or stretch is None or f"{kind}.{joint}" in clipped:
+            interval = None if values is None else _still(log, values[1:] == values[:-1])
+            if values is None or interval is None or f"{kind}.{joint}" in clipped:
                 continue
-            start, stop = stretch
+            start, stop = interval
             if kind != "q":
                 speed = _speed(log, q, start, stop)
             elif v is not None:
@@ -103,12 +105,12 @@ def _frozen(robot: Robot, log: Log, clipped: set[str]) -> Iterator[Finding]:
             else:
                 speed = _speed_before_a_jump(log, q, start, stop)
             if speed > MOVING:
-                what = f"the value {values[start]:.6g}", f"the joint moves at {speed:.2g}/s"
-                yield _finding(log, f"{kind}.{joint}", start, stop, *what)
+                moves = f"the joint moves at {speed:.2g}/s"
+                yield _frozen_finding(log, f"{kind}.{joint}", start, stop, f"at {values[start]:.6g}", moves)
 
 
 def _frozen_vectors(robot: Robot, log: Log) -> Iterator[Finding]:
-    """Sensors of several components that keep all of them, while the joints move."""
+    """Vectors of which all components are constant while the joints move."""
     if not robot.joints:
         return
     vectors = [(name, XYZ) for name in BASE_VECTORS] + [("base.quaternion", tuple("xyzw"))]
@@ -116,24 +118,26 @@ def _frozen_vectors(robot: Robot, log: Log) -> Iterator[Finding]:
     for name, parts in vectors:
         given = [log.columns[f"{name}.{c}"] for c in parts if log.has(f"{name}.{c}")]
         values = np.column_stack(given) if given else np.zeros((len(log), 1))
-        stretch = _still(log, np.all(values[1:] == values[:-1], axis=1) & np.any(values[1:] != 0, axis=1))
-        if stretch is None:
+        interval = _still(log, np.all(values[1:] == values[:-1], axis=1) & np.any(values[1:] != 0, axis=1))
+        if interval is None:
             continue
-        start, stop = stretch
+        start, stop = interval
         fastest = max(robot.joints, key=lambda j: _speed(log, log.columns[f"q.{j}"], start, stop))
         speed = _speed(log, log.columns[f"q.{fastest}"], start, stop)
         if speed > MOVING:
-            yield _finding(log, name, start, stop, "one value", f"{fastest} moves at {speed:.2g}/s")
+            moves = f"{fastest} moves at {speed:.2g}/s"
+            yield _frozen_finding(log, name, start, stop, "in all components", moves)
 
 
-def _finding(log: Log, column: str, start: int, stop: int, value: str, meanwhile: str) -> Finding:
+def _frozen_finding(log: Log, column: str, start: int, stop: int, value: str, moves: str) -> Finding:
     where = f"{log.source}, {column}, rows {start} to {stop}"
-    what = f"keeps {value} for {log.time[stop] - log.time[start]:.2g} s while {meanwhile}"
-    return Finding("todo", where, what, "Drop those rows, or the channel: it was frozen")
+    what = f"is constant {value} for {log.time[stop] - log.time[start]:.2g} s while {moves}: frozen"
+    remedy = {"column": column, "drop_rows": [start, stop]}
+    return Finding("channel-frozen", where, what, "Drop those rows, or the channel", remedy)
 
 
 def _still(log: Log, same: Array) -> tuple[int, int] | None:
-    """First and last row of the longest stretch that stands still, where it is long."""
+    """First and last row of the longest constant interval; None where it is shorter than a frozen channel's."""
     start, stop = _longest_run(same)
     long = stop - start >= FROZEN_SAMPLES and log.time[stop] - log.time[start] >= FROZEN_SECONDS
     return (start, stop) if long else None
@@ -144,17 +148,17 @@ def _speed(log: Log, q: Array, start: int, stop: int) -> float:
 
 
 def _speed_before_a_jump(log: Log, q: Array, start: int, stop: int) -> float:
-    """Speed at which a position ran into its stillness, where it made the way good afterwards at once; else 0."""
+    """Speed before a constant interval of a position that ends in a jump of about the distance missed; else 0."""
     before = max(0, start - FROZEN_SAMPLES)
     if before == start or stop + 1 >= len(q):
         return 0.0
     speed = _speed(log, q, before, start)
-    way = speed * float(log.time[stop] - log.time[start])
-    return speed if abs(q[stop + 1] - q[stop]) > JUMP * way else 0.0
+    missed = speed * float(log.time[stop] - log.time[start])
+    return speed if abs(q[stop + 1] - q[stop]) > JUMP * missed else 0.0
 
 
 def _clipped(log: Log) -> Iterator[tuple[str, Finding]]:
-    """Columns that sit at their extreme value, with what to say about them."""
+    """Columns that stay at their extreme value, and the finding of each."""
     for name, values in log.columns.items():
         if not name.startswith(("tau.", "current.", "imu.", "wrench.", "sensor.")) or np.ptp(values) == 0:
             continue
@@ -162,9 +166,9 @@ def _clipped(log: Log) -> Iterator[tuple[str, Finding]]:
             at = values == extreme
             start, stop = _longest_run(at)
             if extreme != 0 and np.mean(at) > CLIPPED_SHARE and stop - start >= CLIPPED_RUN:
-                what = f"sits at its {word} value {extreme:.6g} in {100 * np.mean(at):.1f} % of the samples: clipped"
-                fix = "Record within the sensor's range, or drop the clipped stretches"
-                yield name, Finding("todo", f"{log.source}, {name}", what, fix)
+                what = f"is at its {word} value {extreme:.6g} in {100 * np.mean(at):.1f} % of the samples: clipped"
+                fix = "Record within the sensor's range, or drop the clipped intervals"
+                yield name, Finding("channel-clipped", f"{log.source}, {name}", what, fix)
                 break
 
 
@@ -179,12 +183,12 @@ def _longest_run(flags: Array) -> tuple[int, int]:
 
 
 class Signals(Check):
-    """Channels that froze, were clipped, lost or repeated."""
+    """Channels that are frozen, clipped, lost or repeated."""
 
     rank = 10
 
     def find(self, subject: Subject) -> list[Finding]:
-        """What is wrong, and how to mend it."""
+        """Findings of this check."""
         robot, log = subject.setup.robot, subject.log
         clipped = dict(_clipped(log))
         frozen = (*_frozen(robot, log, set(clipped)), *_frozen_vectors(robot, log))
