@@ -437,9 +437,10 @@ def test_check_finds_feet_whose_sensors_have_the_wrong_sign(walker, steelyard, t
     for sign, code in ((1, 0), (-1, 3)):
         columns = {n: sign * x if n.startswith("sensor.") else x for n, x in without(log, "tau.", "wrench.").items()}
         write_log(tmp_path / "log.parquet", replace(log, columns=columns))
-        done = steelyard("check", "a1", tmp_path / "log.parquet")
+        done = steelyard("check", "a1", tmp_path / "log.parquet", "--json")
         assert done.code == code, done.out
-        assert ("sensor: is the opposite of what the part below exerts on the part above" in done.out) == (sign < 0)
+        reversed_sign = [("sign-reversed", {"negate": "sensor"})] if sign < 0 else []
+        assert [(f["code"], f["remedy"]) for f in json.loads(done.out)["findings"]] == reversed_sign
 
 
 @pytest.mark.slow

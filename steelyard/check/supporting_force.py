@@ -88,8 +88,8 @@ def _weight_finding(where: str, kinds: str, shown: str, ratio: float, source: st
         fix = "Negate it: the force of the world on the robot is needed, in the frame's axes"
         yield Finding("sign-reversed", where, what, fix, {"negate": kinds})
     elif " and " in kinds and 2 / NEAR < ratio < 2 * NEAR:
-        what = f"{shown}: a foot with a wrench stands on a plate, and is counted twice"
-        yield Finding("force-counted-twice", where, what, "Drop the columns of one of the two")
+        what = f"{shown}: a foot with a wrench stands on a plate, so its force is measured twice"
+        yield Finding("force-measured-twice", where, what, "Drop the columns of one of the two")
     else:
         for unit, size in UNITS:
             if 1 / NEAR < ratio / size < NEAR:

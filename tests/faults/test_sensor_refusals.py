@@ -1,5 +1,6 @@
 """Force–torque sensors outside a weld, with nothing beyond them or with the opposite sign are refused."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -153,9 +154,10 @@ def test_check_finds_a_sensor_whose_sign_is_reversed(tmp_path, steelyard):
     for sign, code in ((1, 0), (-1, 3)):
         columns = {n: sign * x + 3.0 if n.startswith("sensor.") else x for n, x in log.columns.items()}
         write_log(tmp_path / "log.csv", replace(log, columns=columns))
-        done = steelyard("check", path, tmp_path / "log.csv")
+        done = steelyard("check", path, tmp_path / "log.csv", "--json")
         assert done.code == code, done.out
-        assert ("sensor.wrist: is the opposite of what the part below exerts" in done.out) == (sign < 0)
+        reversed_sign = [("sign-reversed", {"negate": "sensor.wrist"})] if sign < 0 else []
+        assert [(f["code"], f["remedy"]) for f in json.loads(done.out)["findings"]] == reversed_sign
 
 
 def test_feet_are_of_no_use_on_a_fixed_base_without_sensors(tmp_path):
