@@ -1,6 +1,6 @@
 """What was measured, on one clock, in SI?
 
-In: a file of any format (``formats/``, a file each), a bag, or arrays; a mapping where names and units are foreign.
+In: a file of any format (``formats/``, one module each), a bag, or arrays; a mapping if names or units are foreign.
 Out: a ``Log``. Begin with ``log.py``; ``formats/npz.py`` is the format to copy.
 """
 

@@ -1,8 +1,8 @@
-"""Comma-separated text → columns of numbers, or every reason why not, by line and column.
+"""Separated text → columns of numbers, or every reason why not, by line and column.
 
-PyArrow reads a good table. When it stumbles, the table is read again cell by cell, so that the refusal can name
-all that is wrong and not only what PyArrow met first; types are never guessed from the first rows. A mapping may say
-that a table looks otherwise than ours (``TableLayout``); only then a line that was cut off at the end is dropped.
+PyArrow reads a good table. If it fails, the table is parsed again cell by cell, so that the refusal names all faults,
+not only the first; types are never guessed from the first rows. A mapping may give another layout (``TableLayout``);
+only then an incomplete last line is dropped.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from steelyard.log.layout import TableLayout, plain, rows
 from steelyard.log.log import is_column
 
 DRAFT = "or draft a mapping: steelyard check ROBOT LOG --write-mapping FILE"
-MOST_LINES = 5  # of the wrong width that a refusal names
+MOST_LINES = 5  # with a wrong number of cells that a refusal lists
 
 _EMPTY = frozenset({"", "na", "n/a", "#n/a", "null", "none", "nan"})
 _BOOLEAN = {"true": 1.0, "false": 0.0}
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _HEADER = f"Add a header line with Steelyard's column names (time, q.JOINT, tau.JOINT, …), {DRAFT}"
-_LAYOUT = "Say in [table] of the mapping what the file looks like: header, names, separator, decimal"
+_LAYOUT = "Give the layout in [table] of the mapping: header, names, separator, decimal"
 _POINT = "Write decimals with a point (0.5) and separate columns by commas"
 
 
@@ -38,29 +38,37 @@ def read_csv(
     layout: TableLayout | None = None,
     wanted: Wanted = is_column,
 ) -> Table:
-    """Columns of a table; ``first_line`` is the number of the data's first line in its file.
+    """Parse a text table.
 
-    ``wanted`` tells the columns that are read; the others are listed, whatever they hold.
+    Args:
+        data: The text.
+        source: Its name in messages.
+        first_line: Number of the first line of ``data`` in its file.
+        layout: Layout of the table; None: Steelyard's own, and an incomplete last line is refused.
+        wanted: Whether a column is read; the others are only listed.
+
+    Raises:
+        LogError: With every reason against it.
     """
     decode(data, source)
-    looks = layout or TableLayout()
-    data, looks = plain(data, looks)
+    data, used = plain(data, layout or TableLayout())
     try:
-        names, skipped = _header(data, looks)
+        names, skipped = _header(data, used)
     except csv.Error as error:
-        raise LogError(Finding("todo", source, f"is not a table ({error})", _LAYOUT if layout else _HEADER)) from None
+        fix = _LAYOUT if layout else _HEADER
+        raise LogError(Finding("table-malformed", source, f"is not a table ({error})", fix)) from None
     line = first_line + skipped
     _check_header(names, f"{source}, line {line}", source, layout)
     refuse_repeats(f"{source}, line {line}", names, wanted)
-    whole, cut = _without_cut_line(data, names, looks, wanted) if layout else (data, None)
-    columns = _fast(whole, names, looks, wanted)
+    whole, cut = _without_cut_line(data, names, used, wanted) if layout else (data, None)
+    columns = _fast(whole, names, used, wanted)
     if columns is None:
-        columns = _careful(whole, names, source, first_line, looks, wanted)
+        columns = _careful(whole, names, source, first_line, used, wanted)
     return Table(columns, cut=None if cut is None else first_line + cut)
 
 
 def number(text: str) -> float | None:
-    """The number in a cell, NaN where it is empty, None where it is anything else."""
+    """Parse the number in a cell; NaN if it is empty, None if it is anything else."""
     text = text.strip().lower()
     if text in _EMPTY:
         return np.nan
@@ -73,17 +81,17 @@ def number(text: str) -> float | None:
 
 
 def shown(cell: str) -> str:
-    """A cell as messages quote it."""
+    """Quote a cell for a message."""
     return repr(cell if len(cell) <= 40 else cell[:40] + "…")
 
 
 def cell_fix(cell: str) -> str:
-    """What to do about a cell that is no number."""
+    """Return the fix for a cell that is not a number."""
     return _POINT if _DECIMAL_COMMA.fullmatch(cell.strip()) else "Correct the cell, or drop its row"
 
 
 def quoted(name: str) -> str:
-    """A column name as it stands in a header."""
+    """Quote a column name for a header."""
     return '"' + name.replace('"', '""') + '"' if any(c in name for c in ',"\n\r') else name
 
 
@@ -94,7 +102,7 @@ def _header(data: bytes, layout: TableLayout) -> tuple[list[str], int]:
 
 
 def _without_cut_line(data: bytes, names: list[str], layout: TableLayout, wanted: Wanted) -> tuple[bytes, int | None]:
-    """The table without its last line, where the writer stopped in the middle of it; and that line's number, from 0."""
+    """The table without its last line if that is incomplete, and the number of that line, from 0."""
     end = data.rstrip()
     start = end.rfind(b"\n") + 1
     cells = next((row for _, row in rows(end[start:], layout)), [])
@@ -110,19 +118,18 @@ def _without_cut_line(data: bytes, names: list[str], layout: TableLayout, wanted
 
 def _check_header(names: list[str], where: str, source: str, layout: TableLayout | None) -> None:
     if not any(names):
-        raise LogError(Finding("todo", source, "is empty", "Give a table with a header line and samples"))
+        raise LogError(Finding("file-empty", source, "is empty", "Give a table with a header line and samples"))
     if layout and layout.names:
         return
     if len(names) == 1:
         for separator, word in _SEPARATORS.items():
             if separator in names[0]:
-                told = _SEPARATORS.get(layout.separator, "commas") if layout else "commas"
-                raise LogError(
-                    Finding("todo", where, f"is separated by {word}, not by {told}", _LAYOUT if layout else _POINT)
-                )
+                expected = _SEPARATORS.get(layout.separator, "commas") if layout else "commas"
+                what, fix = f"is separated by {word}, not by {expected}", _LAYOUT if layout else _POINT
+                raise LogError(Finding("separator-wrong", where, what, fix))
     if all(number(name) is not None for name in names):
         what = f"is numbers: the table has no header for its {len(names)} columns"
-        raise LogError(Finding("todo", where, what, _LAYOUT if layout else _HEADER))
+        raise LogError(Finding("header-missing", where, what, _LAYOUT if layout else _HEADER))
 
 
 def _number(cell: str, layout: TableLayout) -> float | None:
@@ -133,7 +140,7 @@ def _fast(data: bytes, names: list[str], layout: TableLayout, wanted_name: Wante
     import pyarrow as pa
     import pyarrow.csv as pc
 
-    own = [str(k) for k in range(len(names))]  # by place: names may repeat or carry spaces
+    own = [str(k) for k in range(len(names))]  # by position: names may repeat or contain spaces
     wanted = [k for k, name in zip(own, names, strict=True) if wanted_name(name)]
     skipped = next(rows(data, layout))[0] + 1 if layout.header else 0
     if not wanted or any("\n" in name for name in names):
@@ -149,9 +156,9 @@ def _fast(data: bytes, names: list[str], layout: TableLayout, wanted_name: Wante
         )
     except pa.ArrowInvalid:
         return None
-    found = {k: table[k].to_numpy().astype(float) for k in wanted}
+    parsed = {k: table[k].to_numpy().astype(float) for k in wanted}
     return {
-        name: found[k] if k in found else np.zeros(table.num_rows)  # the rest is only listed as ignored
+        name: parsed[k] if k in parsed else np.zeros(table.num_rows)  # only listed as ignored
         for k, name in zip(own, names, strict=True)
     }
 
@@ -159,9 +166,9 @@ def _fast(data: bytes, names: list[str], layout: TableLayout, wanted_name: Wante
 def _careful(
     data: bytes, names: list[str], source: str, first_line: int, layout: TableLayout, wanted: Wanted
 ) -> Columns:
-    """Cell by cell; refused with all that is wrong."""
+    """Parse cell by cell; refuse with every fault."""
     cells: dict[int, list[float]] = {k: [] for k, name in enumerate(names) if wanted(name)}
-    wrong: dict[int, tuple[int, str, int]] = {}  # column → line and cell of the first, how many
+    wrong: dict[int, tuple[int, str, int]] = {}  # column → line and cell of the first, count
     ragged: list[tuple[int, int]] = []  # line, cells
     lines = rows(data, layout)
     if layout.header:
@@ -180,37 +187,36 @@ def _careful(
                     wrong[k] = line_k, cell, times + 1
                 values.append(np.nan if value is None else value)
     except csv.Error as error:
-        raise LogError(Finding("todo", source, f"cannot be read ({error})", "Write the file again")) from None
-    told = f"the mapping names {len(names)}" if layout.names else f"the header has {len(names)}"
-    findings = list(_ragged(ragged, count, last, len(names), source, first_line, told))
+        raise LogError(
+            Finding("table-malformed", source, f"cannot be read ({error})", "Write the file again")
+        ) from None
+    findings = list(_ragged(ragged, count, last, len(names), source, first_line, bool(layout.names)))
     for k, (line, cell, times) in wrong.items():
         more = f" ({times} such cells in the column)" if times > 1 else ""
         where = f"{source}, line {first_line + line}, {names[k]}"
-        findings.append(Finding("todo", where, f"{shown(cell)} is not a number{more}", cell_fix(cell)))
+        findings.append(Finding("cell-not-number", where, f"{shown(cell)} is not a number{more}", cell_fix(cell)))
     if findings:
         raise LogError(findings)
     return {name: np.array(cells[k]) if k in cells else np.zeros(count) for k, name in enumerate(names)}
 
 
 def _ragged(
-    ragged: Sequence[tuple[int, int]], count: int, last: int, width: int, source: str, first_line: int, told: str
+    ragged: Sequence[tuple[int, int]], count: int, last: int, width: int, source: str, first_line: int, mapped: bool
 ) -> Iterable[Finding]:
-    """Lines that have more or fewer cells than the header."""
+    """Lines that have more or fewer cells than the header, or than the ``mapped`` names."""
+    expected = f"the mapping names {width}" if mapped else f"the header has {width}"
     if count > 1 and len(ragged) == count:
-        found = " or ".join(map(str, sorted({cells for _, cells in ragged})[:3]))
-        if told.startswith("the mapping"):
-            yield Finding("todo", source, f"{told} columns, and no line has as many; they have {found}", _LAYOUT)
-            return
-        what = f"no line has the header's {width} cells; they have {found}"
-        yield Finding("todo", source, what, f"{_POINT}; name every column in the header")
+        widths = " or ".join(map(str, sorted({cells for _, cells in ragged})[:3]))
+        what, fix = f"{expected} columns, but all lines have {widths}", f"{_POINT}; name every column in the header"
+        yield Finding("header-width", source, what, _LAYOUT if mapped else fix)
         return
     for line, cells in ragged[:MOST_LINES]:
-        where, what = f"{source}, line {first_line + line}", f"has {cells} cells, {told}"
+        where, what = f"{source}, line {first_line + line}", f"has {cells} cells, {expected}"
         if line == last and cells < width:
-            yield Finding("todo", where, f"{what}: the log was cut off while it was written", "Drop this last line")
+            what = f"{what}: recording was interrupted in this line"
+            yield Finding("line-incomplete", where, what, "Drop this last line")
         else:
-            yield Finding("todo", where, what, "Correct or drop the line")
+            yield Finding("line-width", where, what, "Correct or drop the line")
     if len(ragged) > MOST_LINES:
-        yield Finding(
-            "todo", source, f"{len(ragged) - MOST_LINES} more lines have the wrong number of cells", "See above"
-        )
+        what = f"{len(ragged) - MOST_LINES} more lines have the wrong number of cells"
+        yield Finding("line-width", source, what, "Correct or drop the lines")

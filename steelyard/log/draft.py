@@ -1,7 +1,7 @@
-"""A mapping drafted from what a table looks like, for a person to complete.
+"""A mapping drafted from a table, to be completed by hand.
 
-Nothing is guessed silently: only a column that already has the name Steelyard gives it is mapped; everything else is
-a proposal behind a ``#``, with what speaks for it. The draft is a valid mapping as it stands.
+Nothing is guessed silently: only columns that already have Steelyard's names are mapped; all else is a proposal in a
+comment, with its reason. The draft is a valid mapping without changes.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import numpy as np
 
 from steelyard.log.layout import TableLayout
 from steelyard.log.log import is_column
-from steelyard.log.propose import Proposal, groups_by_place, proposals_by_name
+from steelyard.log.propose import Proposal, groups_by_position, proposals_by_name
 from steelyard.log.sniff import Look, look_at
 from steelyard.spatial import Array
 
-STEADY = 5.0  # a clock's steps stay below this many times their median
-TIME_STEPS = (("s", 0.5), ("ms", 200.0), ("us", 2e5), ("ns", np.inf))  # the widest step taken for each: 2 Hz to 5 kHz
+STEADY = 5.0  # steps of a time column stay below this many times their median
+TIME_STEPS = (("s", 0.5), ("ms", 200.0), ("us", 2e5), ("ns", np.inf))  # widest step of each unit: 2 Hz to 5 kHz
 
 
 @dataclass(frozen=True)
 class Clock:
-    """What a column of time may be."""
+    """A column that is probably time."""
 
     name: str
     unit: str
@@ -32,7 +32,7 @@ class Clock:
 
 
 def draft_mapping(path: str | Path, joints: Sequence[str] = ()) -> str:
-    """TOML text; ``joints`` are the robot's, in the order of its description."""
+    """Draft the TOML text of a mapping; ``joints`` are the robot's, in the order of its description."""
     look = look_at(Path(path))
     clock = next((c for name, values in look.columns.items() if (c := _clock(name, values))), None)
     parts = [_opening(look), _table(look, clock), _columns(look, clock, joints), _rest(joints)]
@@ -43,11 +43,11 @@ def _opening(look: Look) -> list[str]:
     least = " at least" if look.more else ""
     lines = [
         f"# How to read {_comment(look.path.name)}: {look.rows}{least} rows, {len(look.columns)} columns.",
-        "# Drafted from what the file looks like. Lines behind a # are proposals: check them, complete them and remove",
-        "# the #. KIND stands for q, v, a, tau or current. What is not named under [columns] is not read.",
+        "# Drafted from the content of the file. Comments are proposals: check and complete them, and remove the #.",
+        "# KIND is q, v, a, tau or current. Columns that are not named in [columns] are not read.",
     ]
     if look.cut:
-        lines.append("# The last line is cut off; it will be dropped.")
+        lines.append("# The last line is incomplete and will be dropped.")
     return lines
 
 
@@ -64,7 +64,7 @@ def _table(look: Look, clock: Clock | None) -> list[str]:
             lines += [f"  {_quoted(name)},  # {_described(values)}" for name, values in look.columns.items()]
             lines.append("]")
     if clock is None:
-        lines.append("# rate = 100.0  # Hz: no column looks like time")
+        lines.append("# rate = 100.0  # Hz: no column is like time")
     lines.append(f"# rows = [1, {look.rows}]  # keep these only, counted from 1")
     return lines
 
@@ -75,35 +75,35 @@ def _columns(look: Look, clock: Clock | None, joints: Sequence[str]) -> list[str
     lines += [f"{_quoted(name)} = {_quoted(name)}  # {_described(look.columns[name])}" for name in exact]
     if clock is not None and clock.name not in exact:
         unit = "" if clock.unit == "s" else f", unit = {_quoted(clock.unit)}"
-        told = f"rises steadily: looks like time in {clock.unit} at {clock.rate:.4g} Hz"
-        lines.append(f"# time = {{ name = {_quoted(clock.name)}{unit} }}  # {told}")
+        reason = f"increases steadily: probably time in {clock.unit} at {clock.rate:.4g} Hz"
+        lines.append(f"# time = {{ name = {_quoted(clock.name)}{unit} }}  # {reason}")
     elif clock is not None and clock.unit != "s":
-        lines.append(f"# time looks like {clock.unit} at {clock.rate:.4g} Hz: say unit = {_quoted(clock.unit)}")
-    left = {n: v for n, v in look.columns.items() if n not in exact and (clock is None or n != clock.name)}
-    proposed = proposals_by_name(left, joints) if look.named else []
+        lines.append(f"# time is probably in {clock.unit} at {clock.rate:.4g} Hz: set unit = {_quoted(clock.unit)}")
+    others = {n: v for n, v in look.columns.items() if n not in exact and (clock is None or n != clock.name)}
+    proposed = proposals_by_name(others, joints) if look.named else []
     if not proposed and not exact:
-        proposed = groups_by_place(left, joints)
+        proposed = groups_by_position(others, joints)
     done, heading = set[str](), ""
     for p in proposed:
         if p.why != heading:
             heading = p.why
             lines.append(f"# {heading}")
-        lines.append(_proposed(p, left[p.name]))
+        lines.append(_proposed(p, others[p.name]))
         done.add(p.name)
     if look.layout.names:  # described above
         return lines
-    if rest := [name for name in left if name not in done]:
-        lines.append("# What else there is:")
-        lines += [f"#   {_quoted(name)}  {_described(left[name])}" for name in rest]
+    if rest := [name for name in others if name not in done]:
+        lines.append("# Other columns:")
+        lines += [f"#   {_quoted(name)}  {_described(others[name])}" for name in rest]
     return lines
 
 
 def _rest(joints: Sequence[str]) -> list[str]:
     joint = _quoted(joints[0] if joints else "JOINT")
     return [
-        "# [gains]  # N·m/A; the gain of a current that is left out is identified",
+        "# [gains]  # N·m/A; a gain that is not given is identified",
         f"# {joint} = 10.0",
-        "# [transmission]  # where columns are the motors': q_motor = matrix · q_joint",
+        "# [transmission]  # if columns are of motors: q_motor = matrix · q_joint",
         f"# joints = [{joint}]",
         "# matrix = [[100.0]]",
         "# [metadata]",
@@ -120,7 +120,7 @@ def _proposed(p: Proposal, values: Array | None) -> str:
 
 
 def _is_own(name: str, joints: Sequence[str]) -> bool:
-    """Whether a column has the very name that Steelyard would give it."""
+    """Whether a column has Steelyard's name."""
     kind, _, joint = name.partition(".")
     if kind in ("q", "v", "a", "tau", "current"):
         return is_column(name) and (not joints or joint in joints)

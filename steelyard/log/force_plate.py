@@ -1,7 +1,7 @@
-"""Force plates: they stand in the world and feel all that stands on them.
+"""Force plates: fixed in the world, they measure the sum of all contact forces on them.
 
-What a plate feels pushes the robot somewhere, and nobody knows which body. The six equations of the base ask
-only for the sum, so plates serve there and nowhere else; they need the base's pose to be seen from the base.
+Which body a force acts on is unknown. The six equations of the base contain only the total wrench, so plates are used
+there and in no others; the base's pose is needed to express the wrench in base axes.
 """
 
 from __future__ import annotations
@@ -13,45 +13,44 @@ import numpy as np
 
 from steelyard.errors import Finding
 from steelyard.log.log import QUATERNION, Log
-from steelyard.spatial import Array, placement, rotation_from_quaternion
+from steelyard.spatial import XYZ, Array, placement, rotation_from_quaternion
 
 
 @dataclass(frozen=True)
 class Plate:
-    """A force plate that stands in the world, as the base sees it."""
+    """A force plate, expressed in the base frame."""
 
     pose: Array  # (T, 4, 4) of the plate in base axes
-    wrench: Array  # (T, 6) of the plate on the robot, at its origin, in its axes; 0 where not measured
+    wrench: Array  # (T, 6) of the plate on the robot, at its origin, in its axes; 0 for components not measured
 
     def part(self, keep: slice) -> Plate:
-        """Some of the samples."""
+        """Return some of the samples."""
         return Plate(self.pose[keep], self.wrench[keep])
 
     def then(self, other: Plate) -> Plate:
-        """These samples and those that follow them."""
+        """Return these samples followed by another's."""
         return Plate(np.concatenate([self.pose, other.pose]), np.concatenate([self.wrench, other.wrench]))
 
 
 def plate_pose(log: Log, name: str) -> Array:
-    """(4, 4) pose of a force plate in the world."""
+    """Return the pose (4, 4) of a force plate in the world."""
     given = log.metadata["plates"][name]
     return placement(rotation_from_quaternion(given["quaternion"]), given["position"])
 
 
 def plate_findings(log: Log) -> Iterator[Finding]:
-    """What is lacking for the plates of a log to be used."""
+    """Yield a finding for all that a log lacks for its plates to be used."""
     plates = log.names("plate")
     if not plates:
         return
     where = f"{log.source}, plate.{plates[0]}"
-    for vector, columns, fix in (
-        ("base.position", ("base.position.x",), "Add base.position.x…z"),
-        ("base.quaternion", QUATERNION, "Add base.quaternion.x…w"),
-    ):
-        if not log.has(*columns):
-            yield Finding("todo", where, f"needs the base's pose, and the log has no {vector}", fix)
+    for columns in (tuple(f"base.position.{c}" for c in XYZ), QUATERNION):
+        if missing := [c for c in columns if not log.has(c)]:
+            what = f"needs the base's pose, and the log has no {missing[0].rpartition('.')[0]}"
+            yield Finding("base-pose-missing", where, what, f"Add {', '.join(missing)}", {"columns": missing})
     known = log.metadata.get("plates", {})
     for name in plates:
         if name not in known:
             fix = f'Add "plates": {{"{name}": {{"position": [x, y, z], "quaternion": [x, y, z, w]}}}} to the metadata'
-            yield Finding("todo", f"{log.source}, plate.{name}", "has no place in the world", fix)
+            what = "has no pose in the metadata"
+            yield Finding("plate-pose-missing", f"{log.source}, plate.{name}", what, fix)

@@ -1,7 +1,7 @@
-"""What a log format is: which files it recognises, and how it reads them.
+"""The interface of a log format: which files it recognises, and how it reads them.
 
-A file in ``formats/`` is a format; its name is the file's. ``formats/npz.py`` is the one to copy. Files are untrusted
-bytes: whatever a library raises on damaged ones has to become a LogError (``unreadable``).
+Each module in ``formats/`` is a format of that name. ``formats/npz.py`` is the one to copy. Files are untrusted
+bytes: all that a library raises on damaged ones has to become a LogError (``unreadable``).
 """
 
 from __future__ import annotations
@@ -18,112 +18,112 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from steelyard.errors import Finding, LogError, did_you_mean
+from steelyard.errors import Finding, LogError, unknown_name
 from steelyard.log.layout import TableLayout
 from steelyard.log.log import Log, is_column
 from steelyard.spatial import Array
 
 Columns = dict[str, Array]
-Wanted = Callable[[str], bool]  # which columns are read; the others are listed, whatever they hold
+Wanted = Callable[[str], bool]  # whether a column is read; the others are only listed
 
 METADATA_KEY = "steelyard"
-FEW = 64  # rows: less than this never makes a piece of its own
+FEW = 64  # rows; a shorter part is joined to the one before
 
 
 class Table(NamedTuple):
-    """A table as it stands in its file."""
+    """The raw content of a table file."""
 
     columns: Columns
     metadata: Mapping[str, Any] = {}
-    cut: int | None = None  # number of the last line of text, where it was cut off and dropped
+    cut: int | None = None  # number of the last line if it was incomplete and dropped
     digest: str = ""  # SHA-256 of the file's bytes
 
 
 class TablePart(NamedTuple):
-    """Rows of a table that follow each other."""
+    """Consecutive rows of a table."""
 
     columns: Columns
     metadata: Mapping[str, Any]
-    where: str  # what messages call them
-    share: float  # of the file that has been read with them
+    where: str  # their name in messages
+    share: float  # fraction of the file read up to and including them
 
     @property
     def rows(self) -> int:
-        """How many."""
+        """Number of rows."""
         return max((len(x) for x in self.columns.values()), default=0)
 
 
 class LogFormat(ABC):
-    """Files that a log can be read from."""
+    """A kind of file from which a log can be read."""
 
-    suffixes: ClassVar[tuple[str, ...]]  # of their names, in lower case
+    suffixes: ClassVar[tuple[str, ...]]  # of file names, in lower case
 
     @property
     def name(self) -> str:
-        """As messages have it."""
+        """Name of the format in messages."""
         return type(self).__module__.rpartition(".")[2].replace("_", "-")
 
     def recognises(self, path: Path) -> bool:
-        """Whether a path is one of these, by its name."""
+        """Whether a path is of this format, by its suffix."""
         return path.name.lower().endswith(self.suffixes)
 
     @abstractmethod
     def read(self, path: Path, topics: Mapping[str, str]) -> Log:
-        """The checked log; every reason against it is in the LogError.
+        """Read a checked log; LogError with every reason against it.
 
         Args:
-            path: Of a file, or a folder, that it recognises.
-            topics: What is read from which topic, where the format has topics.
+            path: A file or folder that the format recognises.
+            topics: Topic of each kind of measurement, if the format has topics.
         """
 
 
 class TableFormat(LogFormat):
-    """A table in one file. Its columns follow the log contract, or a mapping says what they are."""
+    """A table in one file. Its columns follow the log contract, or a mapping converts them."""
 
-    mapped_suffixes: ClassVar[tuple[str, ...]] = ()  # of files that are read with a mapping only
+    mapped_suffixes: ClassVar[tuple[str, ...]] = ()  # of files that need a mapping
 
     @abstractmethod
     def table(self, data: bytes, path: Path, wanted: Wanted, layout: TableLayout | None) -> Table:
-        """The table in a file.
+        """Parse the table in a file.
 
         Args:
             data: All bytes of the file.
-            path: What messages call it.
-            wanted: Which columns are read; the others are listed, whatever they hold.
-            layout: How a text table looks; None without a mapping.
+            path: Its name in messages.
+            wanted: Whether a column is read; the others are only listed.
+            layout: Layout of a text table; None without a mapping.
         """
 
     def parts(self, path: Path, part_bytes: int) -> Iterator[TablePart]:
-        """The table in parts of about so many bytes; whole, where the format knows no other way."""
+        """Read the table in parts of about ``part_bytes``; in one part, if the format cannot be split."""
         table = self.open(path)
         yield TablePart(table.columns, table.metadata, str(path), 1.0)
 
     def numbers(self, path: Path) -> dict[str, Array | None]:
-        """All columns, None where they hold no numbers: what a mapping is drafted from."""
-        found = self.open(path, lambda _: True, TableLayout()).columns
-        return {k: x.astype(float) if x.dtype.kind in "biuf" and x.ndim else None for k, x in found.items()}
+        """Read all columns, None for those without numbers; used to draft a mapping."""
+        columns = self.open(path, lambda _: True, TableLayout()).columns
+        return {k: x.astype(float) if x.dtype.kind in "biuf" and x.ndim else None for k, x in columns.items()}
 
     def open(self, path: Path, wanted: Wanted = is_column, layout: TableLayout | None = None) -> Table:
-        """The table of a file that is opened once: its digest is of the bytes that were read."""
+        """Read the table of a file, which is opened once: the digest is of the very bytes that were parsed."""
         data = read_file(path)
         return self.table(data, path, wanted, layout)._replace(digest=hashlib.sha256(data).hexdigest())
 
     def read(self, path: Path, topics: Mapping[str, str]) -> Log:
-        """The checked log of a table whose columns follow the log contract."""
+        """Read a checked log from a table whose columns follow the log contract."""
         table = self.open(path)
         return replace(Log.from_columns(table.columns, table.metadata, str(path)), files={str(path): table.digest})
 
 
 class WritableFormat(TableFormat):
-    """A table that Steelyard also writes."""
+    """A table format that Steelyard also writes."""
 
     @abstractmethod
     def encode(self, path: Path, columns: Mapping[str, Array], metadata: str) -> bytes:
-        """The bytes of a file: columns of equal length, and metadata as JSON."""
+        """Return the bytes of a file with columns of equal length and metadata as JSON."""
 
 
 def all_formats() -> list[LogFormat]:
-    """A format for each file in ``formats/``, by name."""
+    """Return the format of each module in ``formats/``, by name."""
     from steelyard.log import formats
 
     modules = [import_module(f"{formats.__name__}.{m.name}") for m in pkgutil.iter_modules(formats.__path__)]
@@ -136,11 +136,11 @@ def all_formats() -> list[LogFormat]:
 
 
 def format_of(path: Path, mapped: bool = False) -> LogFormat:
-    """The format that recognises a log; LogError with those there are where none does.
+    """Return the format that recognises a log; LogError with the known suffixes if none does.
 
     Args:
-        path: Of the log.
-        mapped: Whether it comes with a mapping.
+        path: Path of the log.
+        mapped: Whether it is read with a mapping.
     """
     formats = all_formats()
     for one in formats:
@@ -151,28 +151,29 @@ def format_of(path: Path, mapped: bool = False) -> LogFormat:
 
 
 def table_format(path: Path) -> TableFormat:
-    """The format of a table that comes with a mapping."""
+    """Return the format of a table that is read with a mapping."""
     kind = format_of(path, mapped=True)
     if not isinstance(kind, TableFormat):
         fix = "Read it without the mapping, by the joint names in its messages"
-        raise LogError(Finding("todo", str(path), f"is a {kind.name}; a mapping tells how to read tables", fix))
+        what = f"is a {kind.name}; a mapping converts tables only"
+        raise LogError(Finding("mapping-not-applicable", str(path), what, fix))
     return kind
 
 
 def suffixes(formats: Sequence[LogFormat], mapped: bool = False) -> list[str]:
-    """Of the files that these formats recognise."""
+    """Return the suffixes of the files that these formats recognise."""
     foreign = [s for f in formats if mapped and isinstance(f, TableFormat) for s in f.mapped_suffixes]
     return [*(s for f in formats for s in f.suffixes), *foreign]
 
 
 def unknown_format(path: Path, known: Sequence[str]) -> LogError:
-    """A file of which no format knows the suffix."""
-    what = f"ends in {path.suffix!r}" if path.suffix else "has no suffix that names its format"
-    return LogError(Finding("todo", str(path), what, f"Convert it to one of {', '.join(known)}"))
+    """Return the refusal of a file whose suffix no format has."""
+    what = f"has the suffix {path.suffix!r}, which no format has" if path.suffix else "has no suffix"
+    return LogError(Finding("format-unknown", str(path), what, f"Convert it to one of {', '.join(known)}"))
 
 
 def read_file(path: Path) -> bytes:
-    """All bytes of a log."""
+    """Return all bytes of a log."""
     refuse_absent(path)
     try:
         return path.read_bytes()
@@ -181,51 +182,52 @@ def read_file(path: Path) -> bytes:
 
 
 def refuse_absent(path: Path, fix: str = "") -> None:
-    """Refuse a file that is not there, with names that are near; else with another fix, or the formats there are."""
+    """Refuse a file that does not exist, with near names in its folder; else with ``fix``, or the known formats."""
     if path.is_file():
         return
     fix = fix or f"Give the path of a log: {', '.join(suffixes(all_formats()))}"
     beside: list[str] = []
     with suppress(OSError):
         beside = [p.name for p in path.parent.iterdir() if p.is_file()]
-    what = "is a folder" if path.is_dir() else "does not exist"
-    raise LogError(Finding("todo", str(path), what, did_you_mean(path.name, beside, fix, most=3)))
+    what, code = ("is a folder", "file-is-folder") if path.is_dir() else ("does not exist", "file-missing")
+    raise LogError(unknown_name(str(path), what, path.name, beside, fix, most=3, code=code))
 
 
 def decode(data: bytes, source: str) -> str:
-    """UTF-8 text; LogError where it is none."""
+    """Decode UTF-8 text; LogError if it is not."""
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise LogError(Finding("todo", source, "is not UTF-8 text", "Save it as UTF-8")) from None
+        raise LogError(Finding("file-not-utf8", source, "is not UTF-8 text", "Save it as UTF-8")) from None
 
 
 def metadata_of(path: Path, raw: bytes) -> Mapping[str, Any]:
-    """The metadata that a file carries as JSON."""
+    """Parse the metadata of a file, a JSON object."""
     text = raw.decode("utf-8", "replace")
     fix = f"Correct or remove the entry '{METADATA_KEY}'"
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise LogError(Finding("todo", f"{path}, metadata", f"is not JSON ({error})", fix)) from None
+        raise LogError(Finding("metadata-invalid", f"{path}, metadata", f"is not JSON ({error})", fix)) from None
     if not isinstance(value, dict):
-        raise LogError(Finding("todo", f"{path}, metadata", f"is {text[:40]}, not a JSON object", fix))
+        raise LogError(Finding("metadata-invalid", f"{path}, metadata", f"is {text[:40]}, not a JSON object", fix))
     return value
 
 
 def refuse_repeats(where: str, names: Sequence[str], wanted: Wanted = is_column) -> None:
-    """Refuse a table that has some column twice that is wanted."""
+    """Refuse a table that has a wanted column several times."""
     if repeated := sorted({name for name in names if names.count(name) > 1 and wanted(name)}):
-        raise LogError(Finding("todo", where, f"repeats {', '.join(repeated)}", "Keep one column of each name"))
+        what, fix = "appears several times", "Keep one column of each name"
+        raise LogError([Finding("column-repeated", f"{where}, {name}", what, fix) for name in repeated])
 
 
 def first_line(error: BaseException, most: int = 200) -> str:
-    """What a library says of an error, in short."""
+    """Return the first line of an exception's message, shortened."""
     return (str(error).splitlines() or [""])[0][:most].rstrip(".") or type(error).__name__
 
 
 def unreadable(
     path: Path, error: BaseException, fix: str = "Write the file again; it is damaged or of another kind"
 ) -> LogError:
-    """A file that its own library refuses."""
-    return LogError(Finding("todo", str(path), f"cannot be read ({first_line(error)})", fix))
+    """Return the refusal of a file that its library cannot read."""
+    return LogError(Finding("file-unreadable", str(path), f"cannot be read ({first_line(error)})", fix))

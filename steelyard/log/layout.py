@@ -1,4 +1,4 @@
-"""How a text table looks, and its lines cut into cells accordingly."""
+"""The layout of a text table, and its lines split into cells accordingly."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class TableLayout:
-    """How a text table looks; the defaults are what Steelyard writes itself."""
+    """The layout of a text table; the defaults are those of the tables that Steelyard writes."""
 
-    header: bool = True  # the first line that is left holds names
+    header: bool = True  # the first line after the skipped ones holds names
     names: tuple[str, ...] = ()  # of all columns, in place of a header or of its names
     separator: str = ","  # " " means any white space
     decimal: str = "."
     skip_rows: int = 0  # lines before the header, or before the samples
-    comment: str = ""  # lines that begin with it are left out
+    comment: str = ""  # lines that begin with it are skipped
 
 
 def plain(data: bytes, layout: TableLayout) -> tuple[bytes, TableLayout]:
-    """Lines that are to be left out made blank, so that line numbers stay; white space made tabs."""
+    """Blank the lines to be skipped, so that line numbers stay, and replace white space between cells by tabs."""
     if not (layout.skip_rows or layout.comment or layout.separator == " "):
         return data, layout
     lines = data.split(b"\n")
@@ -35,7 +35,7 @@ def plain(data: bytes, layout: TableLayout) -> tuple[bytes, TableLayout]:
 
 
 def rows(data: bytes, layout: TableLayout) -> Iterator[tuple[int, list[str]]]:
-    """Line number, counted from 0, and cells of every line that is not blank."""
+    """Yield line number, counted from 0, and cells of every line that is not blank."""
     reader = csv.reader(io.TextIOWrapper(io.BytesIO(data), "utf-8", newline=""), delimiter=layout.separator)
     last = 0
     for row in reader:
@@ -45,6 +45,6 @@ def rows(data: bytes, layout: TableLayout) -> Iterator[tuple[int, list[str]]]:
 
 
 def cells(data: bytes, layout: TableLayout) -> Iterator[list[str]]:
-    """Cells of every line that counts, as they stand."""
+    """Yield the cells of every line that is not skipped, as text."""
     for _, row in rows(*plain(data, layout)):
         yield row

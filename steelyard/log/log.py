@@ -1,6 +1,6 @@
-"""A log: what the robot measured, on one clock, in SI units, everything by name.
+"""A log: measurements of a robot on one clock, in SI units, all by name.
 
-Columns are found by joint or frame name and never by position: drivers, URDF and MJCF all order joints
+Columns are identified by joint or frame name and never by position: drivers, URDF and MJCF all order joints
 differently. A bad log is refused once, with every reason.
 """
 
@@ -70,22 +70,31 @@ class Frame(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Log:
-    """Samples of one run; row k of every column was measured at ``time[k]``. Messages count rows from 0."""
+    """Samples of one run; row k of every column was measured at ``time[k]``. Rows are counted from 0."""
 
     time: Array  # (T,) s, strictly increasing
     columns: Mapping[str, Array]  # contract name → (T,), SI
-    metadata: Mapping[str, Any] = field(default_factory=dict)  # e.g. imu_frame; truth of a simulation
-    source: str = "log"  # what messages and provenance call it
-    ignored: tuple[str, ...] = ()  # columns of the table that are none of the contract's
-    notices: tuple[str, ...] = ()  # what was done to the table on its way in
-    files: Mapping[str, str] = field(default_factory=dict)  # all that it was read from → SHA-256 of the bytes
+    metadata: Mapping[str, Any] = field(default_factory=dict)  # e.g. imu_frame; true parameters of a simulation
+    source: str = "log"  # its name in messages and provenance
+    ignored: tuple[str, ...] = ()  # columns of the table that the log contract does not have
+    notices: tuple[str, ...] = ()  # changes that reading made to the table
+    files: Mapping[str, str] = field(default_factory=dict)  # files that it was read from → SHA-256 of the bytes
     loaded: bool = False  # whether the robot carried the unknown load
 
     @classmethod
     def from_columns(
         cls, columns: Mapping[str, Array], metadata: Mapping[str, Any] | None = None, source: str = "log"
     ) -> Log:
-        """Check a table whose columns follow the log contract, or raise LogError with every reason."""
+        """Check a table whose columns follow the log contract.
+
+        Args:
+            columns: Column name → (T,) values, ``time`` included; unknown names are listed in ``ignored``.
+            metadata: Frames, drive gains, transmission, poses of force plates.
+            source: Name of the log in messages.
+
+        Raises:
+            LogError: With every reason against it.
+        """
         if findings := [*_findings(columns, source), *_metadata_findings(metadata or {}, source)]:
             raise LogError(findings)
         known = {name: np.asarray(values, float) for name, values in columns.items() if is_column(name)}
@@ -206,12 +215,12 @@ class Log:
         return len(self.time)
 
     def names(self, kind: str) -> list[str]:
-        """Joints, frames or sensors that have a column of this kind (``q``, ``tau``, ``wrench``…)."""
+        """Return joints, frames or sensors that have a column of this kind (``q``, ``tau``, ``wrench``…)."""
         named = (_named(column) for column in self.columns if column.startswith(f"{kind}."))
         return list(dict.fromkeys(name for name in named if name is not None))
 
     def has(self, *columns: str) -> bool:
-        """Whether every one of these columns is there."""
+        """Whether the log has all these columns."""
         return all(column in self.columns for column in columns)
 
     def needs_gain(self, joint: str) -> bool:
@@ -219,11 +228,11 @@ class Log:
         return not self.has(f"tau.{joint}") and joint not in self.metadata.get("gains", {})
 
     def with_gains(self, gains: Mapping[str, float]) -> Log:
-        """The same log with these drive gains (N·m/A) known."""
+        """Return the log with these drive gains (N·m/A) known."""
         return replace(self, metadata={**self.metadata, "gains": {**self.metadata.get("gains", {}), **gains}})
 
     def vector(self, name: str, components: Iterable[str] = XYZ) -> Array | None:
-        """(T, k) columns ``name.x``…, or None where none of them is there; a part of them is refused."""
+        """Return columns ``name.x``… as (T, k), or None if the log has none of them; LogError if only some."""
         wanted = [f"{name}.{c}" for c in components]
         missing = [w for w in wanted if w not in self.columns]
         if len(missing) == len(wanted):
@@ -233,13 +242,13 @@ class Log:
         return np.column_stack([self.columns[w] for w in wanted])
 
     def cut(self, start: int, stop: int) -> Log:
-        """Rows start to stop (exclusive), counted from 0."""
+        """Return rows start to stop (exclusive), counted from 0."""
         part = slice(start, stop)
         columns = {name: values[part] for name, values in self.columns.items()}
         return replace(self, time=self.time[part], columns=columns)
 
     def then(self, other: Log) -> Log:
-        """These rows and those that follow them, of the same columns."""
+        """Return these rows followed by those of another log with the same columns."""
         columns = {name: np.concatenate([values, other.columns[name]]) for name, values in self.columns.items()}
         return replace(self, time=np.concatenate([self.time, other.time]), columns=columns)
 
@@ -251,7 +260,7 @@ def is_column(name: str) -> bool:
 
 def _named(column: str) -> str | None:
     """The joint, frame or sensor in the name of a column."""
-    return next((found["name"] for pattern in _NAMED if (found := pattern.fullmatch(column))), None)
+    return next((match["name"] for pattern in _NAMED if (match := pattern.fullmatch(column))), None)
 
 
 def _named_arrays(named: object) -> Iterable[tuple[str, ArrayLike]]:
@@ -277,10 +286,11 @@ def _findings(columns: Mapping[str, Array], source: str) -> Iterator[Finding]:
         near = difflib.get_close_matches("time", columns, n=1)
         near = near or [c for c in columns if c.lower() in ("t", "stamp", "seconds", "sec")]
         hint = f"Rename {near[0]!r} to 'time', in seconds" if near else "Add a column 'time' in seconds"
-        yield Finding("todo", f"{source}, time", f"is missing; the log has: {_shown(columns)}", hint)
+        remedy = {"column": near[0], "rename": "time"} if near else {}
+        yield Finding("time-missing", f"{source}, time", f"is missing; the log has: {_shown(columns)}", hint, remedy)
     elif rows < 2:
         what = f"has {rows or 'no'} row{'s' if rows != 1 else ''}"
-        yield Finding("todo", f"{source}, time", what, "Record a motion of several seconds")
+        yield Finding("rows-too-few", f"{source}, time", what, "Record a motion of several seconds")
     for name, raw in columns.items():
         if is_column(name):
             yield from _column_findings(f"{source}, {name}", np.asarray(raw), rows, name == "time")
@@ -293,88 +303,84 @@ def _findings(columns: Mapping[str, Array], source: str) -> Iterator[Finding]:
 def _column_findings(where: str, raw: Array, rows: int | None, is_time: bool) -> Iterator[Finding]:
     if raw.dtype.kind not in "biuf" and raw.size:
         kind = {"U": "text", "S": "text", "O": "objects", "c": "complex numbers", "M": "dates"}.get(raw.dtype.kind)
-        yield Finding(
-            "todo", where, f"holds {kind or raw.dtype} where numbers are expected", "Give plain numbers in SI units"
-        )
+        what = f"holds {kind or raw.dtype} where numbers are expected"
+        yield Finding("column-not-numeric", where, what, "Give plain numbers in SI units")
         return
     if raw.ndim != 1:
-        yield Finding("todo", where, f"has shape {raw.shape}, not one value a row", "Give one column per component")
+        what = f"has shape {raw.shape}, not one value a row"
+        yield Finding("column-shape", where, what, "Give one column per component")
         return
     values = raw.astype(float)
     if rows is not None and len(values) != rows:
-        yield Finding("todo", where, f"has {len(values)} rows, time has {rows}", "Resample it to the rows of time")
+        what = f"has {len(values)} rows, time has {rows}"
+        yield Finding("column-length", where, what, "Resample it to the rows of time")
     if (bad := np.flatnonzero(~np.isfinite(values))).size:
         yield Finding(
-            "todo",
+            "column-not-finite",
             f"{where}, row {bad[0]}",
             f"{bad.size} of {len(values)} values are not finite (the first is {values[bad[0]]})",
-            "Drop those rows (a hole in time is handled), or the column",
+            "Drop those rows (a gap in time is handled), or the column",
         )
     elif is_time and (back := np.flatnonzero(np.diff(values) <= 0)).size:
         k, times = back[0], f"{back.size} such row{'s' if back.size != 1 else ''} in all"
         what = f"does not increase ({values[k]:.9g} then {values[k + 1]:.9g}; {times})"
-        yield Finding("todo", f"{where}, row {k + 1}", what, "Sort by time and drop repeated stamps")
+        yield Finding("time-not-increasing", f"{where}, row {k + 1}", what, "Sort by time and drop repeated stamps")
 
 
 def _metadata_findings(metadata: Mapping[str, Any], source: str) -> Iterator[Finding]:
     frame = metadata.get("imu_frame")
     if frame is not None and not isinstance(frame, str):
-        yield Finding(
-            "todo", f"{source}, metadata, imu_frame", f"is {frame!r}, not a name", "Name a frame of the robot"
-        )
+        where = f"{source}, metadata, imu_frame"
+        yield Finding("metadata-invalid", where, f"is {frame!r}, not a name", "Name a frame of the robot")
     if "transmission" in metadata:
         yield from _transmission_findings(metadata["transmission"], f"{source}, metadata, transmission")
     yield from _plate_findings(metadata.get("plates", {}), f"{source}, metadata, plates")
     gains = metadata.get("gains", {})
     if not isinstance(gains, Mapping):
-        yield Finding(
-            "todo", f"{source}, metadata, gains", f"is {gains!r}, not a table", "Give joint names with N·m/A each"
-        )
+        where, what = f"{source}, metadata, gains", f"is {gains!r}, not a table"
+        yield Finding("metadata-invalid", where, what, "Give joint names with N·m/A each")
         return
     for joint, gain in gains.items():
         number = isinstance(gain, int | float) and not isinstance(gain, bool)
         if not number or not np.isfinite(gain) or gain == 0:
-            yield Finding(
-                "todo", f"{source}, metadata, gains, {joint}", f"is {gain!r}", "Give a number other than 0, N·m/A"
-            )
+            where = f"{source}, metadata, gains, {joint}"
+            yield Finding("metadata-invalid", where, f"is {gain!r}", "Give a number other than 0, N·m/A")
 
 
 def _transmission_findings(given: Any, where: str) -> Iterator[Finding]:
     joints, matrix = (given.get(key) if isinstance(given, Mapping) else None for key in ("joints", "matrix"))
     named = isinstance(joints, list | tuple) and all(isinstance(j, str) for j in joints)
     if joints is None or not named or len(set(joints)) < len(joints):
-        yield Finding("todo", where, f"has joints {joints!r}", "List the names of joints, each once")
+        what = f"has joints {joints!r}"
+        yield Finding("metadata-invalid", f"{where}, joints", what, "List the names of joints, each once")
         return
     try:
         M = np.asarray(matrix, float)
     except (TypeError, ValueError):
         M = np.full(1, np.nan)
     if M.shape != (len(joints), len(joints)) or not np.isfinite(M).all() or not M.any(axis=1).all():
-        yield Finding(
-            "todo", where, f"has matrix {matrix!r}", f"Give {len(joints)} × {len(joints)} numbers, no row of zeros"
-        )
+        what, fix = f"has matrix {matrix!r}", f"Give {len(joints)} × {len(joints)} numbers, no row of zeros"
+        yield Finding("metadata-invalid", f"{where}, matrix", what, fix)
 
 
 def _plate_findings(plates: Any, where: str) -> Iterator[Finding]:
     if not isinstance(plates, Mapping):
-        yield Finding(
-            "todo", where, f"is {plates!r}, not a table", "Give plate names with position and quaternion each"
-        )
+        fix = "Give plate names with position and quaternion each"
+        yield Finding("metadata-invalid", where, f"is {plates!r}, not a table", fix)
         return
     for name, pose in plates.items():
         if not isinstance(pose, Mapping):
-            yield Finding("todo", f"{where}, {name}", f"is {pose!r}, not a table", "Give its position and quaternion")
+            what, fix = f"is {pose!r}, not a table", "Give its position and quaternion"
+            yield Finding("metadata-invalid", f"{where}, {name}", what, fix)
             continue
         for key, components in (("position", "xyz"), ("quaternion", "xyzw")):
             value, fix = pose.get(key), f"Give [{', '.join(components)}] in the world"
             if not _numbers(value, len(components)):
-                yield Finding(
-                    "todo", f"{where}, {name}, {key}", "is missing" if value is None else f"is {value!r}", fix
-                )
+                what = "is missing" if value is None else f"is {value!r}"
+                yield Finding("metadata-invalid", f"{where}, {name}, {key}", what, fix)
             elif key == "quaternion" and abs((length := float(np.linalg.norm(list(value)))) - 1) > 0.05:
-                yield Finding(
-                    "todo", f"{where}, {name}, {key}", f"has length {length:.3g}", "Give a unit quaternion, scalar last"
-                )
+                what, fix = f"has norm {length:.3g}", "Give a unit quaternion, scalar last"
+                yield Finding("quaternion-not-unit", f"{where}, {name}, {key}", what, fix)
 
 
 def _numbers(value: Any, count: int) -> TypeGuard[list[float]]:
@@ -384,7 +390,9 @@ def _numbers(value: Any, count: int) -> TypeGuard[list[float]]:
 
 
 def _partial(source: str, vector: str, missing: Iterable[str]) -> Finding:
-    return Finding("todo", f"{source}, {vector}", f"lacks {', '.join(missing)}", "Give all components or none")
+    names = list(missing)
+    what, fix = f"lacks {', '.join(names)}", "Give all components or none"
+    return Finding("components-missing", f"{source}, {vector}", what, fix, {"columns": names})
 
 
 def _shown(columns: Iterable[str], most: int = 12) -> str:

@@ -1,4 +1,4 @@
-"""A table and a mapping → a checked log: names, units, rows, a clock, several files, motors' side to joints' side."""
+"""A table and a mapping → a checked log: names, units, rows, time, several files, conversion to the joint side."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import Finding, LogError, did_you_mean
+from steelyard.errors import Finding, LogError, unknown_name
 from steelyard.log.format import Table, table_format
 from steelyard.log.log import Log, is_column
 from steelyard.log.mapping import ColumnMap, ColumnSource
-from steelyard.log.transmission import joint_side, misfits
+from steelyard.log.transmission import to_joint_side, transmission_findings
 from steelyard.spatial import Array
 
 
 def mapped_log(path: Path, mapping: ColumnMap) -> Log:
-    """Read a log and what lies beside it through a mapping."""
+    """Read a log, and the files beside it that the mapping names."""
     tables = _tables(path, mapping)
     own = tables[None]
     sources = mapping.columns or {name: ColumnSource(name) for name in own.columns if is_column(name)}
-    if findings := list(_misfits(path, mapping, sources, own)):
+    if findings := list(_mapping_findings(path, mapping, sources, own)):
         raise LogError(findings)
     columns = _picked(path, mapping, tables, sources)
     count, notices = _count(path, tables, sources, columns)
@@ -51,7 +51,7 @@ def _place(path: Path, file: str | None) -> Path:
 
 
 def _tables(path: Path, mapping: ColumnMap) -> dict[str | None, Table]:
-    """The log (None) and the files beside it; refused with what is wrong in any of them."""
+    """The tables of the log (key None) and of the files beside it; refused with the faults of all."""
     names: dict[str | None, set[str]] = {None: set()}
     for source in mapping.columns.values():
         names.setdefault(source.file, set()).add(source.name)
@@ -71,19 +71,19 @@ def _tables(path: Path, mapping: ColumnMap) -> dict[str | None, Table]:
 def _picked(
     path: Path, mapping: ColumnMap, tables: Mapping[str | None, Table], sources: Mapping[str, ColumnSource]
 ) -> dict[str, Array]:
-    """Columns in SI, still without offsets, on the side where they were measured."""
+    """Columns in SI, without offsets, on the side (motor or joint) where they were measured."""
     columns, findings = {}, []
     for column, source in sources.items():
-        there, place = tables[source.file].columns, _place(path, source.file)
-        if source.name not in there:
-            where = f"{mapping.source}, columns, {column}"
-            hint = did_you_mean(source.name, there, f"The table has: {', '.join(list(there)[:12])}")
-            findings.append(Finding("todo", where, f"{place} has no column {source.name!r}", hint))
+        table, place = tables[source.file].columns, _place(path, source.file)
+        if source.name not in table:
+            where, what = f"{mapping.source}, columns, {column}", f"{place} has no column {source.name!r}"
+            fix = f"The table has: {', '.join(list(table)[:12])}"
+            findings.append(unknown_name(where, what, source.name, table, fix))
             continue
-        raw = np.asarray(there[source.name])
+        raw = np.asarray(table[source.name])
         if raw.ndim != 1 or raw.dtype.kind not in "biuf":
-            what = f"is no column of numbers: shape {raw.shape}, {raw.dtype}"
-            findings.append(Finding("todo", f"{place}, {source.name}", what, "Give one number a row"))
+            what = f"is not a column of numbers: shape {raw.shape}, {raw.dtype}"
+            findings.append(Finding("column-not-numeric", f"{place}, {source.name}", what, "Give one number a row"))
             continue
         columns[column] = source.factor * raw.astype(float)
         if column.startswith("current."):  # in A, before any gain
@@ -96,9 +96,9 @@ def _picked(
 def _count(
     path: Path, tables: Mapping[str | None, Table], sources: Mapping[str, ColumnSource], columns: Mapping[str, Array]
 ) -> tuple[int, list[str]]:
-    """Rows that all tables have, and notices; tables may differ by a line that was cut off."""
+    """The number of rows of all tables, and notices; tables may differ by one incomplete line."""
     notices = [
-        f"{_place(path, file)}, line {raw.cut}: cut off while it was written, dropped"
+        f"{_place(path, file)}, line {raw.cut}: incomplete, dropped"
         for file, raw in tables.items()
         if raw.cut is not None
     ]
@@ -109,14 +109,14 @@ def _count(
     cut = [file for file, n in rows if n == least and tables[file].cut is not None]
     longer = [_place(path, file) for file, n in rows if n > least]
     if cut and most == least + 1 and len({file for file, _ in rows}) == len(rows):
-        return least, [*notices, *(f"{place}: its last row has no partner and was dropped" for place in sorted(longer))]
-    told = ", ".join(sorted(f"{_place(path, file).name} {n}" for file, n in rows))
-    what = f"comes in columns of different length: {told} rows"
-    raise LogError(Finding("todo", str(path), what, "Give tables of equal length"))
+        return least, [*notices, *(f"{place}: its last row has no counterpart, dropped" for place in sorted(longer))]
+    lengths = ", ".join(sorted(f"{_place(path, file).name} {n}" for file, n in rows))
+    what = f"has columns of different length: {lengths} rows"
+    raise LogError(Finding("column-length", str(path), what, "Give tables of equal length"))
 
 
 def _rows(path: Path, mapping: ColumnMap, count: int) -> tuple[slice, list[str]]:
-    """Rows that the mapping keeps, and a notice where it says nothing of this file."""
+    """Rows that the mapping keeps, and a notice if it gives none for this file."""
     span = mapping.rows
     if isinstance(span, Mapping):
         if path.name not in span:
@@ -127,33 +127,34 @@ def _rows(path: Path, mapping: ColumnMap, count: int) -> tuple[slice, list[str]]
     first, last = span
     if last > count:
         where = f"{mapping.source}, table, rows"
-        raise LogError(Finding("todo", where, f"end at {last}, {path} has {count}", "Give rows that the table has"))
+        what = f"end at {last}, {path} has {count}"
+        raise LogError(Finding("rows-out-of-range", where, what, "Give rows that the table has"))
     return slice(first - 1, last), []
 
 
-def _misfits(path: Path, mapping: ColumnMap, columns: Mapping[str, ColumnSource], own: Table) -> Iterator[Finding]:
-    """What a mapping says of columns that are not there."""
+def _mapping_findings(
+    path: Path, mapping: ColumnMap, columns: Mapping[str, ColumnSource], own: Table
+) -> Iterator[Finding]:
+    """Columns that the mapping needs and does not have."""
     if not columns:
-        there = ", ".join(list(own.columns)[:12]) or "nothing"
-        yield Finding(
-            "todo", f"{mapping.source}, columns", f"are none; {path} has: {there}", "Say which columns are which"
-        )
+        names = ", ".join(list(own.columns)[:12]) or "nothing"
+        what = f"is empty; {path} has: {names}"
+        yield Finding("columns-missing", f"{mapping.source}, columns", what, "Map the columns of the table")
         return
     if "time" not in columns and mapping.rate is None:
         fix = "Map it in [columns], or give a rate in [table]"
-        yield Finding("todo", f"{mapping.source}, columns, time", "is missing, and so is a rate", fix)
+        yield Finding("time-missing", f"{mapping.source}, columns, time", "is missing, and so is a rate", fix)
     if "time" in columns and mapping.rate is not None:
-        yield Finding(
-            "todo", f"{mapping.source}, table, rate", f"is given, and {path} has a column time", "Remove the rate"
-        )
+        where, what = f"{mapping.source}, table, rate", f"is given, and {path} has a column time"
+        yield Finding("time-given-twice", where, what, "Remove the rate")
     currents = [c.removeprefix("current.") for c in columns if c.startswith("current.")]
     for joint in mapping.gains:
         if joint not in currents:
-            hint = did_you_mean(joint, currents, "Map its current, or remove the gain")
-            yield Finding("todo", f"{mapping.source}, gains, {joint}", "has no column of current", hint)
+            where, fix = f"{mapping.source}, gains, {joint}", "Map its current, or remove the gain"
+            yield unknown_name(where, "has no column of current", joint, currents, fix)
     if mapping.transmission is not None:
         gains = _gains(mapping, own.metadata)
-        yield from misfits(mapping.transmission, columns, gains, f"{mapping.source}, transmission")
+        yield from transmission_findings(mapping.transmission, columns, gains, f"{mapping.source}, transmission")
 
 
 def _gains(mapping: ColumnMap, metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,15 +165,15 @@ def _gains(mapping: ColumnMap, metadata: Mapping[str, Any]) -> dict[str, Any]:
 def _joint_side(
     mapping: ColumnMap, sources: Mapping[str, ColumnSource], columns: dict[str, Array], given: Mapping[str, Any]
 ) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Columns as the joints have them, offsets included, and the log's metadata."""
+    """Columns on the joint side, offsets included, and the log's metadata."""
     gains = _gains(mapping, given)
     metadata = {**given, **mapping.metadata}
     if mapping.transmission is not None:
-        columns, left = joint_side(mapping.transmission, columns, gains)
+        columns, unused = to_joint_side(mapping.transmission, columns, gains)
         metadata["transmission"] = mapping.transmission.as_metadata()
-        if spent := {joint: gain for joint, gain in gains.items() if joint not in left}:
-            metadata["transmission"]["gains"] = spent
-        gains = left
+        if used := {joint: gain for joint, gain in gains.items() if joint not in unused}:
+            metadata["transmission"]["gains"] = used
+        gains = unused
     if gains or "gains" in metadata:
         metadata["gains"] = gains
     for column, source in sources.items():

@@ -1,7 +1,7 @@
 """A mapping: how a foreign table becomes a log. Names, units, scales, signs, drive gains and transmissions, as TOML.
 
-Every column that is not named in it stays out: nothing is ever guessed from positions. A mapping is refused once,
-with every reason; what only a log can tell is judged in ``mapped.py``, what only a robot can in ``equations/match.py``.
+A column that it does not name is not read: nothing is ever guessed from positions. A mapping is refused once, with
+every reason; ``mapped.py`` checks it against a log, ``equations/match.py`` against a robot.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import LogError, did_you_mean
+from steelyard.errors import LogError, unknown_name
 from steelyard.log.format import refuse_absent
 from steelyard.log.layout import TableLayout
 from steelyard.log.log import BASE_VECTORS, QUATERNION, is_column
@@ -38,22 +38,22 @@ SEPARATORS = (",", ";", "\t", "|", " ")
 
 @dataclass(frozen=True)
 class ColumnSource:
-    """Where a column comes from: factor · raw + offset, in SI."""
+    """The source of a column: factor · raw + offset, in SI."""
 
     name: str  # of a column in the file
     factor: float = 1.0  # sign · scale · unit
-    offset: float = 0.0  # SI; on the joint's side where a transmission lies between (of a current: before its gain)
-    file: str | None = None  # beside the log; None: the log itself
+    offset: float = 0.0  # SI; on the joint side of a transmission (of a current: before its gain)
+    file: str | None = None  # in the log's folder; None: the log itself
 
 
 @dataclass(frozen=True)
 class ColumnMap:
     """How a foreign table becomes a log."""
 
-    source: str = "mapping"  # what messages and provenance call it
+    source: str = "mapping"  # its name in messages and provenance
     layout: TableLayout = field(default_factory=TableLayout)  # of text tables
-    columns: Mapping[str, ColumnSource] = field(default_factory=dict)  # contract name → source; none: by name
-    rows: tuple[int, int] | Mapping[str, tuple[int, int]] | None = None  # first and last kept, from 1; or so by file
+    columns: Mapping[str, ColumnSource] = field(default_factory=dict)  # column of the log → source; empty: same names
+    rows: tuple[int, int] | Mapping[str, tuple[int, int]] | None = None  # first and last kept, from 1; or by file
     rate: float | None = None  # Hz, of a table without time
     gains: Mapping[str, float] = field(default_factory=dict)  # joint → N·m/A
     transmission: Transmission | None = None
@@ -62,7 +62,7 @@ class ColumnMap:
 
 
 def read_mapping(path: str | Path) -> ColumnMap:
-    """Read and check a mapping; every reason against it is in the LogError."""
+    """Read and check a mapping file; LogError with every reason against it."""
     path = Path(path)
     refuse_absent(path, "Draft one: steelyard check ROBOT LOG --write-mapping")
     data = path.read_bytes()
@@ -92,13 +92,13 @@ class _Mapping(Checker):
         return checked
 
     def section(self, document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-        found = document.get(name, {})
-        if not isinstance(found, dict):
-            self.wrong(name, f"is {shown(found)}, not a section", f"Write [{name}] once, and its keys below")
+        section = document.get(name, {})
+        if not isinstance(section, dict):
+            self.wrong(name, f"is {shown(section)}, not a section", f"Write [{name}] once, and its keys below")
             return {}
         if SECTIONS[name]:
-            self.unknown(name, found, SECTIONS[name], "key")
-        return found
+            self.unknown(name, section, SECTIONS[name], "key")
+        return section
 
     def names(self, table: Mapping[str, Any]) -> tuple[str, ...]:
         names = table.get("names", [])
@@ -109,16 +109,18 @@ class _Mapping(Checker):
 
     def layout(self, table: Mapping[str, Any], names: tuple[str, ...]) -> TableLayout:
         any_of = " ".join(map(repr, SEPARATORS))
-        header = self.take("table", table, "header", True, lambda _: True, "true or false", "Say if there is a header")
+        header = self.take("table", table, "header", True, lambda _: True, "true or false", "Give true or false")
         separator = self.take("table", table, "separator", "", SEPARATORS.__contains__, "a separator", f"Use {any_of}")
         decimal = self.take("table", table, "decimal", "", (".", ",").__contains__, "'.' or ','", "Use '.' or ','")
-        skip = self.take("table", table, "skip_rows", 0, lambda n: n >= 0, "a count", "Say how many lines to skip")
-        comment = self.take("table", table, "comment", "", bool, "a text", 'Say how remarks begin, such as "#"')
+        skip = self.take("table", table, "skip_rows", 0, lambda n: n >= 0, "a count", "Give the number of lines")
+        comment = self.take("table", table, "comment", "", bool, "a text", 'Give the mark of comments: "#"')
         if header is False and "names" not in table:
-            self.wrong("table, names", "is missing, and header is false", "Name all columns of the table in order")
+            what, fix = "is missing, and header is false", "Name all columns of the table in order"
+            self.wrong("table, names", what, fix, "header-missing")
         separator, decimal = separator or ",", decimal or "."
         if separator == decimal:
-            self.wrong("table, decimal", f"is {decimal!r}, as is the separator", 'Set separator, such as ";"')
+            what, fix = f"is {decimal!r}, as is the separator", 'Set separator, such as ";"'
+            self.wrong("table, decimal", what, fix, "separator-is-decimal")
         return TableLayout(header is not False, names, separator, decimal, skip or 0, comment or "")
 
     def rows(self, value: Any) -> tuple[int, int] | dict[str, tuple[int, int]] | None:
@@ -135,18 +137,19 @@ class _Mapping(Checker):
         return 1, 2
 
     def columns(self, section: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, ColumnSource]:
-        found = {}
+        sources = {}
         for column, value in _flat(section):
             where = f"columns, {column}"
             if not is_column(column):
-                hint = did_you_mean(column, _EXAMPLES, "Use time, q.JOINT, v.JOINT, tau.JOINT, current.JOINT, …")
-                self.wrong(where, "is no column of a log", hint)
+                fix = "Use time, q.JOINT, v.JOINT, tau.JOINT, current.JOINT, …"
+                place = f"{self.source}, {where}"
+                self.findings.append(unknown_name(place, "is not a column of a log", column, _EXAMPLES, fix))
             elif (source := self.column(where, column, value)) is not None:
-                found[column] = source
+                sources[column] = source
                 if names and source.name not in names:
-                    hint = did_you_mean(source.name, names, "Name it as [table] names does")
-                    self.wrong(where, f"{source.name!r} is not among the names of the table", hint)
-        return found
+                    what, fix = f"{source.name!r} is not in [table] names", "Choose from [table] names"
+                    self.findings.append(unknown_name(f"{self.source}, {where}", what, source.name, names, fix))
+        return sources
 
     def column(self, where: str, column: str, value: Any) -> ColumnSource | None:
         spec = {"name": value} if isinstance(value, str) else value
@@ -172,14 +175,14 @@ class _Mapping(Checker):
         return ColumnSource(name.strip(), sign * scale, offset, file)
 
     def unit(self, where: str, column: str, unit: Any) -> float:
-        """What makes SI of a column in this unit, or 1 where it is noted as wrong."""
+        """Return the factor from a unit of a column to SI, or 1 after adding a finding."""
         if not isinstance(unit, str):
             self.wrong(f"{where}, unit", f"is {shown(unit)}", 'Give a unit in quotes, such as "deg"')
             return 1.0
         size = factor(column, unit)
         if isinstance(size, float):
             return size
-        self.wrong(where, *size)
+        self.findings.append(size.at(f"{self.source}, {where}"))
         return 1.0
 
     def transmission(self, section: Mapping[str, Any]) -> Transmission | None:
@@ -196,19 +199,19 @@ class _Mapping(Checker):
             self.wrong("transmission, matrix", what, "Give one row a motor and one column a joint")
             return None
         if not np.linalg.cond(np.array(matrix, float)) < SINGULAR:
-            what = "is singular: the motors do not tell where the joints are"
-            self.wrong("transmission, matrix", what, "Give q_motor = matrix · q_joint")
+            what = "is singular: motor positions do not determine joint positions"
+            self.wrong("transmission, matrix", what, "Give q_motor = matrix · q_joint", "transmission-singular")
             return None
         return Transmission(tuple(joints), tuple(tuple(map(float, row)) for row in matrix))
 
     def metadata(self, section: Mapping[str, Any]) -> dict[str, Any]:
         for key in RESERVED:
             if key in section:
-                self.wrong(f"metadata, {key}", "has a section of its own", f"Move it to [{key}]")
+                self.wrong(f"metadata, {key}", "has a section of its own", f"Move it to [{key}]", "key-misplaced")
         try:
             plain = json.dumps(section, allow_nan=False, default=lambda moment: moment.isoformat())
         except ValueError:
-            self.wrong("metadata", "holds nan or inf", "Give finite numbers")
+            self.wrong("metadata", "holds nan or inf", "Give finite numbers", "metadata-invalid")
             return {}
         return dict(json.loads(plain))
 
@@ -217,7 +220,7 @@ _EXAMPLES = ("time", *(f"{vector}.{c}" for vector in BASE_VECTORS for c in XYZ),
 
 
 def _flat(section: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
-    """Names with dots that were not quoted are tables in TOML: joined again."""
+    """Entries of a section; names with unquoted dots, which are nested tables in TOML, are joined."""
     for key, value in section.items():
         column = prefix + key
         if isinstance(value, dict) and not is_column(column) and not set(value) <= set(SPECIFICATION):
@@ -227,5 +230,5 @@ def _flat(section: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, A
 
 
 def _is_beside(file: Any) -> bool:
-    """Whether it names a file and no path, on any system."""
+    """Whether a value is a file name without a path, on any system."""
     return isinstance(file, str) and file not in ("", ".", "..") and not any(c in file for c in "/\\:\0")

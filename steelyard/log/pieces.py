@@ -1,7 +1,7 @@
 """A log file in pieces, for files that do not fit in memory: consecutive parts of the table, each a checked ``Log``.
 
-How a format is read in parts is in its own file; a bag comes whole. What is wrong is said as ``read_log`` says it, by
-line of the file or by row of the piece, which names its rows.
+Each format's module reads its files in parts; a bag is one piece. Findings are those of ``read_log``, by line of the
+file or by row of the piece.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from steelyard.errors import Finding, LogError
 from steelyard.log.format import FEW, TableFormat, TablePart, format_of, refuse_absent
 from steelyard.log.log import Log
 
-PIECE_BYTES = 8_000_000  # of a table in memory at a time, before it is made to numbers
+PIECE_BYTES = 8_000_000  # of a table in memory at a time, before parsing
 
 
 @dataclass(frozen=True)
 class LogPiece:
-    """Rows of a log that follow each other."""
+    """Consecutive rows of a log."""
 
     log: Log
-    share: float  # of the file that has been read with it
+    share: float  # fraction of the file read up to and including them
 
 
 def read_pieces(path: str | Path, piece_bytes: int = PIECE_BYTES) -> Iterator[LogPiece]:
-    """The pieces of a log whose columns follow the log contract, in order; LogError names what is wrong."""
+    """Yield the pieces of a log whose columns follow the log contract, in order; LogError with every reason."""
     path = Path(path)
     kind = format_of(path)
     if not isinstance(kind, TableFormat):
@@ -40,13 +40,14 @@ def read_pieces(path: str | Path, piece_bytes: int = PIECE_BYTES) -> Iterator[Lo
         log = Log.from_columns(part.columns, part.metadata, part.where)
         if last is not None and log.time[0] <= last:
             what = f"does not increase ({last:.9g} then {log.time[0]:.9g})"
-            raise LogError(Finding("todo", f"{part.where}, time", what, "Sort by time and drop repeated stamps"))
+            fix = "Sort by time and drop repeated stamps"
+            raise LogError(Finding("time-not-increasing", f"{part.where}, time", what, fix))
         last = float(log.time[-1])
         yield LogPiece(log, part.share)
 
 
 def _long_enough(parts: Iterable[TablePart]) -> Iterator[TablePart]:
-    """The same, with a part of few rows joined to the one before: two rows make the shortest log."""
+    """Join parts of fewer than ``FEW`` rows to the one before: a log needs two rows at least."""
     held: TablePart | None = None
     for part in parts:
         if held is not None and part.rows < FEW:

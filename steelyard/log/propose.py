@@ -1,4 +1,4 @@
-"""Which column may be which: by words in its name, by numbers in it, or by its place and what it is the rate of."""
+"""Proposes what columns measure: from words or numbers in their names, or from position and rates of change."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ KINDS = {
     "current": {"i", "cur", "curr", "current", "currents", "amps"},
 }
 ASKED = {"desired", "des", "target", "command", "cmd", "commanded", "ref", "reference", "setpoint", "goal"}
-UNKNOWN = "KIND"  # what a proposal says where only the joint is known
-SHORTEST = 20  # rows that can tell a rate from chance
-SAME = 0.9  # the least correlation between a rate and what it is the rate of
+UNKNOWN = "KIND"  # placeholder of a proposal for which only the joint is known
+SHORTEST = 20  # rows, at least, to recognise a rate of change
+SAME = 0.9  # least correlation between a column and the rate of change of another
 
 
 class Proposal(NamedTuple):
-    """A column that may be a joint's."""
+    """A column that is probably a joint's."""
 
     kind: str  # q, v, a, tau, current, or UNKNOWN
     joint: str
@@ -34,26 +34,26 @@ class Proposal(NamedTuple):
 
 
 def proposals_by_name(columns: Mapping[str, Array | None], joints: Sequence[str]) -> list[Proposal]:
-    """Columns whose names hold a joint's name, or a number where there are as many numbers as joints."""
-    found = {}
+    """Propose columns whose names contain a joint's name, or a number if there are as many numbers as joints."""
+    proposed = {}
     for name in columns:
         words = _words(name)
         kind = _kind(words)
         joint = _joint(words, joints)
         if joint is not None and not ASKED & set(words):
-            found[name] = Proposal(kind or UNKNOWN, joint, name, "By the joints' names:")
+            proposed[name] = Proposal(kind or UNKNOWN, joint, name, "By the joints' names:")
         elif not joints and kind is not None and not ASKED & set(words):
-            found[name] = Proposal(kind, "JOINT", name, "By their names, for joints that you must tell:")
-    for names in _families([name for name in columns if name not in found]):
+            proposed[name] = Proposal(kind, "JOINT", name, "By their names, of joints to be filled in:")
+    for names in _families([name for name in columns if name not in proposed]):
         words = _words(names[0])
         if len(names) == len(joints) and (kind := _kind(words)) and not ASKED & set(words):
             why = "By their numbers, in the order of the description's joints (check the order):"
-            found |= {name: Proposal(kind, joint, name, why) for joint, name in zip(joints, names, strict=True)}
-    return sorted(found.values(), key=lambda p: p.why)
+            proposed |= {name: Proposal(kind, joint, name, why) for joint, name in zip(joints, names, strict=True)}
+    return sorted(proposed.values(), key=lambda p: p.why)
 
 
-def groups_by_place(columns: Mapping[str, Array | None], joints: Sequence[str]) -> list[Proposal]:
-    """Runs of as many columns as there are joints; a run that is the rate of the one before is called so."""
+def groups_by_position(columns: Mapping[str, Array | None], joints: Sequence[str]) -> list[Proposal]:
+    """Propose groups of as many consecutive columns as joints; a group may be the rate of change of the one before."""
     names, n = list(columns), len(joints)
     if n == 0 or len(names) % n:
         return []
@@ -62,11 +62,11 @@ def groups_by_place(columns: Mapping[str, Array | None], joints: Sequence[str]) 
     for k, (low, high) in enumerate(pairwise(groups)):
         if kinds[k] != "a" and _is_rate([columns[x] for x in low], [columns[x] for x in high]):
             kinds[k : k + 2] = ("v", "a") if kinds[k] == "v" else ("q", "v")
-    told = {UNKNOWN: f"say what {UNKNOWN} is", "q": "the group after is its rate of change"}
+    reasons = {UNKNOWN: f"fill in {UNKNOWN}", "q": "the next group is its rate of change"}
     proposed = []
     for k, (kind, group) in enumerate(zip(kinds, groups, strict=True), 1):
-        because = told.get(kind, "the rate of change of the group before")
-        why = f"Group {k} of {len(groups)}, as many columns as joints ({because}; check the order):"
+        reason = reasons.get(kind, "the rate of change of the previous group")
+        why = f"Group {k} of {len(groups)}, as many columns as joints ({reason}; check the order):"
         proposed += [Proposal(kind, joint, name, why) for joint, name in zip(joints, group, strict=True)]
     return proposed
 
@@ -82,7 +82,7 @@ def _kind(words: Sequence[str]) -> str | None:
 
 
 def _joint(words: Sequence[str], joints: Sequence[str]) -> str | None:
-    """The joint with most words in a name, all of them in a row; the word "joint" need not be there."""
+    """The joint with most consecutive words in a name; the word "joint" is optional."""
     best: tuple[int, str] | None = None
     for joint in joints:
         whole = _words(joint)
@@ -98,7 +98,7 @@ def _holds(words: Sequence[str], part: Sequence[str]) -> bool:
 
 
 def _families(names: Sequence[str]) -> Iterator[list[str]]:
-    """Names that differ in their last number only, in its order."""
+    """Groups of names that differ in their last number only, sorted by it."""
     families: dict[str, list[tuple[int, str]]] = {}
     for name in names:
         if numbers := list(re.finditer(r"\d+", name)):
@@ -109,7 +109,7 @@ def _families(names: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _is_rate(low: Sequence[Array | None], high: Sequence[Array | None]) -> bool:
-    """Whether most of the second columns go with the change of the first."""
+    """Whether most of the second columns correlate with the rate of change of the first."""
     hits = tests = 0
     for x, dx in zip(low, high, strict=True):
         if x is None or dx is None or x.ndim != 1 or not np.all(np.isfinite(x)) or not np.all(np.isfinite(dx)):
@@ -117,8 +117,8 @@ def _is_rate(low: Sequence[Array | None], high: Sequence[Array | None]) -> bool:
         w = max(1, len(x) // 2000)
         if len(x) < SHORTEST:
             return False
-        seen, said = x[2 * w :] - x[: -2 * w], dx[w:-w]
-        if np.std(seen) > 0 and np.std(said) > 0:
+        change, rate = x[2 * w :] - x[: -2 * w], dx[w:-w]
+        if np.std(change) > 0 and np.std(rate) > 0:
             tests += 1
-            hits += float(np.corrcoef(seen, said)[0, 1]) > SAME
+            hits += float(np.corrcoef(change, rate)[0, 1]) > SAME
     return tests > 0 and hits > tests / 2

@@ -1,4 +1,4 @@
-"""What a table of unknown make looks like: separator, decimals, header, and the numbers in its columns."""
+"""Detects the layout of an unknown table: separator, decimals, header, and the numbers in its columns."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from steelyard.log.formats.csv import MARK, Csv, unpack
 from steelyard.log.layout import TableLayout, cells
 from steelyard.spatial import Array
 
-MOST_ROWS = 50_000  # that are looked at
-SAMPLE = 60  # lines that tell the layout
-LEAST = 0.3  # share of cells that are numbers, in a table
+MOST_ROWS = 50_000  # that are parsed
+SAMPLE = 60  # lines from which the layout is detected
+LEAST = 0.3  # fraction of numeric cells in a table
 COMMENTS = ("#", "%", "//")
 _COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
 class Look:
-    """A table as it was found."""
+    """A table with its detected layout."""
 
     path: Path
-    text: bool  # CSV and its kin; else Parquet or npz, which have names
+    text: bool  # separated text; else Parquet or npz, which have names
     layout: TableLayout
-    columns: dict[str, Array | None]  # in order; None where they hold no numbers
+    columns: dict[str, Array | None]  # in order; None for columns without numbers
     rows: int
-    more: bool = False  # than were looked at
-    cut: bool = False  # the last line is
+    more: bool = False  # whether the file has more rows than were parsed
+    cut: bool = False  # whether the last line is incomplete
 
     @property
     def named(self) -> bool:
-        """Whether names come from the file and are not ours."""
+        """Whether the names are the file's and not ``numbered`` ones."""
         return not self.layout.names or list(self.layout.names) != numbered(len(self.layout.names))
 
 
 def look_at(path: Path) -> Look:
-    """Look a table over; LogError where it is none."""
+    """Detect the layout of a table; LogError if the file holds none."""
     kind = table_format(path)
-    if not isinstance(kind, Csv):  # names and types are the format's
+    if not isinstance(kind, Csv):  # the format has names and types
         columns = kind.numbers(path)
         rows = max((len(v) for v in columns.values() if v is not None), default=0)
         return Look(path, False, TableLayout(), columns, rows)
@@ -55,17 +55,17 @@ def look_at(path: Path) -> Look:
         data = data.partition(b"\n")[2]
     layout = _layout(decode(data, str(path)).splitlines())
     if layout is None:
-        raise LogError(Finding("todo", str(path), "has no lines that look like a table", "Give a table of numbers"))
+        raise LogError(Finding("table-malformed", str(path), "has no lines of a table", "Give a table of numbers"))
     return _filled(path, data, layout)
 
 
 def numbered(count: int) -> list[str]:
-    """Names for columns that have none."""
+    """Return names for columns that have none."""
     return [f"c{k}" for k in range(1, count + 1)]
 
 
 def _layout(lines: Sequence[str]) -> TableLayout | None:
-    """How the first lines are best read."""
+    """The layout under which the first lines have most numbers."""
     comment = next((c for c in COMMENTS for line in lines[:SAMPLE] if line.lstrip().startswith(c)), "")
     kept = [(k, s) for k, s in enumerate(lines) if s.strip() and not (comment and s.lstrip().startswith(comment))]
     sample = kept[:SAMPLE]
@@ -80,18 +80,18 @@ def _layout(lines: Sequence[str]) -> TableLayout | None:
             share = np.mean([_is_number(cell, decimal) for row in good for cell in row]) * len(good) / len(rows)
             first = next(k for k, row in enumerate(rows) if len(row) == width)
             header = not all(_is_number(cell, decimal) for cell in rows[first])
-            found = TableLayout(header, (), separator, decimal, sample[first][0] if first else 0, comment)
+            candidate = TableLayout(header, (), separator, decimal, sample[first][0] if first else 0, comment)
             if share > (LEAST if best is None else best[0] + 1e-9):
-                best = (float(share), width, found)
+                best = (float(share), width, candidate)
     if best is None:
         return None
     _, width, layout = best
     if layout.header:
         return layout
-    told = [
+    comments = [
         s.lstrip().removeprefix(comment) for s in lines[: sample[0][0]] if comment and s.lstrip().startswith(comment)
     ]
-    names = [cell.strip() for cell in _split(told[-1].strip(), layout.separator)] if told else []
+    names = [cell.strip() for cell in _split(comments[-1].strip(), layout.separator)] if comments else []
     fits = len(names) == width == len(set(names)) and all(n and not _is_number(n, layout.decimal) for n in names)
     return replace(layout, names=tuple(names if fits else numbered(width)))
 
@@ -113,7 +113,7 @@ def _is_number(cell: str, decimal: str) -> bool:
 
 
 def _filled(path: Path, data: bytes, layout: TableLayout) -> Look:
-    """The numbers of every column, as many rows as are looked at."""
+    """Parse every column, up to ``MOST_ROWS`` rows."""
     rows = cells(data, layout)
     names = [name.strip() for name in next(rows, [])] if layout.header else list(layout.names)
     kept: list[list[float]] = [[] for _ in names]

@@ -27,7 +27,7 @@ def read_log(
 
     Args:
         path: A file, or the folder of a bag.
-        mapping: How a foreign table becomes a log, or the file that says so.
+        mapping: How a foreign table becomes a log, or the file with it.
         topics: Chooses among the topics of a bag, see ``read_bag``.
 
     Returns:
@@ -39,17 +39,17 @@ def read_log(
     path = Path(path)
     if mapping is None:
         return format_of(path).read(path, topics or {})
-    table_format(path)  # anything else is refused whatever the mapping says
+    table_format(path)  # other formats are refused before the mapping is read
     return mapped_log(path, mapping if isinstance(mapping, ColumnMap) else read_mapping(mapping))
 
 
 def is_bag(path: Path) -> bool:
-    """Whether a path is a bag by its name, or a folder with one in it."""
+    """Whether a path is a bag by its suffix, or a folder that contains one."""
     return Bag().recognises(path)
 
 
 def write_log(path: str | Path, log: Log) -> None:
-    """Write a log in the format its suffix names; whole or not at all."""
+    """Write a log in the format of the path's suffix; the file appears complete or not at all."""
     path = Path(path)
     writers = [f for f in all_formats() if isinstance(f, WritableFormat)]
     kind = next((f for f in writers if f.recognises(path)), None)
@@ -58,12 +58,13 @@ def write_log(path: str | Path, log: Log) -> None:
     try:
         metadata = json.dumps(dict(log.metadata), default=_plain)
     except (TypeError, ValueError) as error:
-        raise LogError(Finding("todo", f"{log.source}, metadata", str(error), "Keep plain values in it")) from None
+        where, fix = f"{log.source}, metadata", "Keep plain values in it"
+        raise LogError(Finding("metadata-invalid", where, str(error), fix)) from None
     write_bytes(path, kind.encode(path, {"time": log.time, **log.columns}, metadata))
 
 
 def _plain(value: Any) -> Any:
-    """NumPy values as JSON has them."""
+    """NumPy values as plain Python values, for JSON."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")

@@ -1,4 +1,4 @@
-"""What the stamps of a log say: how fast it was sampled, where it has holes and bursts, and how fast the motion was."""
+"""Timing of a log: sampling rate, gaps, bursts of samples, and the frequency band of the motion."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from steelyard.spatial import Array, continuous
 
 GAP = 4.0  # a step of more than this many median steps splits the log
 NEAR_STAMPS = 0.25  # of the median step: samples closer than this are taken for one
-MOVES = 0.05  # rad or m: joints that travel less say nothing about the band of the motion
-NOISE = 20.0  # times the level of the highest frequencies: what a line of a spectrum must exceed to be motion
+MOVES = 0.05  # rad or m: joints that travel less are ignored in the band of the motion
+NOISE = 20.0  # times the level of the highest frequencies: spectral lines above it are motion
 
 
 def log_rate(log: Log) -> float:
-    """Samples a second, by the median step."""
+    """Return the sampling rate in Hz, from the median step."""
     rate = float(1 / np.median(np.diff(log.time)))
-    return round(rate, 6) or rate  # of stamps in nanoseconds nothing would be left
+    return round(rate, 6) or rate  # stamps in nanoseconds would be rounded to 0
 
 
 def gaps(log: Log) -> Array:
-    """Rows after which the log has a hole."""
+    """Return the rows after which the log has a gap."""
     steps = np.diff(log.time)
     return np.flatnonzero(steps > GAP * np.median(steps))
 
 
 def merged(log: Log) -> tuple[Log, int]:
-    """The log with samples whose stamps nearly coincide averaged into one, and how many vanished.
+    """Average samples whose stamps nearly coincide; returns the log and the number of samples removed.
 
-    A logger that was held up writes what it missed in one burst. No spline should run through two values that
-    far apart in a time that short.
+    A logger that was delayed writes the samples it missed in one burst. A spline through two distant values a short
+    time apart would have a velocity that the robot never had.
     """
     least = NEAR_STAMPS * float(np.median(np.diff(log.time)))
     if np.min(np.diff(log.time)) >= least:
@@ -51,9 +51,10 @@ def merged(log: Log) -> tuple[Log, int]:
 
 
 def motion_band(log: Log) -> float:
-    """Frequency in Hz below which 99 % of every moving joint's velocity lies: what no filter may touch.
+    """Return the frequency in Hz below which 99 % of every moving joint's velocity power lies.
 
-    Noise and rounding of encoders are no motion: they are flat, and of a velocity they make most of the spectrum.
+    No filter may cut below it. Noise and quantisation of encoders are excluded: their spectrum is flat, and in a
+    velocity they dominate.
     """
     log, rate = merged(log)[0], log_rate(log)
     edges = np.concatenate([[0], gaps(log) + 1, [len(log)]])

@@ -1,4 +1,4 @@
-"""A TOML file that a person wrote, taken apart key by key; all that is wrong with it is remembered."""
+"""A TOML file written by hand, checked key by key; all its faults are collected."""
 
 from __future__ import annotations
 
@@ -7,41 +7,43 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import Finding, LogError, did_you_mean
+from steelyard.errors import Finding, LogError, unknown_name
 from steelyard.log.format import decode, first_line
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The document in a file, or a LogError that says where it is no TOML."""
+    """Parse a TOML file; LogError with the line if it is malformed."""
     return parse_toml(path.read_bytes(), str(path))
 
 
 def parse_toml(data: bytes, source: str) -> dict[str, Any]:
-    """The document in some bytes, or a LogError that says where it is no TOML."""
+    """Parse TOML given as bytes; LogError with the line if it is malformed."""
     try:
         return tomllib.loads(decode(data, source))
     except (ValueError, RecursionError) as error:
         what = f"is not TOML ({first_line(error)})"
-        raise LogError(Finding("todo", source, what, "Correct it; quote names and texts")) from None
+        raise LogError(Finding("toml-malformed", source, what, "Correct it; quote names and texts")) from None
 
 
 class Checker:
-    """Takes values out of tables and remembers all that is wrong with them."""
+    """Takes values out of tables and collects all their faults."""
 
     def __init__(self, source: str):
         self.source = source
         self.findings: list[Finding] = []
 
-    def wrong(self, where: str, what: str, fix: str) -> None:
-        """Note a finding."""
-        self.findings.append(Finding("todo", f"{self.source}, {where}", what, fix))
+    def wrong(self, where: str, what: str, fix: str, code: str = "value-invalid") -> None:
+        """Add a finding."""
+        self.findings.append(Finding(code, f"{self.source}, {where}", what, fix))
 
     def unknown(self, where: str, table: Mapping[str, Any], known: Iterable[str], kind: str) -> None:
-        """Note every name that is not known."""
+        """Add a finding for every name that is not known."""
+        names = list(known)
         for name in table:
-            if name not in known:
-                hint = did_you_mean(name, known, f"There are: {', '.join(known)}")
-                self.wrong(f"{where}, {name}" if where else name, f"is a {kind} that is not known", hint)
+            if name not in names:
+                place = ", ".join(filter(None, (self.source, where, name)))
+                fix = f"Choose from {', '.join(names)}"
+                self.findings.append(unknown_name(place, f"is an unknown {kind}", name, names, fix, code="key-unknown"))
 
     def take(
         self,
@@ -53,7 +55,7 @@ class Checker:
         what: str,
         fix: str,
     ) -> Any:
-        """A value of the type of ``kind`` that passes, or None: not there, or noted as wrong."""
+        """Return a value of the type of ``kind`` that is ``good``; None if it is absent or refused."""
         value = table.get(key)
         if value is None:
             return None
@@ -64,7 +66,7 @@ class Checker:
         return None
 
     def number(self, where: str, value: Any, *, nonzero: bool) -> float:
-        """A finite number, or 1 where it is noted as wrong."""
+        """Return a finite number, or 1 after adding a finding."""
         if is_number(value) and (value != 0 or not nonzero):
             return float(value)
         self.wrong(where, f"is {shown(value)}", f"Give a number{' other than 0' if nonzero else ''}")
@@ -72,12 +74,12 @@ class Checker:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a finite number, and no boolean."""
+    """Whether a value is a finite number and not a boolean."""
     return type(value) in (int, float) and -1e300 < value < 1e300
 
 
 def shown(value: Any) -> str:
-    """A value as messages quote it."""
+    """Quote a value for a message."""
     if value is None:
         return "missing"
     text = str(value).lower() if isinstance(value, bool) else repr(value)

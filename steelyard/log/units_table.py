@@ -1,14 +1,15 @@
-"""What each column of a log measures, and the units it may come in.
+"""The quantity that each column of a log measures, and its units.
 
-A value in SI is its unit's factor times the number in the file. Spellings are forgiving (``N·m``, ``Nm``, ``N*m``;
-``m/s²``, ``m/s^2``), quantities are not: a time given for a position is refused.
+A value in SI is the unit's factor times the number in the file. Several spellings of a unit are accepted (``N·m``,
+``Nm``, ``N*m``; ``m/s²``, ``m/s^2``), units of another quantity are not: a time given for a position is refused.
 """
 
 from __future__ import annotations
 
+import difflib
 import math
 
-from steelyard.errors import did_you_mean
+from steelyard.errors import Finding, unknown_name
 
 UNITS: dict[str, dict[str, float]] = {  # quantity → unit → factor to SI
     "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0},
@@ -72,7 +73,7 @@ _VECTORS = {
 
 
 def quantities(column: str) -> tuple[str, ...]:
-    """What a column of the log contract may measure; a joint turns or slides."""
+    """Return the quantities that a column of the log contract may measure; joints are revolute or prismatic."""
     if column == "time":
         return ("time",)
     first, _, _ = column.partition(".")
@@ -84,23 +85,24 @@ def quantities(column: str) -> tuple[str, ...]:
     return ("force",) if component.startswith("f") else ("torque",)  # wrench, sensor, plate
 
 
-def factor(column: str, unit: str) -> float | tuple[str, str]:
-    """What makes SI of a column in this unit, or what is wrong with the unit and how to correct it."""
+def factor(column: str, unit: str) -> float | Finding:
+    """Return the factor from a unit of a column to SI, or a finding about the unit."""
     wanted = quantities(column)
     allowed = [name for quantity in wanted for name in UNITS[quantity]]
     one_of = f"Give one of {', '.join(allowed)}"
-    found = _BY_SPELLING.get(_spelling(unit))
-    if found is None:
-        fix = did_you_mean(unit, allowed, did_you_mean(unit, _NAMES, one_of))
-        return f"has a unit {unit!r} that is not known", fix
-    quantity, size = found
+    known = _BY_SPELLING.get(_spelling(unit))
+    if known is None:
+        near = allowed if difflib.get_close_matches(unit, allowed) else _NAMES
+        return unknown_name(column, f"has the unknown unit {unit!r}", unit, near, one_of, code="unit-unknown")
+    quantity, size = known
     if quantity not in wanted:
-        return f"has {unit!r}, a unit of {quantity}, and measures {' or '.join(wanted)}", one_of
+        what = f"has {unit!r}, a unit of {quantity}, but measures {' or '.join(wanted)}"
+        return Finding("unit-mismatch", column, what, one_of)
     return size
 
 
 def _spelling(unit: str) -> str:
-    """A unit without what people write differently."""
+    """A unit in its normal spelling."""
     for written, meant in (("°", "deg"), ("µ", "u"), ("μ", "u"), ("²", "2")):
         unit = unit.replace(written, meant)
     unit = "".join(c for c in unit if c not in " ·⋅*.^")

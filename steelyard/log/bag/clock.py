@@ -1,7 +1,7 @@
-"""Topics that tick each in their own time → one clock.
+"""Topics with stamps of their own → one clock.
 
-Rows of the result are the stamps of one series, its values untouched. All others are interpolated to them: linearly,
-orientations along the chord and back to the sphere. Nothing is extrapolated, nor interpolated across a hole.
+The rows of the result are the stamps of one series, whose values are unchanged. All others are interpolated to them:
+linearly, quaternions normalised afterwards. Nothing is extrapolated, nor interpolated across a gap.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from steelyard.spatial import Array, continuous
 
 @dataclass(frozen=True)
 class TopicSeries:
-    """What one topic says about some columns."""
+    """Samples of some columns from one topic."""
 
     topic: str
     columns: tuple[str, ...]
     stamps: Array  # (n,) int64, ns since 1970
     values: Array  # (n, k), NaN where absent
-    frame: str = ""  # that it is about
+    frame: str = ""  # of the messages
 
     def __len__(self) -> int:
         return len(self.stamps)
 
 
 class Channel(NamedTuple):
-    """Columns that are there at the same stamps: one, or the four of an orientation."""
+    """Columns with the same stamps: one, or the four of a quaternion."""
 
     topic: str
     columns: tuple[str, ...]
@@ -51,7 +51,7 @@ class Merged(NamedTuple):
 
 
 def ordered(series: TopicSeries, notices: list[str]) -> TopicSeries:
-    """By stamp, each stamp once (the first received stays); notices about that are added."""
+    """Sort a series by stamp and drop repeated stamps (the first received is kept); adds notices."""
     late = int(np.sum(series.stamps < np.maximum.accumulate(series.stamps))) if len(series) else 0
     if late:
         notices.append(f"{series.topic}: {late} messages out of order, sorted by stamp")
@@ -63,7 +63,7 @@ def ordered(series: TopicSeries, notices: list[str]) -> TopicSeries:
 
 
 def channels(series: Sequence[TopicSeries]) -> list[Channel]:
-    """The columns of some series without the stamps at which they are absent; absent columns are left out."""
+    """Split series into channels, each without the stamps at which it is NaN; columns of NaN only are dropped."""
     parts: dict[tuple[str, tuple[str, ...]], list[Channel]] = {}
     for s in series:
         whole = [k for k, name in enumerate(s.columns) if name in QUATERNION]
@@ -78,7 +78,7 @@ def channels(series: Sequence[TopicSeries]) -> list[Channel]:
 
 
 def _joined(parts: list[Channel]) -> Channel:
-    """One channel of what different messages of a topic say about the same columns."""
+    """One channel from several of the same topic and columns."""
     if len(parts) == 1:
         return parts[0]
     stamps, first = np.unique(np.concatenate([p.stamps for p in parts]), return_index=True)
@@ -86,7 +86,7 @@ def _joined(parts: list[Channel]) -> Channel:
 
 
 def merge(some: Sequence[Channel], clock: Array) -> Merged:
-    """All channels at those stamps of the clock that every one of them covers."""
+    """Interpolate all channels to those stamps of the clock that every channel covers."""
     findings = list(_lone(some))
     if findings:
         return Merged(clock[:0], {}, [], findings)
@@ -99,13 +99,14 @@ def merge(some: Sequence[Channel], clock: Array) -> Merged:
     for topic in dict.fromkeys(c.topic for c in some):
         inside = np.any([_in_hole(c.stamps, stamps) for c in some if c.topic == topic], axis=0)
         if lost := int(inside.sum()):
-            notices.append(f"{topic}: {lost} rows lie in holes of more than {GAP:g} median steps and were dropped")
+            notices.append(f"{topic}: {lost} rows are in gaps of more than {GAP:g} median steps and were dropped")
         covered &= ~inside
     stamps = stamps[covered]
     if len(stamps) < 2:
-        what = f"leave {len(stamps) or 'no'} row between the holes of the topics"
+        what = f"leave {len(stamps) or 'no'} row between the gaps of the topics"
         shown = ", ".join(dict.fromkeys(c.topic for c in some))
-        return Merged(stamps, {}, notices, [Finding("todo", shown, what, "Record without dropped messages")])
+        finding = Finding("rows-too-few", shown, what, "Record without dropped messages")
+        return Merged(stamps, {}, notices, [finding])
     columns: dict[str, Array] = {}
     for c in some:
         columns |= zip(c.columns, _at(c, stamps).T, strict=True)
@@ -113,19 +114,19 @@ def merge(some: Sequence[Channel], clock: Array) -> Merged:
 
 
 def _at(channel: Channel, stamps: Array) -> Array:
-    """(T, k) values at some stamps, all of them covered."""
+    """Values (T, k) interpolated at stamps within the channel's range."""
     seconds, known = ((x - stamps[0]) / 1e9 for x in (stamps, channel.stamps))
     values = channel.values
     if channel.columns != QUATERNION:
         return np.column_stack([np.interp(seconds, known, x) for x in values.T])
-    # The length is carried along, so that a check still sees what was recorded.
+    # The norm is interpolated too, so that a check still sees the recorded one.
     length = np.linalg.norm(values, axis=1)
     chord = np.column_stack([np.interp(seconds, known, x) for x in continuous(values / length[:, None]).T])
     return np.asarray(chord * (np.interp(seconds, known, length) / np.linalg.norm(chord, axis=1))[:, None])
 
 
 def _in_hole(known: Array, stamps: Array) -> Array:
-    """Which stamps lie strictly between two known ones that are too far apart."""
+    """Whether each stamp is strictly inside a gap between two known ones."""
     steps = np.diff(known)
     after = np.searchsorted(known, stamps)
     hole = np.append(steps > GAP * np.median(steps), False)[np.maximum(after - 1, 0)]
@@ -133,29 +134,29 @@ def _in_hole(known: Array, stamps: Array) -> Array:
 
 
 def _lone(some: Sequence[Channel]) -> Iterator[Finding]:
-    """Topics that are no series."""
+    """Topics with fewer than two stamps."""
     few: dict[str, str] = {}
     for c in some:
         if len(c.stamps) < 2:
             few.setdefault(c.topic, c.columns[0])
     for topic, column in few.items():
-        fix = "Record longer, correct its header stamps, or leave the topic out"
-        yield Finding("todo", topic, f"has only one stamp with a value for {column}", fix)
+        fix = "Record longer, correct its header stamps, or do not read the topic"
+        yield Finding("rows-too-few", topic, f"has only one stamp with a value for {column}", fix)
 
 
 def _apart(some: Sequence[Channel]) -> list[Finding]:
-    """Topics that never run at the same time."""
+    """Topics without common time."""
     spans: dict[str, tuple[float, float]] = {}
     for c in some:
         first, last = spans.get(c.topic, (-np.inf, np.inf))
         spans[c.topic] = max(first, c.stamps[0] / 1e9), min(last, c.stamps[-1] / 1e9)
-    fix = "Stamp all topics with the same clock, or leave out those that have another"
-    what = "has too little in common with the other topics: its stamps run from {:.3f} to {:.3f} s"
-    return [Finding("todo", topic, what.format(*span), fix) for topic, span in spans.items()]
+    fix = "Stamp all topics with the same clock, or do not read those with another"
+    what = "has too little time in common with the other topics: its stamps are from {:.3f} to {:.3f} s"
+    return [Finding("clocks-disjoint", topic, what.format(*span), fix) for topic, span in spans.items()]
 
 
 def _cut(some: Sequence[Channel], clock: Array, stamps: Array) -> Iterator[str]:
-    """What is lost at either end because a topic starts late or stops early."""
+    """Notices of rows cut at either end because a topic starts late or ends early."""
     if lost := int(np.sum(clock < stamps[0])):
         topic = max(some, key=lambda c: int(c.stamps[0])).topic
         yield f"the first {(stamps[0] - clock[0]) / 1e9:.3g} s ({lost} rows) are cut: {topic} starts later"

@@ -1,8 +1,8 @@
 """Raw messages → rows of numbers: JointState, Imu, WrenchStamped and Odometry, as CDR (ROS 2), ROS 1 or JSON.
 
-Every message becomes a stamp, the names of its columns and one number for each; NaN is what it does not tell. The
-layout of CDR messages is that of the public definitions, which are the same in all ROS 2 releases; the definitions a
-bag carries are never used, so nothing in a bag decides what code runs.
+Every message becomes a stamp, the names of its columns and one number for each, NaN for absent ones. The layout of CDR
+messages is that of the public definitions, which are the same in all ROS 2 releases; the definitions inside a bag are
+never used, so nothing in a bag decides what code runs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LATEST = 2**63  # ns since 1970; no stamp is later
 ERRORS = (
     *(SerdeError, ValueError, TypeError, OverflowError, RecursionError),
     *(struct.error, IndexError, KeyError, AssertionError),  # of older releases of rosbags
-)  # what damaged messages are known to raise
+)  # known exceptions of damaged messages
 
 IMU = (*(f"imu.gyro.{c}" for c in XYZ), *(f"imu.acc.{c}" for c in XYZ), *QUATERNION)
 TWIST = tuple(f"base.{what}.{c}" for what in ("velocity", "angular_velocity") for c in XYZ)
@@ -47,15 +47,15 @@ ODOMETRY = (*(f"base.position.{c}" for c in XYZ), *QUATERNION, *TWIST)
 
 
 class Row(NamedTuple):
-    """What one message tells."""
+    """The numbers of one message."""
 
-    frame: str  # that it is about; "" where it names none
+    frame: str  # of the message; "" if it has none
     columns: tuple[str, ...]
     values: Array  # (k,), NaN where absent
 
 
 def public_type(name: str, encoding: str) -> str | None:
-    """``package/Name`` if it is one of the messages that are read; JSON may call the package as it likes."""
+    """Return ``package/Name`` if such messages are read, else None; JSON may have any package name."""
     *package, last = re.split(r"[/.:]+", name)
     for known in KINDS:
         home, _, message = known.partition("/")
@@ -66,13 +66,13 @@ def public_type(name: str, encoding: str) -> str | None:
 
 @dataclass
 class Collector:
-    """The messages of one topic, as they come."""
+    """Collects the messages of one topic."""
 
     topic: str
     type: str  # package/Name
     encoding: str
-    source: str  # what the findings call the bag
-    name: str = ""  # how the user calls it: the frame of an IMU, the first part of wrench columns
+    source: str  # name of the bag in findings
+    name: str = ""  # given by the user: the frame of an IMU, the first part of wrench columns
     groups: dict[tuple[str, tuple[str, ...]], tuple[list[int], list[Array]]] = field(default_factory=dict)
     count: int = 0
     unstamped: int = 0
@@ -80,11 +80,11 @@ class Collector:
 
     @property
     def kind(self) -> str:
-        """What it is used for."""
+        """Kind of measurement."""
         return KINDS[self.type]
 
     def add(self, raw: RawMessage) -> None:
-        """Take one message in, unless one before it could not be read."""
+        """Add one message, unless an earlier one could not be decoded."""
         if self.finding or raw.data is None:
             return
         try:
@@ -105,7 +105,7 @@ class Collector:
         self.count += 1
 
     def series(self) -> list[TopicSeries]:
-        """What came in, one series for each frame and set of columns, in the order received."""
+        """Return one series for each frame and set of columns, in the order received."""
         return [
             TopicSeries(self.topic, columns, np.array(stamps, np.int64), np.array(rows), frame)
             for (frame, columns), (stamps, rows) in self.groups.items()
@@ -113,13 +113,14 @@ class Collector:
         ]
 
     def _refuse(self, what: str) -> None:
-        leave = f'leave the topic out: topics={{"{self.kind}": ""}}'
+        skip = f'do not read the topic: topics={{"{self.kind}": ""}}'
         if self.encoding not in ENCODINGS:
-            where, fix = f"{self.source}, {self.topic}", f"Write it as {' or '.join(ENCODINGS)}; or {leave}"
+            code, where = "encoding-unsupported", f"{self.source}, {self.topic}"
+            fix = f"Write it as {' or '.join(ENCODINGS)}; or {skip}"
         else:
-            where = f"{self.source}, {self.topic}, message {self.count}"
-            fix = f"Correct what publishes this {self.type}; or {leave}"
-        self.finding = Finding("todo", where, what, fix)
+            code, where = "message-invalid", f"{self.source}, {self.topic}, message {self.count}"
+            fix = f"Correct the publisher of this {self.type}; or {skip}"
+        self.finding = Finding(code, where, what, fix, {"topics": {self.kind: ""}})
 
 
 @cache
@@ -136,11 +137,11 @@ def _decode(data: bytes, type: str, encoding: str) -> Any:
         return _store("ROS1_NOETIC").deserialize_ros1(data, type.replace("/", "/msg/"))
     if encoding == "json":
         return json.loads(data, object_hook=lambda members: SimpleNamespace(**members))
-    raise ValueError(f"is encoded as {encoding or 'nothing that is named'}")
+    raise ValueError(f"has the encoding {encoding!r}")
 
 
 def _stamp(message: Any) -> int:
-    """Header stamp in ns since 1970; 0 where there is none."""
+    """Header stamp in ns since 1970; 0 if there is none."""
     stamp = getattr(getattr(message, "header", None), "stamp", 0)
     if isinstance(stamp, int | float):  # seconds: JSON only
         return round(stamp * 1e9)
@@ -201,7 +202,7 @@ _ROWS: dict[str, Callable[[Any, str], Row]] = {
 
 
 def _measured(message: Any, name: str, components: Sequence[str]) -> Array:
-    """A vector of an Imu; a covariance that starts with −1 says that there is none."""
+    """A vector of an Imu message; NaN if its covariance begins with −1, which marks it as absent."""
     covariance = _numbers(getattr(message, f"{name}_covariance", ()))
     if covariance.size and covariance[0] == -1:
         return np.full(len(components), np.nan)
@@ -210,7 +211,7 @@ def _measured(message: Any, name: str, components: Sequence[str]) -> Array:
 
 
 def _quaternion(value: Any) -> Array:
-    """x, y, z, w; four zeros are what a publisher that knows no orientation leaves."""
+    """Quaternion x, y, z, w; NaN if all are zero, as in messages without an orientation."""
     xyzw = _vector(value, "xyzw")
     return xyzw if np.any(xyzw) else np.full(4, np.nan)
 

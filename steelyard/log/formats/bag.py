@@ -1,4 +1,4 @@
-"""Bags of ROS 2 (folders, SQLite) and MCAP: recognised here, read in ``steelyard/log/bag``."""
+"""Bags of ROS 2 (folders, SQLite) and MCAP files; ``steelyard/log/bag`` reads them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from steelyard.log.log import Log
 
 
 class Bag(LogFormat):
-    """Messages by topic, each topic on its own clock."""
+    """Messages by topic, each topic with its own stamps."""
 
     suffixes = (".db3", ".mcap")
 
     def recognises(self, path: Path) -> bool:
-        """By the name, or a folder with one in it; bags of ROS 1 to be refused with a way out."""
+        """By suffix, or a folder that contains one; bags of ROS 1 too, to be refused with how to convert them."""
         if path.is_dir():
             return any(file.name == "metadata.yaml" or self._is_bag(file) for file in path.iterdir())
         return self._is_bag(path)
 
     def read(self, path: Path, topics: Mapping[str, str]) -> Log:
-        """The checked log on the clock of the joint states."""
+        """Read a checked log at the stamps of the joint states."""
         from steelyard.log.bag.reader import read_bag
 
         return read_bag(path, topics)

@@ -1,4 +1,4 @@
-"""Text: CSV as Steelyard writes it, and with a mapping whatever has separators. Cells are read in ``csv_text.py``."""
+"""Text: CSV as Steelyard writes it, or with a mapping any separated table. ``csv_text.py`` parses the cells."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from steelyard.log.format import (
 )
 from steelyard.log.layout import TableLayout
 
-MARK = f"# {METADATA_KEY} ".encode()  # how a first line begins that holds metadata
+MARK = f"# {METADATA_KEY} ".encode()  # beginning of a first line with metadata
 
 
 class Csv(WritableFormat):
-    """Text tables, also packed by gzip."""
+    """Text tables, also compressed by gzip."""
 
     suffixes = (".csv", ".csv.gz")
     mapped_suffixes = (".txt", ".txt.gz", ".tsv", ".tsv.gz", ".dat", ".dat.gz")
 
     def table(self, data: bytes, path: Path, wanted: Wanted, layout: TableLayout | None) -> Table:
-        """The wanted columns; metadata is a comment before the header."""
+        """Parse the wanted columns; metadata is a comment before the header."""
         metadata, text, first_line = _opened(path, unpack(data, path))
         return read_csv(text, str(path), first_line, layout, wanted)._replace(metadata=metadata)
 
     def parts(self, path: Path, part_bytes: int) -> Iterator[TablePart]:
-        """Blocks of lines."""
+        """Read blocks of lines."""
         total, line, header = max(path.stat().st_size, 1), 1, b""
         metadata: Mapping[str, Any] = {}
         try:
@@ -63,7 +63,7 @@ class Csv(WritableFormat):
             raise unreadable(path, error) from None
 
     def encode(self, path: Path, columns: Mapping[str, np.ndarray], metadata: str) -> bytes:
-        """The bytes of a file."""
+        """Return the bytes of a file."""
         buffer = io.BytesIO()
         if metadata != "{}":
             buffer.write(MARK + metadata.encode() + b"\n")
@@ -73,7 +73,7 @@ class Csv(WritableFormat):
 
 
 def unpack(data: bytes, path: Path) -> bytes:
-    """The text in the bytes of a file, without a byte-order mark."""
+    """Return the text of a file, decompressed and without a byte-order mark."""
     try:
         data = gzip.decompress(data) if _is_packed(path) else data
     except (OSError, EOFError, zlib.error) as error:
@@ -82,7 +82,7 @@ def unpack(data: bytes, path: Path) -> bytes:
 
 
 def _opened(path: Path, text: bytes) -> tuple[Mapping[str, Any], bytes, int]:
-    """Metadata, the text below it, and the number of that text's first line."""
+    """Metadata, the text after it, and the number of that text's first line."""
     if not text.startswith(MARK):
         return {}, text, 1
     head, _, text = text.partition(b"\n")

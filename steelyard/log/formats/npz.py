@@ -1,4 +1,4 @@
-"""npz: an array a column, by name; never unpickled."""
+"""npz: one array per column, by name; pickled objects are never loaded."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class Npz(WritableFormat):
     suffixes = (".npz",)
 
     def table(self, data: bytes, path: Path, wanted: Wanted, layout: TableLayout | None) -> Table:
-        """All arrays; the metadata is an array that holds text."""
+        """Load all arrays; the metadata is an array that holds text."""
         if not zipfile.is_zipfile(io.BytesIO(data)):
             what = "cannot be read (is not a zip archive)"
-            raise LogError(Finding("todo", str(path), what, "Write it again with numpy.savez"))
+            raise LogError(Finding("file-unreadable", str(path), what, "Write it again with numpy.savez"))
         columns: Columns = {}
         findings = []
         try:
@@ -52,7 +52,8 @@ class Npz(WritableFormat):
                         if "allow_pickle" not in str(error):
                             raise
                         what = "holds Python objects (pickle), which are never loaded"
-                        findings.append(Finding("todo", f"{path}, {name}", what, "Save arrays of plain numbers"))
+                        fix = "Save arrays of plain numbers"
+                        findings.append(Finding("column-pickled", f"{path}, {name}", what, fix))
         except ERRORS as error:
             raise unreadable(path, error) from None
         if findings:
@@ -61,7 +62,7 @@ class Npz(WritableFormat):
         return Table(columns, metadata_of(path, str(metadata).encode()))
 
     def encode(self, path: Path, columns: Mapping[str, np.ndarray], metadata: str) -> bytes:
-        """The bytes of a file."""
+        """Return the bytes of a file."""
         buffer = io.BytesIO()
         arrays: dict[str, Any] = {METADATA_KEY: np.array(metadata), **columns}
         np.savez_compressed(buffer, **arrays)

@@ -1,4 +1,4 @@
-"""Parquet, the canonical format of logs: read whole, or by batches of rows."""
+"""Parquet, the canonical format of logs: read at once, or in batches of rows."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Parquet(WritableFormat):
     suffixes = (".parquet",)
 
     def table(self, data: bytes, path: Path, wanted: Wanted, layout: TableLayout | None) -> Table:
-        """The wanted columns; the metadata is an entry of the schema's."""
+        """Read the wanted columns; the metadata is an entry of the schema's."""
         table = _read(data, path)
         return Table(_columns(path, table, wanted), _metadata(path, table.schema))
 
     def parts(self, path: Path, part_bytes: int) -> Iterator[TablePart]:
-        """Batches of rows."""
+        """Read batches of rows."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -57,7 +57,7 @@ class Parquet(WritableFormat):
             raise unreadable(path, error) from None
 
     def numbers(self, path: Path) -> dict[str, np.ndarray | None]:
-        """All columns, None where they hold no numbers."""
+        """Read all columns, None for those without numbers."""
         import pyarrow.types as kinds
 
         table = _read(read_file(path), path)
@@ -65,7 +65,7 @@ class Parquet(WritableFormat):
         return {k: x if k in numeric else None for k, x in _columns(path, table, numeric.__contains__).items()}
 
     def encode(self, path: Path, columns: Mapping[str, np.ndarray], metadata: str) -> bytes:
-        """The bytes of a file."""
+        """Return the bytes of a file."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -99,14 +99,14 @@ def _columns(path: Path, table: Any, wanted: Wanted) -> Columns:
     findings = []
     for name, column in zip(table.column_names, table.columns, strict=True):
         if not wanted(name):
-            columns[name] = np.zeros(len(column))  # whatever it holds: it is listed as ignored
+            columns[name] = np.zeros(len(column))  # only listed as ignored
             continue
         if kinds.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         if kinds.is_boolean(column.type):
             column = column.cast(pa.int8())
         if any(is_a(column.type) for is_a in (kinds.is_integer, kinds.is_floating, kinds.is_decimal, kinds.is_null)):
-            # Not safe: nanoseconds since 1970 need more digits than a float has; their unit is judged later.
+            # Not safe: nanoseconds since 1970 need more digits than a float has; their unit is checked later.
             columns[name] = column.cast(pa.float64(), safe=False).to_numpy().astype(float)
         else:
             findings.append(_not_numbers(f"{path}, {name}", column))
@@ -116,12 +116,14 @@ def _columns(path: Path, table: Any, wanted: Wanted) -> Columns:
 
 
 def _not_numbers(where: str, column: Any) -> Finding:
-    """What a column holds instead of numbers."""
+    """The finding about a column that does not hold numbers."""
     import pyarrow.types as kinds
 
     if not (kinds.is_string(column.type) or kinds.is_large_string(column.type)):
-        return Finding("todo", where, f"holds {column.type}, not numbers", "Give one number a row, in SI units")
+        what = f"holds {column.type}, not numbers"
+        return Finding("column-not-numeric", where, what, "Give one number a row, in SI units")
     for row, cell in enumerate(column.to_pylist()):
         if cell is not None and number(cell) is None:
-            return Finding("todo", f"{where}, row {row}", f"{shown(cell)} is not a number", cell_fix(cell))
-    return Finding("todo", where, "is stored as text", "Store it as numbers")
+            what = f"{shown(cell)} is not a number"
+            return Finding("cell-not-number", f"{where}, row {row}", what, cell_fix(cell))
+    return Finding("column-not-numeric", where, "is stored as text", "Store it as numbers")
