@@ -198,7 +198,8 @@ def test_the_command_shows_what_was_held_out_everywhere(steelyard, arm, tmp_path
     assert done.code == 0, done.err
     name = f"{arm.train}, every third 1 s"
     assert f"held out {name}: relative error" in done.out
-    assert "held-out torque is predicted to" in done.out
+    relative = json.loads((tmp_path / "out" / "estimate.json").read_text())["validation"][name]["relative"]
+    assert f"the validation error is {100 * relative:.2g} %" in done.out
     content = json.loads((tmp_path / "out" / "estimate.json").read_text())
     assert set(content["validation"][name]) == {"rmse", "correlation", "relative", "relative_filtered"}
     page = (tmp_path / "out" / "report.html").read_text()

@@ -14,7 +14,6 @@ from steelyard.equations.missing import unmeasured
 from steelyard.equations.prepare import prepare
 from steelyard.equations.setup import Setup
 from steelyard.errors import LogError, UsageError
-from steelyard.identify.sentence import sentence
 from steelyard.identify.verdict import exit_code
 from steelyard.log.force_plate import Plate
 from steelyard.spatial import WRENCH
@@ -124,8 +123,8 @@ def test_two_scales_weigh_a_robot():
     estimate = identify(robot.description, [on_plates(robot, log, components=("fz",))]).estimate
     assert list(estimate.fit.rmse) == ["base.fz"]
     assert estimate.total.mass == pytest.approx(1.1 * 90.272192, rel=0.02), "they stand a few degrees askew"
-    said = "To learn more, log fx, fy, mx, my, mz of plate.left and plate.right."
-    assert sentence(estimate).endswith(f"since vertical force alone cannot tell one body from another. {said}")
+    assert estimate.blind == "vertical force alone"
+    assert estimate.advice.endswith("log fx, fy, mx, my, mz of plate.left and plate.right")
 
 
 STOOL = """<mujoco model="stool"><option timestep="0.001" cone="elliptic"/><worldbody>{floor}

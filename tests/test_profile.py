@@ -12,7 +12,7 @@ from steelyard import Lmi, Options, identify, inertia
 from steelyard.compose import pseudo_inertia
 from steelyard.equations.subspace import Subspace
 from steelyard.identify.estimate_json import estimate_json, estimate_text
-from steelyard.identify.sentence import weight
+from steelyard.identify.sentence import mass_interval
 from steelyard.inference.profile_likelihood import Profile, at_edge
 from steelyard.inference.uncertainty import uncertainty
 from steelyard.information import Information
@@ -120,16 +120,16 @@ def estimate(arm):
 def test_bodies_at_the_edge_and_no_others_get_such_an_interval(estimate, arm):
     thin = [b.name for b in estimate.bodies if b.interval is not None]
     assert thin
-    assert next(n for n in estimate.notices if n.startswith("at the edge")).count("_link") == len(thin)
+    assert next(n for n in estimate.notices if n.startswith("on the boundary")).count("_link") == len(thin)
     for b in estimate.bodies:
         entry = json.loads(estimate_text(estimate_json(estimate)))["links"][b.name]["interval"]
         if b.interval is None:
             assert entry is None
-            assert "±" in weight(b, ".3f")
+            assert "±" in mass_interval(b, ".3f")
             continue
         assert entry["mass"][0] < b.mass < entry["mass"][1]
         assert len(entry["com"]) == 3
-        assert "±" not in weight(b, ".3f")
+        assert "±" not in mass_interval(b, ".3f")
         for c, (low, high) in zip(b.parameters[1:4] / b.mass, entry["com"], strict=True):
             assert low <= c <= high
 

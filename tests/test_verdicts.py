@@ -1,4 +1,4 @@
-"""Who said so, data or prior: verdicts, intervals, beliefs, and when an answer is to be trusted."""
+"""Data or prior: verdicts, intervals, priors, and when an estimate can be trusted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from steelyard.identify import identification
 from steelyard.identify.estimate_json import estimate_json
 from steelyard.identify.sentence import sentence
 from steelyard.identify.solving import solve
-from steelyard.identify.verdict import exit_code, is_trusted
+from steelyard.identify.verdict import exit_code, failed_checks, is_trusted
 from steelyard.inference.uncertainty import BodyVerdict, Uncertainty, uncertainty
 from steelyard.information import Information
 from steelyard.output.results import write_results
@@ -221,15 +221,15 @@ def spoiled(estimate, what):
     }[what]
 
 
-@pytest.mark.parametrize(("what", "code", "said"), [
-    ("certificate", 4, "could not be proved"),
-    ("slope", 4, "could not be proved"),
-    ("count", 4, "no base parameter"),
-    ("physics", 4, "not physical (shoulder_link)"),
-    ("fit", 0, "30 % of the measured torque is not explained"),
-    ("held out", 0, "30 % of the measured torque is not explained"),
+@pytest.mark.parametrize(("what", "code", "check", "fact"), [
+    ("certificate", 4, "certified", ""),
+    ("slope", 4, "certified", ""),
+    ("count", 4, "informative", ""),
+    ("physics", 4, "physical", "(shoulder_link)"),
+    ("fit", 0, "explained", "30 %"),
+    ("held out", 0, "explained", "30 %"),
 ])  # fmt: skip
-def test_one_thing_wrong_is_enough_not_to_be_trusted(identified, what, code, said):
+def test_one_failed_check_is_enough_not_to_be_trusted(identified, what, code, check, fact):
     good = identified.estimate
     assert is_trusted(good)
     assert exit_code(good) == 0
@@ -238,7 +238,9 @@ def test_one_thing_wrong_is_enough_not_to_be_trusted(identified, what, code, sai
     assert not is_trusted(bad)
     assert exit_code(bad) == code
     assert sentence(bad).startswith("Not to be trusted")
-    assert said in sentence(bad)
+    assert failed_checks(good) == ()
+    assert failed_checks(bad) == (check,)
+    assert fact in sentence(bad)
     assert estimate_json(bad)["verdict"]["trusted"] is False
 
 

@@ -28,7 +28,7 @@ from steelyard.equations.prepare import prepare
 from steelyard.equations.rows import Rows
 from steelyard.equations.setup import Setup
 from steelyard.identify import bounds
-from steelyard.identify.fit import Fit, belief, fit
+from steelyard.identify.fit import Fit, build_prior, fit
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options, RangeOptions
 from steelyard.identify.repair import REPAIRED
@@ -116,7 +116,7 @@ def by(way: str, weighed: Weighed) -> tuple[Array, tuple[str, ...]]:
     if way == DESCRIPTION:
         return weighed.setup.robot.prior, ()
     options, setup = replace(WAYS[way], equations=weighed.setup.equations), weighed.setup
-    answer = solve(setup, weighed.found.information, belief(setup, options), options)
+    answer = solve(setup, weighed.found.information, build_prior(setup, options), options)
     return answer.theta, answer.notices
 
 
@@ -190,7 +190,7 @@ def covered(weighed: Weighed, truth: Array) -> dict[str, list[bool]]:
 def ranged(weighed: Weighed, truth: Array) -> list[bool]:
     """Whether guaranteed ranges of masses (``--ranges masses``) hold the truth: of every body, and of the whole."""
     setup = weighed.setup
-    found = bounds.ranges(setup, weighed.found, Job(ranges=RangeOptions("masses")))
+    found = bounds.compute_ranges(setup, weighed.found, Job(ranges=RangeOptions("masses")))
     assert found is not None
     ends = [(found.bodies[b].mass, truth[setup.columns.body(b).start]) for b in setup.columns.bodies]
     every = [*ends, (found.total, truth[::10].sum())]

@@ -19,7 +19,7 @@ from steelyard.fleet.workers import Workers, refuse_both
 from steelyard.identify.identification import Identification
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options
-from steelyard.identify.resume import Earlier, going_on
+from steelyard.identify.resume import Earlier, resume_options
 from steelyard.output.results import refuse_overwriting, write_results
 
 FOLDER = "triangles"  # inside -o DIR: what was found of single logs, until the results are written
@@ -52,7 +52,7 @@ def identify_many_logs(
     refuse_overwriting(out, [Path(name) for name in names])
     left = None if work.earlier is None else Earlier.read(work.earlier)
     if left is not None:
-        options = going_on(options, left)
+        options = resume_options(options, left)
         if left.gains:
             what = "found drive gains, and logs that are read once have to come with theirs"
             raise UsageError(Finding("todo", f"--from {work.earlier}", what, "Give the gains in a mapping"))

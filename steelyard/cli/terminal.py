@@ -96,12 +96,12 @@ def _millimetres(parameters: Array) -> str:
 
 
 def _row(b: BodyEstimate) -> list[str]:
-    from steelyard.identify.sentence import weight
+    from steelyard.identify.sentence import mass_interval
 
     sources = [_says(x) if b.free else "held fixed" for x in (b.verdict.mass, b.verdict.com, b.verdict.inertia)]
     return [
         f"load on {b.carrier}" if b.carrier else b.name,
-        weight(b, ".3f") if b.free else f"{b.mass:.3f}",
+        mass_interval(b, ".3f") if b.free else f"{b.mass:.3f}",
         sources[0],
         _millimetres(b.parameters),
         *sources[1:],

@@ -24,7 +24,7 @@ from steelyard.fleet.summarise import Summariser, summarise
 from steelyard.fleet.workers import Workers
 from steelyard.identify.conclude import mass_gradients
 from steelyard.identify.estimate import Estimate
-from steelyard.identify.fit import Fit, known_before
+from steelyard.identify.fit import Fit, side_information
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options
 from steelyard.identify.solving import solve
@@ -81,7 +81,7 @@ def bootstrap(
     bundles = [{logs[i]: gathered.keys[logs[i]] for i in part} for part in split]
     weights = np.diag(found.noise.whitener)
     units = workers.map(_unit, bundles, gathered.task, weights, name="logs")
-    resampling = Resampling(setup, found.prior, options, known_before(setup, options, job.earlier), units)
+    resampling = Resampling(setup, found.prior, options, side_information(setup, options, job.earlier), units)
     job.progress(f"resampling {count} times")
     thetas = np.array(workers.map(replicate, range(count), resampling, name="replicate"))
     names = setup.columns.names

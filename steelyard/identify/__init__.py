@@ -1,7 +1,7 @@
 """Robot and logs in, an estimate out.
 
 In: a description, logs, ``Options`` with a method, and a ``Job``. Out: an ``Identification`` with its ``Estimate``,
-which is data; the sentence, the JSON and the verdict stand beside it. Begin with ``identification.py``, then
+which is data; its summary, JSON and verdict are in modules of their own. Begin with ``identification.py``, then
 ``fit.py``; a method is one file in ``methods/``.
 """
 

@@ -1,4 +1,4 @@
-"""How far a parameter can be from its estimate: guaranteed ranges, and intervals at the edge of what can exist."""
+"""How far a parameter can be from its estimate: guaranteed ranges, and profile intervals on the cone's boundary."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from steelyard.inference.quantity_ranges import Ranges
 from steelyard.information import Information
 
 
-def ranges(setup: Setup, found: Fit, job: Job) -> Ranges | None:
-    """Ranges of what is asked for; None where nothing is."""
+def compute_ranges(setup: Setup, fit: Fit, job: Job) -> Ranges | None:
+    """Guaranteed ranges of the quantities that the job names; None where it names none."""
     asked = job.ranges
     if asked.of == "none":
         return None
-    prior, theta = found.prior, found.theta
-    data = Evidence.of(found.space, found.seen, found.meat)
+    prior, theta = fit.prior, fit.theta
+    data = Evidence.of(fit.space, fit.seen, fit.score_covariance)
     allowed = Allowed.of(setup, prior, asked.inside)
     names = {b.name for b in allowed.bodies}
     own = [b.name for b in setup.robot.bodies if b.carrier is None and b.name not in names]
@@ -27,17 +27,17 @@ def ranges(setup: Setup, found: Fit, job: Job) -> Ranges | None:
     bounded = ranging.find_ranges(
         data, allowed, asked.of, held=float(held), together=asked.together, progress=job.progress
     )
-    return bounded.without_scale() if found.drives is not None and found.drives.scale is not None else bounded
+    return bounded.without_scale() if fit.drives is not None and fit.drives.scale is not None else bounded
 
 
-def intervals(setup: Setup, options: Options, found: Fit) -> dict[str, Interval]:
-    """Of bodies at the edge of what can exist, where a prior pulled within the cone."""
+def compute_intervals(setup: Setup, options: Options, fit: Fit) -> dict[str, Interval]:
+    """Profile intervals of bodies on the boundary of physical consistency; body → interval."""
     if not options.solver.has_profile:
         return {}
-    prior, free, theta, seen = found.prior, found.free, found.theta, found.seen
-    K = found.pull
+    prior, free, theta, seen = fit.prior, fit.free, fit.theta, fit.seen
+    K = fit.prior_root
     total = seen + Information(Information.of(K, K @ prior.mean[free]).triangle, 0, seen.names)
     allowed = Allowed.of(setup, prior)
     bodies = [(b, 10 * k) for k, b in enumerate(allowed.bodies)]
     profile = Profile.of(total, theta[free], prior.scale[free], bodies, dict(allowed.lowest))
-    return {} if profile is None else profile.intervals(found.uncertainty, total)
+    return {} if profile is None else profile.intervals(fit.uncertainty, total)

@@ -1,4 +1,4 @@
-"""From θ and its uncertainty to the estimate: what the data said about each thing, and what they left open."""
+"""From θ and its uncertainty to the estimate: values, intervals and verdicts of bodies, joints and sensors."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ from steelyard.spatial import WRENCH, Array
 class RunRecord:
     """What an estimate rests on beside the fit."""
 
-    explained: Score  # of the logs that were learned from
+    explained: Score  # of the training logs
     validation: Mapping[str, Score]
-    rows: Sequence[str]  # names of the equations
+    rows: Sequence[str]  # names of the scalar equations
     notices: tuple[str, ...]
     origin: Mapping[str, Any]  # provenance
     truth: Mapping[str, Array]
-    left_out: str = ""  # what was asked for and not used
+    left_out: str = ""  # logs that were given and not used, as a phrase
 
 
-def conclude(setup: Setup, options: Options, found: Fit, record: RunRecord, job: Job) -> Estimate:
-    """The answer, from what was fitted and how well that explains the logs."""
-    theta, free, unc, drives = found.theta, found.free, found.uncertainty, found.drives
+def conclude(setup: Setup, options: Options, fit: Fit, record: RunRecord, job: Job) -> Estimate:
+    """The estimate, from the fit and its prediction errors."""
+    theta, free, unc, drives = fit.theta, fit.free, fit.uncertainty, fit.drives
     gains = drives.named() if drives is not None else {}
-    bounded = bounds.ranges(setup, found, job)
-    edges = bounds.intervals(setup, options, found)
-    said = [*record.notices, *found.notices, *(bounded.notices(job.ranges.inside) if bounded else [])]
-    said += describe_gains(gains, drives)
-    covers, remarks = options.solver.covers(setup, found.prior)
-    said += remarks
-    bodies = [replace(b, interval=edges.get(b.name)) for b in judge_bodies(setup, found.prior, theta, unc)]
+    ranges = bounds.compute_ranges(setup, fit, job)
+    intervals = bounds.compute_intervals(setup, options, fit)
+    notices = [*record.notices, *fit.notices, *(ranges.notices(job.ranges.inside) if ranges else [])]
+    notices += describe_gains(gains, drives)
+    covers, remarks = options.solver.covers(setup, fit.prior)
+    notices += [*remarks, *describe_thin(setup, theta)]
+    bodies = [replace(b, interval=intervals.get(b.name)) for b in judge_bodies(setup, fit.prior, theta, unc)]
     masses = mass_gradients(setup) if setup.robot.floating else []
     names = [setup.columns.names[i] for i in free]
     return Estimate(
@@ -61,39 +61,39 @@ def conclude(setup: Setup, options: Options, found: Fit, record: RunRecord, job:
         equations=setup.equations,
         bodies=tuple(b for b in bodies if b.carrier is None),
         joints=name_joint_terms(setup.columns, theta, gains),
-        base=base_parameters(found.space, unc, theta[free], names, [g[free] for g in masses]),
-        base_condition=found.space.condition,
-        rows=found.information.rows,
-        objective=0.5 * found.information.cost(theta),
+        base=base_parameters(fit.space, unc, theta[free], names, [g[free] for g in masses]),
+        base_condition=fit.space.condition,
+        rows=fit.information.rows,
+        objective=0.5 * fit.information.cost(theta),
         fit=record.explained,
         validation=record.validation,
-        certificate=found.certificate,
+        certificate=fit.certificate,
         provenance=record.origin,
-        notices=tuple(dict.fromkeys(said + describe_thin(setup, theta))),
-        hidden=find_hidden(setup, found.prior),
+        notices=tuple(dict.fromkeys(notices)),
+        hidden=find_hidden(setup, fit.prior),
         blind=describe_blindness(setup, record.rows),
-        advice=advice(setup, unc, found.prior, record.explained),
+        advice=advice(setup, unc, fit.prior, record.explained),
         total=judge_total(masses, theta, free, unc) if masses else None,
         truth=record.truth,
         locked=dict(setup.robot.locked),
         loads=tuple(b for b in bodies if b.carrier is not None),
         scale=judge_scale(setup, unc, drives),
-        sensors=judge_sensors(setup, found.prior, theta, unc),
+        sensors=judge_sensors(setup, fit.prior, theta, unc),
         motors=name_motor_terms(setup.columns, theta),
-        ranges=bounded,
+        ranges=ranges,
         points=covers,
-        shapes=found.refined.shapes if found.refined else {},
-        divisions=found.refined.steps if found.refined else (),
+        shapes=fit.refined.shapes if fit.refined else {},
+        divisions=fit.refined.steps if fit.refined else (),
         left_out=record.left_out,
     )
 
 
 def judge_bodies(setup: Setup, prior: priors.Prior, theta: Array, unc: Uncertainty) -> tuple[BodyEstimate, ...]:
-    """Every body with its intervals and verdicts."""
+    """Every body with its standard deviations and verdicts."""
     free = setup.free
     where = {int(i): k for k, i in enumerate(free)}
     widths = prior.std
-    found = []
+    bodies = []
     for name in setup.columns.bodies:
         body, at = setup.robot.body(name), setup.columns.body(name)
         std, data = np.zeros(10), tuple[float | None, ...]([None] * 10)
@@ -106,7 +106,7 @@ def judge_bodies(setup: Setup, prior: priors.Prior, theta: Array, unc: Uncertain
             verdict = body_verdict(unc, mine, theta[at], body.size)
             mass, com, _ = inertia.unpack(theta[at])
             com_std = np.array([unc.std(g - c * unit[0]) for g, c in zip(unit[1:4], com, strict=True)]) / mass
-        found.append(
+        bodies.append(
             BodyEstimate(
                 name,
                 body.links,
@@ -122,7 +122,7 @@ def judge_bodies(setup: Setup, prior: priors.Prior, theta: Array, unc: Uncertain
                 com_std,
             )
         )
-    return tuple(found)
+    return tuple(bodies)
 
 
 def name_joint_terms(columns: Columns, theta: Array, gains: Mapping[str, float]) -> dict[str, dict[str, float | None]]:
@@ -138,18 +138,18 @@ def name_joint_terms(columns: Columns, theta: Array, gains: Mapping[str, float])
 
 
 def judge_sensors(setup: Setup, prior: priors.Prior, theta: Array, unc: Uncertainty) -> dict[str, SensorEstimate]:
-    """Offsets of the force–torque sensors."""
+    """Offsets of the force–torque sensors, with standard deviations and verdicts."""
     unit = np.eye(setup.columns.n)[:, setup.free]
     at = dict(zip(setup.columns.offsets, setup.columns.offset_index, strict=True))
-    found = {}
+    sensors = {}
     for s in setup.robot.sensors:
         index = [at.get((s.name, c)) for c in WRENCH]
-        found[s.name] = SensorEstimate(
+        sensors[s.name] = SensorEstimate(
             tuple(None if k is None else float(theta[k]) for k in index),
             tuple(None if k is None else unc.std(unit[k]) for k in index),
             tuple(None if k is None else unc.verdict(unit[k], float(prior.scale[k])) for k in index),
         )
-    return found
+    return sensors
 
 
 def name_motor_terms(columns: Columns, theta: Array) -> dict[str, dict[str, float | None]]:
@@ -162,14 +162,14 @@ def name_motor_terms(columns: Columns, theta: Array) -> dict[str, dict[str, floa
 
 
 def find_hidden(setup: Setup, prior: priors.Prior) -> tuple[str, ...]:
-    """Bodies whose mass no motion could tell from these equations."""
+    """Bodies whose mass is structurally unidentifiable: no motion excites it apart from other parameters."""
     possible = setup.structure(prior.scale)
     unit = np.eye(setup.columns.n)
     return tuple(b for b in setup.columns.bodies if possible.outside(unit[setup.columns.body(b).start]) >= ROW_SPACE)
 
 
 def describe_blindness(setup: Setup, rows: Sequence[str]) -> str:
-    """What base rows of these names measure, where wrenches measured in part leave forces only."""
+    """What is measured, where partly measured wrenches leave equations of forces only; else empty."""
     parts = [m for m in setup.unknown if isinstance(m, Missing)]
     if not parts or not all(name in BASE_ROWS[:3] for name in rows):
         return ""
@@ -177,7 +177,7 @@ def describe_blindness(setup: Setup, rows: Sequence[str]) -> str:
 
 
 def describe_thin(setup: Setup, theta: Array) -> list[str]:
-    """Bodies that ended where physics does: flat, or with all their mass on a line."""
+    """A notice about bodies on the boundary of physical consistency: flat, or with all their mass on a line."""
     thin = []
     for name in setup.columns.bodies:
         p, size = theta[setup.columns.body(name)], setup.robot.body(name).size
@@ -185,14 +185,14 @@ def describe_thin(setup: Setup, theta: Array) -> list[str]:
             thin.append("the load" if setup.robot.body(name).carrier else name)
     shown = ", ".join(thin)
     return (
-        [f"at the edge of what is physical, as thin as a sheet: {shown}; do not take their inertia literally"]
+        [f"on the boundary of physical consistency, as thin as a sheet: {shown}; do not take their inertia literally"]
         if thin
         else []
     )
 
 
 def mass_gradients(setup: Setup) -> list[Array]:
-    """(n,) gradients of masses with a meaning: of the whole robot, and of what is above sensors in contact, if any."""
+    """(n,) gradients of the total mass and, if any, of the mass above the sensors that are in contact."""
     model, feet = setup.robot.model, {f.frame.joint for f in setup.unknown if f.frame is not None}
     below = {
         int(i) for s in setup.robot.sensors if feet & set(model.subtrees[s.joint]) for i in model.subtrees[s.joint]
@@ -208,13 +208,13 @@ def mass_gradients(setup: Setup) -> list[Array]:
 
 
 def judge_total(gradients: Sequence[Array], theta: Array, free: Array, unc: Uncertainty) -> Total:
-    """Mass of the whole, and of what is above sensors in contact where only that is told."""
+    """Total mass, and the mass above the sensors in contact where the total is not identified."""
     totals = [Total(m := float(g @ theta), unc.std(g[free]), unc.verdict(g[free], m)) for g in gradients]
     return totals[0] if totals[0].verdict == "identified" else replace(totals[0], above=(*totals, None)[1])
 
 
 def judge_scale(setup: Setup, unc: Uncertainty, drives: Drives | None) -> Scale | None:
-    """How well the common scale of gains and masses is known, where only the description tells it."""
+    """How well the common scale of gains and masses is known, where it comes from the description alone."""
     if drives is None or drives.scale is None:
         return None
     load = next((b.name for b in setup.robot.bodies if b.carrier is not None), None)
@@ -227,14 +227,14 @@ def judge_scale(setup: Setup, unc: Uncertainty, drives: Drives | None) -> Scale 
 
 
 def describe_gains(gains: Mapping[str, float], drives: Drives | None) -> list[str]:
-    """What is to be said of gains that were found."""
+    """A notice about gains that were identified along."""
     if drives is None:
         return []
-    said = f"drive gains not given, found as {', '.join(f'{j} {k:.3g}' for j, k in gains.items())} N·m/A"
+    notice = f"drive gains not given, identified as {', '.join(f'{j} {k:.3g}' for j, k in gains.items())} N·m/A"
     if drives.scale is None:
-        return [said]
+        return [notice]
     doubt = f"{100 * 1.96 * drives.scale.doubt:.0f} %"
     return [
-        f"{said}; only their ratios come from the data: their overall scale, and with it that of every mass, is the "
-        f"description's, give or take {doubt} (a known gain or torque on one joint would tell it)"
+        f"{notice}; only their ratios come from the data: their common scale, and with it that of every mass, comes "
+        f"from the description (± {doubt}); a known gain or a measured torque of one joint would identify it"
     ]

@@ -1,15 +1,15 @@
-"""Drive gains that nobody knows: motor currents instead of torques.
+"""Unknown drive gains: motor currents instead of torques.
 
 A row reads Yθ = τ + Σ Kⱼiⱼ with unknown gains K. With K as plain columns, least squares shrinks gains and masses
-together, since then the noise is in the columns. So gains are found by Gauss–Newton on (θ, log K): the derivative
-by log Kⱼ is taken at what the rows *should* say, the current less its share of the residual, and then
+together, since then the noise is in the columns (errors in variables). So gains are estimated by Gauss–Newton on
+(θ, log K), and the derivative by log Kⱼ is taken at the current less its share of the residual, such that
 
-    Y θ̂ = τ + Σ Kⱼ îⱼ    holds exactly,
+    Y θ̂ = τ + Σ Kⱼ îⱼ    holds exactly.
 
-so that twice the gains with twice the masses explain a log exactly as well, which is the truth of it. How large
-gains and masses are altogether is told by joints whose torque or gain is known. Where there is none, the
-description tells it: the robot's own torques are as large as those of the described robot, give or take. The same
-columns stay in the problem that is solved in the end, so what is uncertain about gains widens every interval.
+Then twice the gains with twice the masses explain a log exactly as well: only ratios are identifiable. Their common
+scale is identified by joints whose torque or gain is known. Where there is none, it comes from the description: the
+robot's torques are as large as those of the described robot, within the prior's uncertainty. The gain columns stay in
+the problem that the method solves, so that their uncertainty widens every interval.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from steelyard.equations.rows import Block
 from steelyard.equations.segment import Segment
 from steelyard.spatial import Array
 
-NOISE = 0.05  # of each row's rms torque: a guess that weighs joints alike, to begin with
-FLOOR = 1e-4  # of it: noise is never taken to be less
-ALIKE = 0.3  # width of the belief about log(gain / the others'): drives of one robot are built alike
-SURE = 1e6  # times the belief: held exactly
-STEP = 0.3  # largest change of a log gain in a round
-ROUNDS, SETTLED = 100, 1e-6
-MOVED = 1e-3  # relative change of a gain by the solver that asks for another round
+NOISE = 0.05  # of each row's rms torque: initial guess, which weights joints alike
+FLOOR = 1e-4  # of the rms torque: least noise assumed
+ALIKE = 0.3  # prior standard deviation of log(gain / mean of the others): drives of one robot are similar
+SURE = 1e6  # factor of the prior's precision root that holds a parameter
+STEP = 0.3  # largest change of a log gain in an iteration
+ITERATIONS, CONVERGED = 100, 1e-6
+MOVED = 1e-3  # relative change of a gain by the solver from which rows are linearised again
 
 
 def as_torques(segment: Segment, joints: Sequence[str], gains: Mapping[str, float]) -> Segment:
-    """The same samples with currents turned into torques."""
+    """The same samples with currents multiplied by gains into torques."""
     assert segment.tau is not None
     tau = segment.tau.copy()
     for joint, current in segment.current.items():
@@ -46,48 +46,48 @@ def as_torques(segment: Segment, joints: Sequence[str], gains: Mapping[str, floa
 
 @dataclass(frozen=True)
 class Drives:
-    """Gains that were found, and how rows and prior read with them: gain columns are *relative* changes."""
+    """Estimated gains, and rows and prior linearised at them: gain columns are *relative* changes."""
 
     joints: tuple[str, ...]
     gains: Array  # (G,) N·m/A
-    theta: Array  # (n,) where the rows are linearised; zero at the gains
-    index: Array  # (G,) where the gains' columns are
+    theta: Array  # (n,) point of linearisation; zero at the gains
+    index: Array  # (G,) columns of the gains
     grams: Array  # (C, n+1, n+1) of [Y τ] of each channel, Y's gain columns holding −current
     prior: Prior  # about θ
-    scale: _Scale | None  # None where a known torque, gain or body tells how large gains are altogether
+    scale: _Scale | None  # None where a known torque, gain or body identifies the common scale
 
     @cached_property
     def maps(self) -> Array:
-        """(C, n+1, n+1): [Y τ] of channel c times maps[c] is the row with the gains put in."""
+        """(C, n+1, n+1): [Y τ] of channel c times maps[c] is the row linearised at the gains."""
         return np.stack([_map(G, self.theta, self.gains, self.index) for G in self.grams])
 
     @property
     def gauge(self) -> Array:
-        """(n,) relative change of the robot's own torques with θ, where only the description tells their size."""
+        """(n,) gradient by θ of the logarithm of the common scale, where it comes from the description alone."""
         assert self.scale is not None
         return self.scale.gradient(self.theta)
 
     def rows(self, blocks: Iterable[Block]) -> Iterable[Block]:
-        """The same rows with the gains put in."""
-        return [self._row(b) for b in blocks] if isinstance(blocks, list) else _Again(self, blocks)
+        """The same rows linearised at the gains."""
+        return [self._row(b) for b in blocks] if isinstance(blocks, list) else _LinearisedRows(self, blocks)
 
-    def belief(self, *, pinned: bool = False) -> Prior:
-        """The prior, and what is believed about gains; ``pinned``: that they are right as they are."""
-        K, z = _belief(self.prior, self.index, self.gains, self.theta, self.scale)
+    def extended_prior(self, *, pinned: bool = False) -> Prior:
+        """The prior on all parameters, gains included; ``pinned``: gains are held."""
+        K, z = _extended_prior(self.prior, self.index, self.gains, self.theta, self.scale)
         if pinned:
             K, z = np.vstack([K, SURE * np.eye(len(self.theta))[self.index]]), np.append(z, np.zeros(len(self.index)))
         n = len(self.theta)
         R = np.asarray(np.linalg.qr(np.column_stack([K, z]), mode="r"))
         return replace(self.prior, mean=np.linalg.solve(R[:n, :n], R[:n, n]), K=R[:n, :n])
 
-    def moved(self, theta: Array) -> Drives:
-        """Linearised anew where a solver ended: only there does a larger scale of everything cost nothing."""
+    def relinearised(self, theta: Array) -> Drives:
+        """Linearised at the optimum θ: only there does a change of the common scale cost exactly nothing."""
         x = theta.copy()
         x[self.index] = 0.0
         return replace(self, gains=self.gains * np.exp(np.clip(theta[self.index], -STEP, STEP)), theta=x)
 
-    def settled(self, theta: Array) -> bool:
-        """Whether a solver left the gains where they were."""
+    def is_converged(self, theta: Array) -> bool:
+        """Whether the solver changed no gain by more than ``MOVED``."""
         return float(np.max(np.abs(theta[self.index]))) < MOVED
 
     def named(self) -> dict[str, float]:
@@ -101,8 +101,8 @@ class Drives:
 
 
 @dataclass(frozen=True)
-class _Again:
-    """Rows too large to keep, made again at every pass."""
+class _LinearisedRows:
+    """Rows too large to keep in memory, linearised again at every pass."""
 
     drives: Drives
     blocks: Iterable[Block]
@@ -111,8 +111,8 @@ class _Again:
         return (self.drives._row(b) for b in self.blocks)
 
 
-def find(columns: Columns, blocks: Iterable[Block], prior: Prior, robot: Array, held: Array) -> Drives:
-    """Gains of all joints that have such a column, whose values are −current.
+def estimate_gains(columns: Columns, blocks: Iterable[Block], prior: Prior, robot: Array, held: Array) -> Drives:
+    """Gains of all joints with a gain column, whose values are −current.
 
     ``robot`` (n,) marks the parameters of the robot's own bodies, ``held`` (n,) those that are known exactly.
     """
@@ -128,28 +128,28 @@ def find(columns: Columns, blocks: Iterable[Block], prior: Prior, robot: Array, 
     start = _start(grams, prior, robot, index, rest)
     drives = Drives(tuple(at), start, prior.mean, index, grams, prior, scale)
     sigma = None
-    for _ in range(ROUNDS):
+    for _ in range(ITERATIONS):
         put = drives.maps.transpose(0, 2, 1) @ grams @ drives.maps
         if sigma is None:
             sigma = NOISE * np.sqrt(put[:, n, n] / samples)
-        weighed = np.sum(put / np.maximum(sigma, 1e-300)[:, None, None] ** 2, axis=0)
-        K, z = _belief(prior, index, drives.gains, drives.theta, scale)
-        found = _solve(weighed[:n, :n] + K.T @ K, weighed[:n, n] + K.T @ z)
-        both = np.append(found, -1.0)
+        weighted = np.sum(put / np.maximum(sigma, 1e-300)[:, None, None] ** 2, axis=0)
+        K, z = _extended_prior(prior, index, drives.gains, drives.theta, scale)
+        theta = _solve(weighted[:n, :n] + K.T @ K, weighted[:n, n] + K.T @ z)
+        both = np.append(theta, -1.0)
         sigma = np.sqrt(np.maximum(np.einsum("i,cij,j->c", both, put, both), FLOOR**2 * put[:, n, n]) / samples)
-        drives = drives.moved(found)
-        if np.max(np.abs(found[index])) < SETTLED:
+        drives = drives.relinearised(theta)
+        if np.max(np.abs(theta[index])) < CONVERGED:
             break
     return drives
 
 
 @dataclass(frozen=True)
 class _Scale:
-    """How large the described robot's torques are on this motion, and how well the description is believed to know."""
+    """Size of the described robot's torques on this motion, and its uncertainty by the prior."""
 
     torque: Array  # (n, n) A: θᵀAθ is the sum of the squares of the robot's own torques
     size: float  # of the described robot
-    doubt: float  # standard deviation of half its logarithm
+    doubt: float  # standard deviation of half its logarithm, by the prior
 
     @classmethod
     def of(cls, torque: Array, prior: Prior, robot: Array) -> _Scale:
@@ -162,25 +162,25 @@ class _Scale:
         return np.asarray(self.torque @ theta / float(theta @ self.torque @ theta))
 
 
-def _belief(prior: Prior, index: Array, gains: Array, x: Array, scale: _Scale | None) -> tuple[Array, Array]:
-    """Kθ ≈ z: the prior, that drives of one robot are alike, and the scale where only the description tells it."""
+def _extended_prior(prior: Prior, index: Array, gains: Array, x: Array, scale: _Scale | None) -> tuple[Array, Array]:
+    """Kθ ≈ z: the prior, similarity of the drives, and the scale where it comes from the description alone."""
     K, z = prior.K, prior.K @ prior.mean
     centred = (np.eye(len(index)) - 1 / len(index)) / ALIKE
     alike = np.zeros((len(index), len(x)))
     alike[:, index] = centred
     more, targets = [alike], [-centred @ np.log(gains)]
     if scale is not None:
-        u = K @ x  # no opinion on the length of θ …
+        u = K @ x  # the prior does not constrain the length of θ …
         u = u / max(float(np.linalg.norm(u)), 1e-300)
         K, z = K - np.outer(u, u @ K), z - u * (u @ z)
-        gauge = scale.gradient(x)  # … but on that of the torques, linearised
+        gauge = scale.gradient(x)  # … but the size of the torques, linearised
         more.append(gauge[None] / scale.doubt)
         targets.append(np.array([1 + 0.5 * np.log(scale.size / float(x @ scale.torque @ x))]) / scale.doubt)
     return np.vstack([K, *more]), np.concatenate([z, *targets])
 
 
 def _grams(blocks: Iterable[Block], n: int) -> tuple[Array, int]:
-    """(C, n+1, n+1) sum of yyᵀ over all samples, y = [Y τ] of one channel, and how many there are."""
+    """(C, n+1, n+1) sum of yyᵀ over all samples, y = [Y τ] of one channel, and the number of samples."""
     total, count = np.zeros(()), 0
     for block in blocks:
         both = np.concatenate([block.Y, block.target[:, :, None]], axis=2).transpose(1, 0, 2)
@@ -189,9 +189,9 @@ def _grams(blocks: Iterable[Block], n: int) -> tuple[Array, int]:
 
 
 def _map(G: Array, x: Array, gains: Array, index: Array) -> Array:
-    """(n+1, n+1) that puts gains into a channel with Gram matrix G: target τ + Σ Kⱼiⱼ, columns −Kⱼîⱼ.
+    """(n+1, n+1) that linearises a channel with Gram matrix G at gains: target τ + Σ Kⱼiⱼ, columns −Kⱼîⱼ.
 
-    Σ Kⱼîⱼ = Yθ̂ − τ: each current bears the residual by its share of the channel.
+    Σ Kⱼîⱼ = Yθ̂ − τ: the residual is assigned to the currents in proportion to their shares of the channel.
     """
     n = len(G) - 1
     M = np.eye(n + 1)
@@ -208,7 +208,7 @@ def _map(G: Array, x: Array, gains: Array, index: Array) -> Array:
 
 
 def _start(grams: Array, prior: Prior, robot: Array, index: Array, rest: Array) -> Array:
-    """Gains that make the currents as large as the described robot's torques, friction beside them."""
+    """Initial gains: currents and friction together explain the described robot's torques."""
     n = len(prior.mean)
     beside = np.array([i for i in rest if not robot[i]], int)
     known = np.append(prior.mean * robot, -1.0)
@@ -222,10 +222,10 @@ def _start(grams: Array, prior: Prior, robot: Array, index: Array, rest: Array) 
     H, g = H[np.ix_(free, free)], g[free]
     size = np.diag(H)[len(beside) :]
     H = H + 1e-6 * np.diag(np.diag(H))
-    found = _solve(H, g)[len(beside) :]
-    good = found[(found > 0) & (size > 0)]
+    gains = _solve(H, g)[len(beside) :]
+    good = gains[(gains > 0) & (size > 0)]
     typical = float(np.median(good)) if good.size else 1.0
-    return np.asarray(np.clip(found, typical / 4, typical * 4))
+    return np.asarray(np.clip(gains, typical / 4, typical * 4))
 
 
 def _solve(H: Array, g: Array) -> Array:

@@ -1,7 +1,7 @@
-"""The answer as data: parameters of every body, how sure they are, and whether data or prior determined them.
+"""The estimate as data: parameters of every body, their uncertainty, and whether data or prior determine them.
 
-What is said of it (``sentence.py``), what is written of it (``estimate_json.py``) and whether it is to be trusted
-(``verdict.py``) stand beside it.
+Its summary in one sentence is in ``sentence.py``, its JSON in ``estimate_json.py``, whether it can be trusted in
+``verdict.py``.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BodyEstimate:
-    """One moving body."""
+    """Estimate of one moving body."""
 
     name: str
     links: tuple[str, ...]
     parameters: Array  # (10,)
     std: Array  # (10,) posterior
-    std_data: tuple[float | None, ...]  # (10,) by the data alone; None where unbounded
+    std_data: tuple[float | None, ...]  # (10,) from the data alone; None where unbounded
     verdict: BodyVerdict
     size: float  # m
-    prior: Array  # (10,) what was believed before
+    prior: Array  # (10,) mean of the prior
     prior_std: Array  # (10,)
-    free: bool = True  # False: held exactly at the description
+    free: bool = True  # False: held at the description
     carrier: str | None = None  # of a load: the link that carries it, in whose axes its parameters are
     com_std: Array | None = None  # (3,) m, posterior
-    interval: Interval | None = None  # of a body at the edge of what can exist, where ± 1.96 std does not hold
+    interval: Interval | None = None  # of a body on the boundary of consistency, where ± 1.96 std does not hold
 
     @property
     def consistent(self) -> bool:
-        """Physically consistent by the design's test."""
+        """Whether the body is physically consistent (``inertia.is_consistent``)."""
         return inertia.is_consistent(self.parameters, self.size)
 
     @property
     def mass(self) -> float:
-        """kg."""
+        """Mass in kg."""
         return float(self.parameters[0])
 
 
@@ -64,25 +64,25 @@ class SensorEstimate:
 
 @dataclass(frozen=True)
 class Total:
-    """Mass of the whole robot, which a floating base can tell even where single links stay open."""
+    """Total mass of the robot, which a floating base identifies even where masses of single links are not."""
 
     mass: float  # kg
     std: float
     verdict: Verdict
-    above: Total | None = None  # of all that is above sensors whose lower part touches something
+    above: Total | None = None  # of all bodies above the sensors whose lower side is in contact
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Where no drive gain is known, masses and gains are known as ratios; their common scale is the description's."""
+    """Common scale of masses and gains where no drive gain is known: it comes from the description."""
 
     doubt: float  # standard deviation of its logarithm, by the prior
-    load_std: float | None = None  # kg, of the load's mass if the description's scale were exact
+    load_std: float | None = None  # kg, of the load's mass were the scale exact
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """All that ``estimate.json`` holds."""
+    """All that ``estimate.json`` contains."""
 
     robot: str
     method: str
@@ -98,8 +98,8 @@ class Estimate:
     certificate: Certificate
     provenance: Mapping[str, Any]
     notices: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()  # bodies whose mass no motion could tell from these equations
-    blind: str = ""  # what is measured, where that can never tell one body from another: "vertical force alone"
+    hidden: tuple[str, ...] = ()  # bodies whose mass no motion identifies with these equations
+    blind: str = ""  # what is measured, where that cannot separate the bodies: "vertical force alone"
     advice: str = ""
     total: Total | None = None
     truth: Mapping[str, Array] = field(default_factory=dict)  # body → (10,), in simulations
@@ -108,11 +108,11 @@ class Estimate:
     scale: Scale | None = None
     sensors: Mapping[str, SensorEstimate] = field(default_factory=dict)
     motors: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)  # coupled ones
-    ranges: Ranges | None = None  # whatever the prior
+    ranges: Ranges | None = None  # guaranteed by the data, whatever the prior
     points: Mapping[str, Cover] = field(default_factory=dict)  # method points: the masses of each free body
     shapes: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)  # body → shapes with masses
-    divisions: tuple[Step, ...] = ()  # how they came about
-    left_out: str = ""  # what was asked for and not used: "2 of 200 logs could not be read"
+    divisions: tuple[Step, ...] = ()  # of the shapes, in order
+    left_out: str = ""  # logs that were given and not used: "2 of 200 logs could not be read"
     bootstrap: Bootstrap | None = None  # over many logs
 
     def body(self, name: str) -> BodyEstimate:
@@ -121,15 +121,15 @@ class Estimate:
 
     @property
     def base_count(self) -> int:
-        """How many combinations of parameters the data see."""
+        """Number of base parameters: combinations of parameters that the data excite."""
         return len(self.base)
 
     @property
     def base_identified(self) -> int:
-        """How many of them the data know to 10 % of their natural size."""
+        """Number of base parameters with a standard deviation below 10 % of their natural size."""
         return sum(p.identified for p in self.base)
 
     @property
     def consistent(self) -> bool:
-        """Whether every body is physical."""
+        """Whether every body is physically consistent."""
         return all(b.consistent for b in (*self.bodies, *self.loads))

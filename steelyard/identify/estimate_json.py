@@ -1,4 +1,4 @@
-"""``estimate.json``: what is written of an estimate, and read again. Absent values are null, never NaN."""
+"""``estimate.json``: an estimate written and read again. Absent values are null, never NaN."""
 
 from __future__ import annotations
 

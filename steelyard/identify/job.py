@@ -1,4 +1,4 @@
-"""One run of identification: what is asked beside how to identify, and who wants to know how far it is."""
+"""One run of identification: inputs and outputs beside the options, and the progress callback."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Job:
-    """What one run is asked for; nothing of it changes how the rows are fitted, but for the load and what is known."""
+    """One run; apart from the load and earlier information, nothing here changes how the rows are fitted."""
 
     load: UnknownLoad | None = None  # an unknown load, in logs that are ``loaded``
     ranges: RangeOptions = field(default_factory=RangeOptions)  # guaranteed ranges, whatever the prior
     earlier: Information | None = None  # about parameters of the same names, from other logs
     truth: Mapping[str, np.ndarray] | None = None  # body → (10,) where it is known; else as simulated logs have it
-    command: str = ""  # that provenance names
-    progress: Progress = field(default=lambda _: None)  # is told the name of every stage as it begins
-    save_problem: Path | None = None  # where a problem without a proved answer is written
+    command: str = ""  # recorded in the provenance
+    progress: Progress = field(default=lambda _: None)  # called with the name of every stage as it begins
+    save_problem: Path | None = None  # where a problem without a certified solution is written

@@ -1,4 +1,4 @@
-"""What a method is: an object with its own options that turns data and prior into parameters, and proves them.
+"""What a method is: an object with its own options that estimates parameters from data and prior, and certifies them.
 
 A file in ``methods/`` is a method; its name is the file's. ``methods/linear.py`` is the one to copy.
 """
@@ -33,26 +33,26 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 Source = Literal["structure", "data"]
 
-MOST = 5000  # unknowns of all bodies
+MAX_UNKNOWNS = 5000  # of all bodies
 
 
 @dataclass(frozen=True)
 class Posed:
-    """What a method is asked: free parameters, ten a body, then others, about which data and prior say something."""
+    """The problem that a method solves, in the free parameters: ten a body, then joint terms and sensor offsets."""
 
     data: Information
-    prior: Prior  # about the same; its K as strongly as it pulls
+    prior: Prior  # on the same parameters; K includes all weights
     bodies: tuple[Body, ...]
-    positive: np.ndarray | None = None  # (n − 10·bodies,) which of the others are never negative; None: none is
+    positive: np.ndarray | None = None  # (n − 10·bodies,) which parameters after the bodies' are ≥ 0; None: none
     setup: Setup | None = None  # the robot they belong to; None: bodies alone
-    theta: np.ndarray | None = None  # (N,) all its parameters, those that are not free as they are held
-    total_mass: float | None = None  # kg, where the robot was weighed
-    save: Path | None = None  # where a problem without an answer is written
+    theta: np.ndarray | None = None  # (N,) all its parameters, with the values at which some are held
+    total_mass: float | None = None  # kg, where the robot was put on a scale
+    save: Path | None = None  # where a problem without a certified solution is written
     progress: Progress = field(default=lambda _: None)
 
 
 class Answer(NamedTuple):
-    """What a method makes of it."""
+    """The solution of a method."""
 
     theta: np.ndarray  # (n,)
     certificate: Certificate
@@ -62,10 +62,10 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Method(ABC):
-    """What a link may be, and how the best such robot is found."""
+    """Which bodies are admissible, and how the best robot of such bodies is computed."""
 
-    pulled: ClassVar[bool] = True  # whether the prior pulls the estimate, rather than speak where the data are silent
-    online: ClassVar[bool] = False  # whether every answer is physical, so that it may be asked inside a control loop
+    regularised: ClassVar[bool] = True  # whether the prior regularises the estimate, or only fills the null space
+    online: ClassVar[bool] = False  # whether every estimate is physically consistent, as a control loop needs it
 
     def __post_init__(self) -> None:
         if findings := list(self.findings()):
@@ -73,32 +73,32 @@ class Method(ABC):
 
     @property
     def name(self) -> str:
-        """As the command line has it."""
+        """Name on the command line: that of the file."""
         return type(self).__module__.rpartition(".")[2].replace("_", "-")
 
     @property
     def has_profile(self) -> bool:
-        """Whether the optimum is that of all physical bodies, so that intervals at their edge can be profiled."""
+        """Whether all physically consistent bodies are admissible, so that profile intervals exist on the boundary."""
         return False
 
     def findings(self) -> Iterator[Finding]:
-        """All that is wrong with the method's own options."""
+        """Faults of the method's own options."""
         yield from unknown_choices(self)
 
     def refusals(self, options: Options) -> Iterator[Finding]:
-        """Options that make no sense with this method."""
+        """Options that conflict with this method."""
         yield from ()
 
     def refuse_load(self) -> Iterator[Finding]:
-        """Why this method cannot weigh an unknown load, if it cannot."""
+        """Why this method cannot identify an unknown load, if it cannot."""
         yield from ()
 
     def shapes(self, setup: Setup) -> dict[str, Any]:
-        """Shapes that bodies are made of to begin with, where the method has any; refused where they do not fit."""
+        """Initial shapes of bodies, where the method has any; refused where they do not fit."""
         return {}
 
     def covers(self, setup: Setup, prior: Prior) -> tuple[dict[str, Cover], list[str]]:
-        """How each free body is covered by single masses, where it is made of such; and what is to be said of it."""
+        """How point masses cover each free body, where the method has any; and notices about that."""
         return {}, []
 
     @abstractmethod
@@ -107,43 +107,43 @@ class Method(ABC):
 
 
 @dataclass(frozen=True)
-class Pulled(Method):
-    """A method whose estimate the prior pulls."""
+class Regularised(Method):
+    """A method whose estimate the prior regularises."""
 
-    entropic: ClassVar[bool] = False  # whether it takes the entropic pull
+    entropic: ClassVar[bool] = False  # whether it supports entropic regularisation
 
     regularisation: Literal["quadratic", "pullback", "entropic"] = option(
-        "quadratic", "How the prior pulls; entropic with method lmi only."
+        "quadratic", "Distance to the prior that is penalised; entropic with method lmi only."
     )
 
     def findings(self) -> Iterator[Finding]:
-        """All that is wrong with the method's own options."""
+        """Faults of the method's own options."""
         yield from super().findings()
         if self.regularisation == "entropic" and not self.entropic:
             what, fix = f"is not available with method {self.name}", "Use method='lmi', or regularisation='pullback'"
             yield Finding("option-conflict", "regularisation=entropic", what, fix, {"method": "lmi"})
 
     def refusals(self, options: Options) -> Iterator[Finding]:
-        """Options that make no sense with this method."""
+        """Options that conflict with this method."""
         if options.prior == "none" and self.regularisation != "quadratic":
             what = "regularises towards the prior, and prior='none'"
             yield Finding("option-conflict", f"regularisation={self.regularisation}", what, "Leave one of them out")
 
 
 @dataclass(frozen=True)
-class Composed(Pulled):
-    """A method whose bodies are compositions, each on its own: one convex problem, solved and proved at once."""
+class Composed(Regularised):
+    """A method whose bodies are independent compositions: one convex problem, solved and certified."""
 
     @abstractmethod
     def composition(self, body: Body, prior: Prior) -> Composition:
-        """What a body may be; ``prior`` is about it alone."""
+        """Admissible parameters of a body; ``prior`` is on that body alone."""
 
     def entropies(self, posed: Posed) -> tuple[Entropy, ...]:
-        """Entropic pulls in place of the prior's quadratic ones."""
+        """Entropic penalties in place of the prior's quadratic ones."""
         return ()
 
     def extra(self, posed: Posed) -> tuple[Information, LinearConstraints, tuple[str, ...]]:
-        """The data with what is known besides, linear rows, and notices."""
+        """The data with further information, linear constraints, and notices."""
         from steelyard.solve.problem import LinearConstraints
 
         return posed.data, LinearConstraints(), ()
@@ -169,32 +169,32 @@ class Composed(Pulled):
         data, extra, notices = self.extra(posed)
         total = data + Information(Information.of(K, K @ prior.mean).triangle, 0, data.names)
         parts = [self.composition(b, prior.about(np.arange(10 * k, 10 * k + 10))) for k, b in enumerate(posed.bodies)]
-        if (count := sum(p.size for p in parts)) > MOST:
-            what = f"has {count} unknowns for all bodies, more than the limit of {MOST}"
+        if (count := sum(p.size for p in parts)) > MAX_UNKNOWNS:
+            what = f"has {count} unknowns for all bodies, more than the limit of {MAX_UNKNOWNS}"
             fix = "Use fewer per body, or identify fewer links"
             raise UsageError(Finding("problem-too-large", f"method={self.name}", what, fix))
-        assembly = Assembly((*parts, others_of(posed)))
+        assembly = Assembly((*parts, compose_joint_terms(posed)))
         whole = total.through(assembly.map)
         if np.any(weight := assembly.ridge):
-            pull = Information.of(np.diag(weight), weight * assembly.reference)
-            whole = whole + Information(pull.triangle, 0, whole.names)
+            ridge = Information.of(np.diag(weight), weight * assembly.reference)
+            whole = whole + Information(ridge.triangle, 0, whole.names)
         rows = assembly.rows + extra
         scale, start = assembly.scale, assembly.start
         return Problem(whole, scale, start, assembly.cones, assembly.lower, entropies, rows), assembly, notices
 
     def optimum(self, problem: Problem, posed: Posed) -> tuple[Solution, Certificate]:
-        """The optimum and its proof."""
+        """The optimum and its certificate."""
         from steelyard.solve.solve import certified
 
         return certified(problem, save=posed.save)
 
     def notices(self, posed: Posed) -> tuple[str, ...]:
-        """What a reader should know about the answer."""
+        """Notices about the estimate."""
         return ()
 
 
-def others_of(posed: Posed) -> Composition:
-    """What is no body: joint terms and offsets, with their bounds."""
+def compose_joint_terms(posed: Posed) -> Composition:
+    """Joint terms and sensor offsets, with their bounds."""
     import numpy as np
 
     from steelyard.compose.composition import bounded
@@ -207,11 +207,11 @@ def others_of(posed: Posed) -> Composition:
 
 
 def method_names() -> tuple[str, ...]:
-    """All methods there are: the files of ``methods/``."""
+    """Names of all methods: the files of ``methods/``."""
     from steelyard.identify import methods
 
-    found = (m.name for m in pkgutil.iter_modules(methods.__path__) if not m.ispkg)
-    return tuple(sorted(name.replace("_", "-") for name in found))
+    modules = (m.name for m in pkgutil.iter_modules(methods.__path__) if not m.ispkg)
+    return tuple(sorted(name.replace("_", "-") for name in modules))
 
 
 def method_type(name: str) -> type[Method]:

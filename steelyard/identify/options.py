@@ -1,4 +1,4 @@
-"""How to identify: what every method has. What belongs to one method lives in that method."""
+"""Options of identification that all methods share; those of one method live in that method."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from steelyard.identify.method import Method, method_names, method_type
 class Options(EquationOptions):
     """How to identify; the defaults suit most logs. ``method`` is an object, or its name for its defaults."""
 
-    method: Method | str = option("lmi", "What a link may be.")
-    prior: Literal["cad", "box", "none"] = option("cad", "What is believed beforehand.")
+    method: Method | str = option("lmi", "Which bodies are admissible, and the solver.")
+    prior: Literal["cad", "box", "none"] = option("cad", "Prior: the description, a uniform box of its mass, or none.")
     prior_space: Literal["all", "structure", "data"] = option(
-        "all", "Where the prior pulls: everywhere, or only where structure, or the data, leave θ unseen."
+        "all", "Where the prior acts: everywhere, or only in the null space of the structure, or of the data."
     )
     prior_width: Literal["inertia", "box"] = option(
-        "inertia", "How far off the prior may be: by a body's inertia, or by its box."
+        "inertia", "Standard deviation of the prior: in proportion to a body's inertia, or to its box."
     )
-    prior_weight: float = option(1.0, "Weight of the bodies' prior.", metavar="X")
-    total_mass: float | None = option(None, "Weighed mass of all moving bodies.", metavar="KG")
-    robust: bool = option(False, "Let outliers count less (Huber loss).")
+    prior_weight: float = option(1.0, "Weight of the prior on bodies.", metavar="X")
+    total_mass: float | None = option(None, "Total mass of all moving bodies, from a scale.", metavar="KG")
+    robust: bool = option(False, "Huber loss: large residuals count less.")
     hold_out: float | None = option(
         None, "Hold every third S seconds of each log out of the fit, and predict them.", metavar="S"
     )
@@ -39,12 +39,12 @@ class Options(EquationOptions):
 
     @property
     def solver(self) -> Method:
-        """The method as the object that it is."""
+        """The method as an object."""
         assert isinstance(self.method, Method)
         return self.method
 
     def findings(self) -> Iterator[Finding]:
-        """All that is wrong with the options themselves."""
+        """Faults of the options themselves."""
         yield from super().findings()
         if self.hold_out is not None and not 0 < self.hold_out < math.inf:
             yield Finding("option-value", f"hold_out={self.hold_out}", "must be > 0", "Give the length of a block in s")
@@ -59,7 +59,7 @@ class Options(EquationOptions):
             yield unknown_choice("method", self.method, method_names())
 
     def as_json(self) -> dict[str, Any]:
-        """What provenance keeps."""
+        """The entry of the provenance."""
 
         def of(name: str, default: Any) -> Any:
             return getattr(self.solver, name, default)
@@ -90,7 +90,7 @@ class RangeOptions:
     """Guaranteed ranges, whatever the prior."""
 
     of: Literal["none", "masses", "com", "all"] = option(
-        "none", "Least and greatest values whatever the prior: of masses, of com too, or of all.", flag="--ranges"
+        "none", "Guaranteed ranges, whatever the prior: of masses, of com too, or of all.", flag="--ranges"
     )
     inside: bool = option(False, "Ranges: the mass of each body lies in the box of its shapes.", flag="--ranges-inside")
     together: bool = option(

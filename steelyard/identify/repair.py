@@ -1,10 +1,10 @@
 """Jovic's quadratic programme (4), refined and repaired.
 
-Positive definiteness enters as linear rows (``compose/boxed.py``). After each solution the rows that it breaks, one for
-each direction in which some inertia is not positive, are added, and it is solved again: each row holds for every body
-that can exist, so the objective only rises towards that of the whole condition. What still cannot exist after that,
-triangle inequalities included, gets the linear matrix inequality of ``lmi`` in place of its linearisation: of all
-consistent bodies the one that data and prior like best, all others free to give way. Each step has its certificate.
+Positive definiteness enters as linear constraints (``compose/boxed.py``). After each solution the constraints that it
+violates are added, one for each direction in which some inertia is not positive, and the problem is solved again: each
+constraint holds for every physically consistent body, so the objective only rises towards that of the exact condition.
+Bodies that are still inconsistent, triangle inequalities included, get the linear matrix inequality of ``lmi`` in place
+of its linearisation, and all bodies are solved for again. Each step has its certificate.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from steelyard.solve.problem import Cone, LinearConstraints, Problem
 from steelyard.solve.solve import certified
 from steelyard.spatial import Array
 
-ROUNDS = 5  # of linearising anew
-REPAIRED = "linear rows let bodies pass that cannot exist; the exact condition was put in their place for"
+ROUNDS = 5  # of cutting planes
+REPAIRED = "linear constraints allow bodies that are not physically consistent; the exact condition was used for"
 
 
 def solve(
@@ -33,7 +33,7 @@ def solve(
     """θ, its certificate, and the names of the bodies that had to be repaired."""
     solution, proof = certified(problem, save=save)
     for _ in range(rounds):
-        cuts = [row for k, b in enumerate(bodies) for row in _broken(b, solution.theta, k, len(problem.scale))]
+        cuts = [row for k, b in enumerate(bodies) for row in _violated(b, solution.theta, k, len(problem.scale))]
         if not cuts:
             break
         problem = replace(problem, linear=problem.linear + LinearConstraints.of(np.stack(cuts)))
@@ -52,18 +52,18 @@ def solve(
 
 
 def notices(bodies: Sequence[Body], repaired: Sequence[str]) -> tuple[str, ...]:
-    """What a reader should know: who was repaired, and whose box cannot be where its described mass is."""
-    said = []
+    """Notices about repaired bodies, and about described centres of mass that lie outside the box of the shapes."""
+    texts = []
     if repaired:
-        said.append(f"{REPAIRED} {', '.join(repaired)}")
+        texts.append(f"{REPAIRED} {', '.join(repaired)}")
     moved = [b.name for b in bodies if b.carrier is None and np.any(boxed.centred(b) @ b.parameters < 0)]
     if moved:
-        said.append(f"as described, the centre of mass lies outside the box of the shapes of {', '.join(moved)}")
-    return tuple(said)
+        texts.append(f"as described, the centre of mass lies outside the box of the shapes of {', '.join(moved)}")
+    return tuple(texts)
 
 
-def _broken(body: Body, theta: Array, k: int, n: int) -> list[Array]:
-    """(n,) rows that this body's inertia breaks: its eigenvectors of negative eigenvalues."""
+def _violated(body: Body, theta: Array, k: int, n: int) -> list[Array]:
+    """(n,) cutting planes that this body violates: one for each negative eigenvalue of its inertia."""
     p = theta[10 * k : 10 * k + 10]
     margin = inertia.SOLVER_MARGIN * max(p[0], 0.0) * body.size**2
     w, V = np.linalg.eigh(inertia.matrix(p[4:]))

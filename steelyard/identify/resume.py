@@ -1,7 +1,7 @@
-"""What an earlier identification of the same robot knows, and going on from there.
+"""Resuming from an earlier identification of the same robot.
 
-Its information adds up with that of new logs: nothing is held fixed at what was found then, and what was uncertain
-then is uncertain still, by as much as the new logs leave of it.
+Its information adds up with that of new logs: nothing is held at the earlier values, and what was uncertain stays
+uncertain, by as much as the new logs leave of it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from steelyard.robot.model import LOAD
 
 @dataclass(frozen=True)
 class Earlier:
-    """What an earlier identification of the same robot left behind."""
+    """An earlier identification of the same robot."""
 
-    information: Information  # about parameters by name; gains that were found are taken as given
-    gains: dict[str, float]  # joint → N·m/A
+    information: Information  # about parameters by name, given the identified drive gains
+    gains: dict[str, float]  # joint → N·m/A, identified then
     friction: Friction
     links: tuple[str, ...]  # that were free; () means all
-    doubt: float | None  # standard deviation of the log of the common scale, where only the description told it
+    scale_std: float | None  # standard deviation of the log of the common scale, where it came from the description
 
     @classmethod
     def read(cls, path: Path) -> Earlier:
@@ -46,8 +46,8 @@ class Earlier:
         except (OSError, ValueError, KeyError) as error:
             what, fix = f"cannot be read ({error})", "Give a folder that `steelyard identify` wrote"
             raise UsageError(Finding("file-unreadable", str(file), what, fix)) from None
-        found = {j: terms.get("gain") for j, terms in content.get("joints", {}).items()}
-        found = {j: float(gain) for j, gain in found.items() if gain is not None}
+        gains = {j: terms.get("gain") for j, terms in content.get("joints", {}).items()}
+        gains = {j: float(gain) for j, gain in gains.items() if gain is not None}
         relative = np.array([i for i, name in enumerate(information.names) if name.endswith(".gain")], int)
         asked = content.get("provenance", {}).get("options", {})
         friction, links = asked.get("friction", "none"), tuple(str(link) for link in asked.get("links") or ())
@@ -55,7 +55,7 @@ class Earlier:
             what, fix = f"has friction {friction!r}, which is not known", "Run `steelyard identify` again"
             raise UsageError(Finding("schema-unsupported", str(path), what, fix))
         scale = content.get("scale") or {}
-        return cls(information.given(relative, np.zeros(len(relative))), found, friction, links, scale.get("doubt"))
+        return cls(information.given(relative, np.zeros(len(relative))), gains, friction, links, scale.get("doubt"))
 
 
 def identify_further(
@@ -68,37 +68,37 @@ def identify_further(
     mapping: MappingSource | None = None,
     job: Job | None = None,
 ) -> Identification:
-    """Identify from logs and from what ``identify`` wrote to the folder ``earlier``, with the friction of that.
+    """Identify from logs and from what ``identify`` wrote to the folder ``earlier``, with the same friction.
 
-    Bodies that were held as described then are held now.
+    Bodies that were held at the description then are held now.
     """
-    left, job = Earlier.read(earlier), job or Job()
-    options = going_on(options or Options(), left, loaded=job.load is not None)
-    fit, held_out = ([log.with_gains(left.gains) for log in as_logs(part, mapping)] for part in (logs, validate))
-    result = identify(source, fit, options, validate=held_out, job=replace(job, earlier=left.information))
-    return result if left.doubt is None else _doubted(result, left.doubt)
+    previous, job = Earlier.read(earlier), job or Job()
+    options = resume_options(options or Options(), previous, loaded=job.load is not None)
+    fit, held_out = ([log.with_gains(previous.gains) for log in as_logs(part, mapping)] for part in (logs, validate))
+    result = identify(source, fit, options, validate=held_out, job=replace(job, earlier=previous.information))
+    return result if previous.scale_std is None else _with_uncertain_scale(result, previous.scale_std)
 
 
-def going_on(options: Options, left: Earlier, *, loaded: bool = False) -> Options:
-    """The options with the friction and the free bodies of what was found earlier."""
+def resume_options(options: Options, previous: Earlier, *, loaded: bool = False) -> Options:
+    """The options with the friction and the free bodies of the earlier identification."""
     if options.links:
         what = "would hold the other bodies at the description, although the earlier estimate has information on them"
         fix = "Leave links out"
         raise UsageError(Finding("option-conflict", f"links={','.join(options.links)}", what, fix))
-    links = (*left.links, LOAD) if left.links and loaded else left.links
-    return replace(options, friction=left.friction, links=links)
+    links = (*previous.links, LOAD) if previous.links and loaded else previous.links
+    return replace(options, friction=previous.friction, links=links)
 
 
-def _doubted(result: Identification, doubt: float) -> Identification:
-    """The same with gains whose scale the earlier estimate had from the description alone."""
+def _with_uncertain_scale(result: Identification, scale_std: float) -> Identification:
+    """The same with wider intervals: the common scale of the earlier gains came from the description alone."""
     estimate = result.estimate
-    bodies, loads = (tuple(_wider(b, doubt) for b in part) for part in (estimate.bodies, estimate.loads))
-    scale = Scale(doubt, float(estimate.loads[0].std[0]) if estimate.loads else None)
+    bodies, loads = (tuple(_wider(b, scale_std) for b in part) for part in (estimate.bodies, estimate.loads))
+    scale = Scale(scale_std, float(estimate.loads[0].std[0]) if estimate.loads else None)
     ranges = estimate.ranges and estimate.ranges.without_scale()
     return replace(result, estimate=replace(estimate, bodies=bodies, loads=loads, scale=scale, ranges=ranges))
 
 
-def _wider(body: BodyEstimate, doubt: float) -> BodyEstimate:
-    std = np.hypot(body.std, doubt * body.parameters)
+def _wider(body: BodyEstimate, scale_std: float) -> BodyEstimate:
+    std = np.hypot(body.std, scale_std * body.parameters)
     verdict = replace(body.verdict, mass="prior", inertia="prior")
     return replace(body, std=std, std_data=(None,) * 10, verdict=verdict, interval=None)

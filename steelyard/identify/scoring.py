@@ -1,8 +1,8 @@
-"""How well parameters predict a log: against the unfiltered measurement, so that no filter can flatter it.
+"""Prediction errors of parameters on a log, against the unfiltered measurement, which no filter can flatter.
 
 ``relative`` = ‖predicted − measured‖ / ‖measured‖ over all rows in physical units, the prediction smoothed like the
 rows of the fit and the measurement not at all; ``relative_filtered`` the same with both sides smoothed.
-Base-parameter error needs a truth: see :func:`base_error`.
+The base-parameter error needs a ground truth: see :func:`base_error`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Prediction:
-    """All rows of a log, predicted and measured: as they came, and with both sides smoothed."""
+    """All rows of a log, predicted and measured: the measurement unfiltered, and with both sides smoothed."""
 
     log: str
     rows: tuple[str, ...]  # C names
@@ -70,7 +70,7 @@ class Prediction:
         )
 
     def score(self, role: Role) -> tuple[Score, Series]:
-        """Errors, and what is drawn of them."""
+        """Errors, and the series that the report draws."""
         predicted, tau = self.predicted, self.measured
         e = predicted - tau
         both = self.smoothed
@@ -94,7 +94,7 @@ def score(rows: Rows, theta: Array, log: Log, role: Role) -> tuple[Score, Series
 def predict(rows: Rows, theta: Array, log: Log) -> Prediction:
     """Predict a log with θ; ``rows`` are its filtered rows.
 
-    Filtering is linear: raw rows are made once, multiplied with θ, and smoothed as the rows of the fit were.
+    Filtering is linear: raw rows are computed once, multiplied by θ, and smoothed like the rows of the fit.
     """
     times, predictions, measurements, grids, smoothed = [], [], [], [], []
     for segment in rows.segments:
@@ -108,7 +108,8 @@ def predict(rows: Rows, theta: Array, log: Log) -> Prediction:
         times.append(time)
         predictions.append(predicted)
         measurements.append(measured)
-    left, right = (np.concatenate(side) for side in zip(*smoothed, strict=True))
+    both_sides = (np.concatenate(side) for side in zip(*smoothed, strict=True))
+    smooth_prediction, smooth_measurement = both_sides
     return Prediction(
         log.source,
         rows.names,
@@ -117,7 +118,7 @@ def predict(rows: Rows, theta: Array, log: Log) -> Prediction:
         np.concatenate(predictions),
         np.concatenate(measurements),
         np.concatenate(grids),
-        (left, right),
+        (smooth_prediction, smooth_measurement),
     )
 
 
@@ -170,7 +171,7 @@ def _smooth(values: Array, taps: Array) -> Array:
 
 
 def _inner(values: Array, taps: Array) -> Array:
-    """What a low-pass has samples for on both sides."""
+    """The samples around which the low-pass lies within the values."""
     return values[len(taps) // 2 : len(values) - len(taps) // 2]
 
 
@@ -181,7 +182,7 @@ def _torques_alone(rows: Rows) -> bool:
 
 
 def _at_true_stamps(rows: Rows, log: Log, time: Array, predicted: Array) -> tuple[Array, Array, Array]:
-    """Rows of joints and sensors at the log's own stamps, where resampling has not touched the measurement."""
+    """Rows of joints and sensors at the log's own stamps, with measurements that are not resampled."""
     gains = log.metadata.get("gains", {})
     inside = (log.time >= time[0]) & (log.time <= time[-1])
     columns = [

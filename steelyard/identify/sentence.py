@@ -1,86 +1,112 @@
-"""One sentence about an estimate: trusted or not, why, what motion would help."""
+"""The sentence that ends every run: whether the estimate can be trusted, why, and which motion would excite more."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from steelyard.identify.estimate import BodyEstimate, Estimate, Total
-from steelyard.identify.verdict import UNEXPLAINED, unexplained
+from steelyard.identify.verdict import Check, failed_checks, unexplained
 from steelyard.inference.quantity_ranges import between, spoken
 
 
 def sentence(estimate: Estimate) -> str:
-    """One sentence: trusted or not, why, what motion would help."""
-    parts, measured = list[str](), "force" if estimate.equations == "base" else "torque"
-    if not estimate.consistent:
-        everything = (*estimate.bodies, *estimate.loads)
-        bad = [b.name for b in everything if not b.consistent]
-        parts.append(f"{len(bad)} of {len(everything)} bodies are not physical ({_some(bad)}): use --method lmi")
-    if not estimate.certificate.holds:
-        parts.append("the solver's answer could not be proved")
-    if estimate.base_identified == 0:
-        parts.append("the data know no base parameter to a tenth of its size")
-    if unexplained(estimate) >= UNEXPLAINED:
-        parts.append(f"{100 * unexplained(estimate):.2g} % of the measured {measured} is not explained")
-    if parts:
-        head = "Not to be trusted: " + "; ".join(parts)
-    else:
-        come = "comes" if estimate.base_identified == 1 else "come"
-        head = (
-            f"Trusted: every body is physical, and {estimate.base_identified} of {estimate.base_count} base parameters "
-            f"{come} from the data"
-        )
+    """Whether the estimate can be trusted, why, and which motion would excite more."""
+    parts = [_head(estimate), *_facts(estimate), *_sources(estimate), *_ranges(estimate)]
+    return "; ".join(parts) + (f". {estimate.advice}" if estimate.advice else "") + "."
+
+
+def _head(estimate: Estimate) -> str:
+    if failed := failed_checks(estimate):
+        return "Not to be trusted: " + "; ".join(_reason(estimate, check) for check in failed)
+    are = "is" if estimate.base_identified == 1 else "are"
+    return (
+        f"Trusted: every body is physically consistent, and {estimate.base_identified} of {estimate.base_count} base "
+        f"parameters {are} identified"
+    )
+
+
+def _reason(estimate: Estimate, check: Check) -> str:
+    """Why a check fails."""
+    match check:
+        case "physical":
+            bodies = (*estimate.bodies, *estimate.loads)
+            bad = [b.name for b in bodies if not b.consistent]
+            return f"{len(bad)} of {len(bodies)} bodies are not physically consistent ({_some(bad)}): use method lmi"
+        case "certified":
+            return "the optimum could not be certified"
+        case "informative":
+            return "the data identify no base parameter to within 10 %"
+        case "explained":
+            return f"{100 * unexplained(estimate):.2g} % of the measured {_measured(estimate)} is unexplained"
+
+
+def _facts(estimate: Estimate) -> Iterator[str]:
+    """Logs left out, validation error, total mass, loads, and what was held at the description."""
     if estimate.left_out:
-        head += f"; {estimate.left_out}"
+        yield estimate.left_out
     scores = [s.relative for s in estimate.validation.values() if s.relative is not None]
     if scores:
-        head += f"; held-out {measured} is predicted to {100 * max(scores):.2g} %"
+        yield f"the validation error is {100 * max(scores):.2g} % of the measured {_measured(estimate)}"
     if estimate.total is not None:
-        head += f"; the whole robot weighs {_total(estimate.total)}"
+        yield f"the total mass is {_total(estimate.total)}"
     for load in estimate.loads:
-        head += f"; the load on {load.carrier} weighs {weight(load, '.3g')} kg"
-        head += "" if estimate.scale else f" ({load.verdict.mass})"
+        verdict = "" if estimate.scale else f" ({load.verdict.mass})"
+        yield f"the load on {load.carrier} weighs {mass_interval(load, '.3g')} kg{verdict}"
     if estimate.scale is not None:
-        said = f", give or take {100 * 1.96 * estimate.scale.doubt:.0f} %, since no drive gain is known"
-        head += f"; ratios of masses come from the data, their common scale from the description{said}"
-    free = [b for b in estimate.bodies if b.free]
-    if len(free) < len(estimate.bodies):
-        which = "the robot was" if not free else f"{len(estimate.bodies) - len(free)} bodies were"
-        head += f"; {which} held exactly as described, and any error in that is in the answer"
-    by_structure = [b.name for b in free if b.verdict.mass == "prior" and b.name in estimate.hidden]
-    by_motion = [b.name for b in free if b.verdict.mass == "prior" and b.name not in estimate.hidden]
-    if by_structure:
-        which = "any single body" if len(by_structure) == len(free) else _some(by_structure)
-        why = "since no motion shows it apart from its neighbours"
+        percent = f"{100 * 1.96 * estimate.scale.doubt:.0f} %"
+        yield (
+            f"mass ratios come from the data, their common scale from the description (± {percent}), since no drive "
+            "gain is known"
+        )
+    held = sum(not b.free for b in estimate.bodies)
+    if held:
+        which = "the robot is" if held == len(estimate.bodies) else f"{held} {'body is' if held == 1 else 'bodies are'}"
+        yield f"{which} held at the description, whose errors bias the estimate"
+
+
+def _sources(estimate: Estimate) -> Iterator[str]:
+    """Masses that come from the prior, and why: no motion could identify them, or this one does not."""
+    by_prior = [b.name for b in estimate.bodies if b.free and b.verdict.mass == "prior"]
+    hidden = [name for name in by_prior if name in estimate.hidden]
+    poorly_excited = [name for name in by_prior if name not in estimate.hidden]
+    if hidden:
+        every = len(hidden) == sum(b.free for b in estimate.bodies)
+        which = "any single body" if every else _some(hidden)
+        why = "no motion separates it from its neighbours"
         if estimate.blind:
-            why = f"since {estimate.blind} cannot tell one body from another"
-        head += f"; the mass of {which} is the prior's share, {why}"
-    if by_motion:
-        head += f"; the mass of {_some(by_motion)} is the prior's, since this motion does not show it"
-    head += _whatever_the_prior(estimate)
-    return head + (f". {estimate.advice}" if estimate.advice else "") + "."
+            why = f"{estimate.blind} cannot separate the bodies"
+        yield f"the mass of {which} comes from the prior, since {why}"
+    if poorly_excited:
+        yield f"the mass of {_some(poorly_excited)} comes from the prior, since this motion excites it poorly"
 
 
-def _whatever_the_prior(estimate: Estimate) -> str:
-    """Masses that the data leave open but not without limit, the narrowest first."""
+def _ranges(estimate: Estimate) -> Iterator[str]:
+    """Masses that are not identified but bounded by the data, the narrowest first."""
     if estimate.ranges is None:
-        return ""
-    left = [b for b in (*estimate.bodies, *estimate.loads) if b.free and b.verdict.mass != "identified"]
-    closed = []
-    for b in left:
+        return
+    unidentified = [b for b in (*estimate.bodies, *estimate.loads) if b.free and b.verdict.mass != "identified"]
+    bounded = []
+    for b in unidentified:
         low, high = estimate.ranges.bodies[b.name].mass
         if low is not None and high is not None:
             name = f"the load on {b.carrier}" if b.carrier else b.name
-            closed.append(((high - low) / max(b.mass, 1e-9), f"{name} {spoken((low, high), 'kg')}"))
-    if closed:
-        return f"; {_some([text for _, text in sorted(closed)], 3)}, whatever the prior"
-    return "; no mass has an upper limit but by the prior" if left else ""
+            bounded.append(((high - low) / max(b.mass, 1e-9), f"{name} {spoken((low, high), 'kg')}"))
+    if bounded:
+        yield f"{_some([text for _, text in sorted(bounded)], 3)}, whatever the prior"
+    elif unidentified:
+        yield "without the prior no mass has an upper bound"
 
 
-def weight(body: BodyEstimate, form: str) -> str:
-    """Mass in kg and its 95 % interval: ± 1.96 std, or both ends for a body at the edge of what can exist."""
+def mass_interval(body: BodyEstimate, form: str) -> str:
+    """Mass in kg and its 95 % interval: ± 1.96 std, or both ends for a body on the boundary of consistency."""
     low, high = body.interval.mass if body.interval else (None, None)
     if low is None or high is None:
         return f"{body.mass:{form}} ± {1.96 * body.std[0]:.2g}"
     return f"{body.mass:{form}} ({between(low, high)})"
+
+
+def _measured(estimate: Estimate) -> str:
+    return "force" if estimate.equations == "base" else "torque"
 
 
 def _total(total: Total) -> str:

@@ -1,7 +1,7 @@
-"""Measured against predicted, sample by sample: what the report draws and what a run keeps for later.
+"""Measured and predicted forces, sample by sample: drawn by the report and saved beside the estimate.
 
-Kept as an npz without pickle: plain arrays, and the names as one JSON string, so that a file from a
-stranger can be opened safely and an old one can be reported again.
+Saved as an npz without pickle: plain arrays, and the names as one JSON string, so that a file from an
+untrusted source can be opened safely.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An unknown load: which link carries it, and where it may be."""
+"""An unknown load: the link that carries it, and the region in which it lies."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from steelyard.robot.model import LOAD, Robot
 
 @dataclass(frozen=True)
 class UnknownLoad:
-    """An unknown load on a link, in logs that are ``loaded``; a place for it makes it one of shapes, divided (Xu)."""
+    """An unknown load on a link, in logs that are ``loaded``; with a region it is composed of shapes, divided (Xu)."""
 
     link: str
     area: Area | None = None  # x0 x1 y0 y1 z0 z1 m, in the link's axes: the load lies in it
-    top: float | None = None  # m: the same of all that is so far above the link
-    shapes: ShapeFile | None = None  # what the load is made of to begin with, in the link's axes
-    divisions: int | None = None  # at most so many
+    top: float | None = None  # m: the load lies up to this far above the link
+    shapes: ShapeFile | None = None  # initial shapes of the load, in the link's axes
+    divisions: int | None = None  # at most
 
     def __post_init__(self) -> None:
         if findings := list(self._findings()):
             raise UsageError(findings)
 
     @property
-    def placed(self) -> bool:
-        """Whether it is said where the load may be."""
+    def has_region(self) -> bool:
+        """Whether the region of the load is given."""
         given = self.shapes is not None and LOAD in self.shapes.links
         return self.area is not None or self.top is not None or given
 
@@ -41,7 +41,7 @@ class UnknownLoad:
         return rule if self.divisions is None else replace(rule, most=self.divisions)
 
     def start(self, robot: Robot) -> tuple[Primitive, ...]:
-        """What it is made of to begin with, in the axes of its link."""
+        """Its initial shapes, in the axes of its link."""
         area = self.area if self.top is None else on_top(robot, self.link, self.top)
         if area is not None:
             return (as_cuboid(area),)
@@ -50,7 +50,7 @@ class UnknownLoad:
 
     def _findings(self) -> Iterator[Finding]:
         for name in ("shapes", "divisions"):
-            if getattr(self, name) is not None and not self.placed:
+            if getattr(self, name) is not None and not self.has_region:
                 what = "refines shapes of the load, and it is not given where the load may be"
                 fix = "Give an area, a height (top), or shapes of the load itself"
                 yield Finding("load-area-missing", f"{name}=", what, fix)

@@ -1,9 +1,9 @@
-"""An unknown load: weighed from logs with it, against logs without it, an earlier estimate, or the description.
+"""An unknown load, identified from logs with it, against logs without it, an earlier estimate, or the description.
 
-A load is one more body on the link that carries it, present in some logs and absent in others; it must be physical like
-any other. Logs without it (``empty``) are fitted along, so that the robot, its friction and its drive gains are
-told by the same sensors. An earlier estimate brings the same in its information, which simply adds up. With neither,
-the robot is taken to be exactly as described.
+A load is one more body on the link that carries it, present in some logs and absent in others; it must be physically
+consistent like any other. Logs without it (``empty``) are fitted along, so that the robot, its friction and its drive
+gains are identified with the same sensors. The information of an earlier estimate simply adds up. With neither, the
+robot is held at its description.
 """
 
 from __future__ import annotations
@@ -40,18 +40,25 @@ def weigh_load(
     mapping: MappingSource | None = None,
     job: Job | None = None,
 ) -> Identification:
-    """Weigh what a robot carries.
+    """Identify an unknown load that a robot carries.
 
     Args:
         source: URDF or MJCF file, or a short name.
         logs: Logs of the robot with the load.
-        on: The link that carries it, or a ``UnknownLoad`` that also says where it may be.
+        on: The link that carries it, or an ``UnknownLoad`` that also gives the region in which it lies.
         options: How to identify; the defaults suit most logs.
         empty: Logs without the load, fitted along.
         earlier: Folder that ``identify`` wrote without the load.
-        validate: Held-out logs with the load.
+        validate: Validation logs with the load.
         mapping: How foreign files are read.
-        job: What else one run is asked for.
+        job: Inputs and outputs of this run beside the options.
+
+    Returns:
+        The identification; the load is ``estimate.loads[0]``, in the axes of the link that carries it.
+
+    Raises:
+        UsageError: Arguments conflict, or an option is out of its range.
+        LogError: A log cannot be used.
     """
     if empty and earlier is not None:
         what = "conflicts with empty: each describes the robot without its load"

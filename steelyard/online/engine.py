@@ -19,10 +19,10 @@ from steelyard.equations.prepare import inputs_of
 from steelyard.equations.subspace import Subspace
 from steelyard.errors import Finding, UsageError
 from steelyard.identify.conclude import judge_bodies
-from steelyard.identify.fit import belief
+from steelyard.identify.fit import build_prior
 from steelyard.identify.method import Answer, Method, Posed, method_names, method_type
 from steelyard.identify.options import Options
-from steelyard.identify.solving import held, pull
+from steelyard.identify.solving import initial_parameters, prior_root
 from steelyard.inference import noise
 from steelyard.inference.uncertainty import Uncertainty, uncertainty
 from steelyard.information import Information
@@ -91,9 +91,9 @@ class OnlineEngine:
             setup = replace(setup, filter=replace(setup.filter, cutoff=0.5 * rate))
         self.setup, self.filter, self.options, self.window = setup, setup.filter, options, online.window
         rows = setup.rows(setup.segments(like)[0])
-        self.prior = belief(setup, options)
+        self.prior = build_prior(setup, options)
         self.noise = noise.estimate(list(rows), setup.columns.names, self.prior.information, full=rows.correlated)[0]
-        self.theta = held(setup, self.prior)
+        self.theta = initial_parameters(setup, self.prior)
         for name, parameters in (known or {}).items():
             if name in setup.columns.bodies and name not in setup.free_bodies:
                 self.theta[setup.columns.body(name)] = parameters
@@ -249,7 +249,7 @@ class OnlineEngine:
 
     def _posed(self, data: Information, method: Method) -> Answer:
         """The optimum and its proof, by the method that offline identification would take."""
-        prior = replace(self.prior.about(self.free), K=pull(self.setup, data, self.prior, self.options))
+        prior = replace(self.prior.about(self.free), K=prior_root(self.setup, data, self.prior, self.options))
         signed = self.setup.columns.signed
         return method.solve(Posed(data, prior, tuple(self.bodies), ~signed, self.setup, self.theta))
 

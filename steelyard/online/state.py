@@ -1,4 +1,4 @@
-"""What an online identifier has at one moment: for the reader, and as a file from which another goes on."""
+"""The state of an online identifier: its estimate at one moment, and the file from which another one resumes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard.errors import Finding, UsageError
 from steelyard.identify.estimate import BodyEstimate
-from steelyard.identify.sentence import weight
+from steelyard.identify.sentence import mass_interval
 from steelyard.online.change import Change
 from steelyard.solve.certify import Certificate
 from steelyard.spatial import Array
@@ -20,7 +20,7 @@ from steelyard.spatial import Array
 
 @dataclass(frozen=True)
 class OnlineEstimate:
-    """What is known at one moment."""
+    """The estimate at one moment."""
 
     time: float  # s, of the newest sample
     delay: float  # s by which the newest row is older than that
@@ -34,11 +34,16 @@ class OnlineEstimate:
         return next(b for b in self.bodies if b.name == name or name in b.links)
 
     def sentence(self) -> str:
-        """What may be trusted, in one line."""
-        shown = ", ".join(f"{b.name} {weight(b, '.3f')} kg ({b.verdict.worst})" for b in self.bodies)
-        kept = self.certificate.holds and all(b.consistent for b in self.bodies)
-        changed = f"; {len(self.changes)} changes noticed" if self.changes else ""
-        return f"{'Proved and physical' if kept else 'Not proved'}: {shown}; {1e3 * self.delay:.0f} ms late{changed}."
+        """Whether the estimate is certified, the mass of each body, and the delay, in one line."""
+        masses = ", ".join(f"{b.name} {mass_interval(b, '.3f')} kg ({b.verdict.worst})" for b in self.bodies)
+        head = "Certified and physically consistent" if self.is_certified else "Not certified"
+        changed = f"; {len(self.changes)} changes of load detected" if self.changes else ""
+        return f"{head}: {masses}; delay {1e3 * self.delay:.0f} ms{changed}."
+
+    @property
+    def is_certified(self) -> bool:
+        """Whether the optimum is certified and every body physically consistent."""
+        return self.certificate.holds and all(b.consistent for b in self.bodies)
 
 
 def write_state(path: str | Path, fingerprint: str, arrays: Mapping[str, Array], changes: Sequence[Change]) -> None:
@@ -50,7 +55,7 @@ def write_state(path: str | Path, fingerprint: str, arrays: Mapping[str, Array],
 
 
 def read_state(path: str | Path, fingerprint: str) -> tuple[dict[str, Array], list[Change]]:
-    """What ``write_state`` wrote; that of an identifier with another fingerprint is refused."""
+    """Read what ``write_state`` wrote; the state of an identifier with another fingerprint is refused."""
     with np.load(path, allow_pickle=False) as file:
         saved = dict(file)
     if str(saved.pop("fingerprint")) != fingerprint:

@@ -15,7 +15,7 @@ from steelyard.equations.setup import Setup
 from steelyard.errors import SolveError
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify import repair
-from steelyard.identify.fit import known_before
+from steelyard.identify.fit import side_information
 from steelyard.identify.method import Posed
 from steelyard.identify.solving import solve
 from steelyard.identify.verdict import exit_code
@@ -81,7 +81,7 @@ def test_linear_rows_let_bodies_pass_that_cannot_exist_and_these_are_named_and_r
     assert set(repaired) >= {b.name for b, ok in zip(bodies, consistent(plain, bodies), strict=True) if not ok}
     assert problem.objective(theta) > problem.objective(plain)
     found = solve_bodies(data, bodies, prior, "constrained")
-    assert found.notices[0].endswith(f"was put in their place for {', '.join(repaired)}")
+    assert found.notices[0].endswith(f" for {', '.join(repaired)}")
 
 
 def test_each_linearisation_costs_and_never_more_than_the_whole_condition():
@@ -95,7 +95,7 @@ def test_each_linearisation_costs_and_never_more_than_the_whole_condition():
         refined, cuts = problem, 1
         while rounds and cuts:
             theta = certified(refined)[0].theta
-            broken = [r for k, b in enumerate(bodies) for r in repair._broken(b, theta, k, 30)]
+            broken = [r for k, b in enumerate(bodies) for r in repair._violated(b, theta, k, 30)]
             cuts, rounds = len(broken), rounds - 1
             refined = replace(refined, linear=refined.linear + LinearConstraints.of(np.array(broken).reshape(-1, 30)))
         costs.append(problem.objective(certified(refined)[0].theta))
@@ -166,7 +166,7 @@ def test_the_total_mass_is_soft_unless_it_is_asked_to_be_hard():
 def test_a_total_that_was_weighed_is_data():
     setup, data, prior = robot_and_data("demo_arm", rows=12)
     options = Options(method="constrained", total_mass=40.0)
-    scales = known_before(setup, options, None)
+    scales = side_information(setup, options, None)
     assert scales.rows == 1
     found = solve(setup, data + scales, prior, options)
     assert masses(found.theta).sum() == pytest.approx(40.0, rel=0.02)

@@ -467,6 +467,6 @@ def test_a_load_is_not_made_of_points_since_nobody_knows_where_it_is(arm):
 
 
 def test_more_masses_than_can_be_weighed_are_refused(arm, monkeypatch):
-    monkeypatch.setattr(method, "MOST", 4000)
+    monkeypatch.setattr(method, "MAX_UNKNOWNS", 4000)
     with pytest.raises(UsageError, match=r"points: come to 4380 masses, more than 4000"):
         identify("demo_arm", [arm.train], Options(method=Points(per_edge=9)))

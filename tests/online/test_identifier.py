@@ -77,7 +77,7 @@ def test_the_base_is_found_and_the_answer_is_physical_and_proved_at_every_step(d
     error = found.parameters - dog.truth["base"]
     assert np.linalg.norm(error) < 0.05
     assert np.mean(np.abs(error) < 3 * found.std) > 0.8
-    assert "Proved and physical: base" in online.estimate().sentence()
+    assert online.estimate().is_certified
 
 
 @pytest.mark.slow

@@ -71,7 +71,9 @@ def test_sums_are_fitted_as_rows_are(arm, tmp_path, piece_bytes):
     assert np.linalg.norm(one.theta - other.theta) <= 1e-9 * np.linalg.norm(one.theta)
     assert one.noise.correlation == pytest.approx(other.noise.correlation, abs=1e-7)
     assert_the_same_covariance(one.uncertainty.posterior, other.uncertainty.posterior)
-    assert one.meat == pytest.approx(other.meat, rel=1e-6, abs=1e-6 * np.abs(one.meat).max())
+    assert one.score_covariance == pytest.approx(
+        other.score_covariance, rel=1e-6, abs=1e-6 * np.abs(one.score_covariance).max()
+    )
 
 
 @pytest.mark.numerical

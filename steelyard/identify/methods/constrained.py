@@ -23,7 +23,7 @@ DESCRIBED_TOTAL = 0.05  # standard deviation of the description's total mass, as
 
 @dataclass(frozen=True)
 class Constrained(Composed):
-    """Linear constraints, added until the answer keeps them; what is left unphysical is repaired (``repair.py``)."""
+    """Linear constraints, refined by cutting planes; bodies that stay inconsistent are repaired (``repair.py``)."""
 
     symmetric: tuple[str, ...] = option(
         (), "Bodies that mirror each other, or auto (method constrained).", metavar="L=R,…"
@@ -31,7 +31,7 @@ class Constrained(Composed):
     hard_mass: bool = option(False, "The total mass holds exactly (method constrained).")
 
     def refusals(self, options: Options) -> Iterator[Finding]:
-        """Options that make no sense with this method."""
+        """Options that conflict with this method."""
         yield from super().refusals(options)
         if options.prior == "none":
             what = "leaves method constrained without the regularisation that makes its optimum unique"
@@ -39,13 +39,13 @@ class Constrained(Composed):
             yield Finding("option-conflict", "prior=none", what, fix, {"prior": "cad"})
 
     def composition(self, body: Body, prior: Prior) -> Composition:
-        """What a body may be."""
+        """Admissible parameters of a body."""
         from steelyard.compose import boxed
 
         return boxed.composition(body, prior.scale)
 
     def extra(self, posed: Posed) -> tuple[Information, LinearConstraints, tuple[str, ...]]:
-        """Total mass, soft or hard, and symmetric pairs: as information and rows about the free parameters."""
+        """Total mass, soft or hard, and symmetric pairs: as information and linear constraints on free parameters."""
         import numpy as np
 
         from steelyard.information import Information
@@ -63,13 +63,13 @@ class Constrained(Composed):
         E, e, notices = list[np.ndarray](), list[float](), tuple[str, ...]()
         if self.hard_mass:
             E, e = [masses[0]], [described if posed.total_mass is None else posed.total_mass]
-        elif posed.total_mass is None:  # a total that was weighed is already in the data
+        elif posed.total_mass is None:  # a total from a scale is already in the data
             weight = 1 / (DESCRIBED_TOTAL * described)
             row = Information.of(weight * masses, np.array([weight * described])).given(known, theta[known])
             data = data + replace(row, rows=0, names=data.names)
         if self.symmetric:
-            found, notices = pairs(setup.robot, self.symmetric)
-            for pair in found:
+            mirrored, notices = pairs(setup.robot, self.symmetric)
+            for pair in mirrored:
                 rows = np.zeros((4, columns.n))
                 rows[:, columns.body(pair.left)], rows[:, columns.body(pair.right)] = pair.rows
                 E, e = [*E, *rows], [*e, *np.zeros(4)]

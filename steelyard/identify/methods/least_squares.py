@@ -1,4 +1,4 @@
-"""Least squares on the base parameters; the rest is the description's (Ayusawa 30–32)."""
+"""Least squares on the base parameters; the null space is taken from the description (Ayusawa 30–32)."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LeastSquares(Method):
-    """The data alone where they see anything, the description where they do not; bodies may be unphysical."""
+    """Base parameters from the data alone, the null space from the description; bodies may be inconsistent."""
 
-    pulled: ClassVar[bool] = False
+    regularised: ClassVar[bool] = False
 
-    null_space: Source = option("structure", "Where least-squares takes the unseen directions from.")
+    null_space: Source = option("structure", "Null space of method least-squares: of the structure, or of the data.")
 
     def solve(self, posed: Posed) -> Answer:
         """Parameters and their certificate."""
-        from steelyard.identify.solving import seen_space
+        from steelyard.identify.solving import excited_subspace
         from steelyard.solve.solve import least_squares
 
-        assert posed.setup is not None, "least squares is about a robot"
-        space = seen_space(posed.setup, posed.data, posed.prior.scale, self.null_space)
+        assert posed.setup is not None, "least squares needs a robot"
+        space = excited_subspace(posed.setup, posed.data, posed.prior.scale, self.null_space)
         basis = space.seen if self.null_space == "structure" else posed.prior.scale[:, None] * space.V
         before = posed.prior.mean
         theta = least_squares(posed.data, before, basis)
@@ -37,7 +37,7 @@ class LeastSquares(Method):
 
 
 def _certify(data: Information, reference: np.ndarray, theta: np.ndarray, basis: np.ndarray) -> Certificate:
-    """The proof of the problem in the coordinates y of θ = reference + basis·y."""
+    """Certificate in the coordinates y of θ = reference + basis·y."""
     import numpy as np
 
     from steelyard.information import Information

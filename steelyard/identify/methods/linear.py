@@ -1,4 +1,4 @@
-"""Positive masses, and nothing else asked of a body."""
+"""Positive masses, and no other condition on a body."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Linear(Composed):
-    """Least squares with positive masses: bodies may be unphysical, and are told so."""
+    """Least squares with positive masses: bodies may be physically inconsistent, and are reported as such."""
 
     def composition(self, body: Body, prior: Prior) -> Composition:
-        """What a body may be."""
+        """Admissible parameters of a body."""
         from steelyard.compose import positive_mass
 
         return positive_mass.composition(body, prior.scale)

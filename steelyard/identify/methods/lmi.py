@@ -1,4 +1,4 @@
-"""All physical bodies: the pseudo-inertia is positive definite, a linear matrix inequality a body."""
+"""All physically consistent bodies: the pseudo-inertia is positive definite, one linear matrix inequality a body."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lmi(Composed):
-    """The default: of all physical bodies those that data and prior like best."""
+    """The default: the optimum over all physically consistent bodies."""
 
     online: ClassVar[bool] = True
     entropic: ClassVar[bool] = True
@@ -35,17 +35,17 @@ class Lmi(Composed):
 
     @property
     def has_profile(self) -> bool:
-        """Whether the optimum is that of all physical bodies."""
+        """Whether all physically consistent bodies are admissible."""
         return self.regularisation != "entropic" and self.inside is None
 
     def findings(self) -> Iterator[Finding]:
-        """All that is wrong with the method's own options."""
+        """Faults of the method's own options."""
         yield from super().findings()
         if self.inside not in (None, "ellipsoid"):
             yield unknown_choice("inside", self.inside, ("ellipsoid",))
 
     def refusals(self, options: Options) -> Iterator[Finding]:
-        """Options that make no sense with this method."""
+        """Options that conflict with this method."""
         yield from super().refusals(options)
         if self.regularisation == "entropic" and options.prior_space != "all":
             what = "is not available with regularisation='entropic'"
@@ -54,14 +54,14 @@ class Lmi(Composed):
             yield Finding("option-conflict", f"prior_space={options.prior_space}", what, fix, remedy)
 
     def composition(self, body: Body, prior: Prior) -> Composition:
-        """What a body may be."""
+        """Admissible parameters of a body."""
         from steelyard.compose import pseudo_inertia, realisable
 
-        made = pseudo_inertia.composition(body, prior.scale)
-        return realisable.inside(made, body) if self.inside and body.carrier is None else made
+        consistent = pseudo_inertia.composition(body, prior.scale)
+        return realisable.inside(consistent, body) if self.inside and body.carrier is None else consistent
 
     def entropies(self, posed: Posed) -> tuple[Entropy, ...]:
-        """Entropic pulls in place of the prior's quadratic ones; a load has none."""
+        """Entropic penalties in place of the prior's quadratic ones; a load has none."""
         from steelyard import inertia
         from steelyard.solve.problem import Entropy
 
@@ -72,7 +72,7 @@ class Lmi(Composed):
         return tuple(Entropy(at, inertia.pseudo(mean[at : at + 10]), gamma) for at in own)
 
     def notices(self, posed: Posed) -> tuple[str, ...]:
-        """Described bodies that do not fit the ellipsoids that their estimates have to."""
+        """A notice about described bodies whose mass is not within the ellipsoid."""
         from steelyard.compose import realisable
 
         own = [b for b in posed.bodies if self.inside and b.carrier is None]

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mata(Composed):
-    """Positive mass and inertia about the centre of mass; a body may still be unphysical."""
+    """Positive mass and inertia about the centre of mass; a body may still be physically inconsistent."""
 
     def composition(self, body: Body, prior: Prior) -> Composition:
-        """What a body may be."""
+        """Admissible parameters of a body."""
         from steelyard.compose import positive_inertia
 
         return positive_inertia.composition(body, prior.scale)

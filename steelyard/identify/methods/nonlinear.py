@@ -1,4 +1,4 @@
-"""The problem of ``lmi`` in log-Cholesky coordinates, where no bound is left (Rucker and Wensing)."""
+"""The problem of ``lmi`` in log-Cholesky coordinates, which are unconstrained (Rucker and Wensing)."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Nonlinear(Composed):
-    """The same bodies as ``lmi``, found in other coordinates."""
+    """The same bodies and optimum as ``lmi``, computed in other coordinates."""
 
     @property
     def has_profile(self) -> bool:
-        """Whether the optimum is that of all physical bodies."""
+        """Whether all physically consistent bodies are admissible."""
         return True
 
     def composition(self, body: Body, prior: Prior) -> Composition:
-        """What a body may be."""
+        """Admissible parameters of a body."""
         from steelyard.compose import pseudo_inertia
 
         return pseudo_inertia.composition(body, prior.scale)
 
     def optimum(self, problem: Problem, posed: Posed) -> tuple[Solution, Certificate]:
-        """The optimum and its proof."""
+        """The optimum and its certificate."""
         from steelyard.compose.pseudo_inertia import chart
         from steelyard.solve import log_cholesky_newton
         from steelyard.solve.solve import certified

@@ -1,4 +1,4 @@
-"""Masses at fixed points of each body's box or convex hull (Ayusawa 9–15)."""
+"""Point masses on a fixed grid in each body's box or convex hull (Ayusawa 9–15)."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ COARSEST, FINEST = 2, 9
 
 
 def _count(text: str) -> int | str:
-    """A number, or what was typed: the method says what it takes."""
+    """A number, or the text as typed, which the method checks."""
     return int(text) if text.lstrip("-").isdigit() else text
 
 
 @dataclass(frozen=True)
 class Points(Composed):
-    """Masses on a grid in each body, none negative."""
+    """Non-negative point masses on a grid in each body."""
 
     online: ClassVar[bool] = True
 
     per_edge: int | Literal["auto"] = option(
         3,
-        "Method points: masses along each edge, 2 to 9, or auto.",
+        "Method points: points along each edge, 2 to 9, or auto.",
         flag="--points",
         metavar="N",
         type=str,
         parse=_count,
     )
-    within: Literal["box", "hull"] = option("box", "Method points: where masses may be.", flag="--points-in")
+    within: Literal["box", "hull"] = option("box", "Method points: region of the points.", flag="--points-in")
     ridge: float = option(
-        1e-3, "Method points: pull of each single mass, 0 for none.", flag="--point-ridge", metavar="X"
+        1e-3, "Method points: ridge on each single mass, 0 for none.", flag="--point-ridge", metavar="X"
     )
 
     def findings(self) -> Iterator[Finding]:
-        """All that is wrong with the method's own options."""
+        """Faults of the method's own options."""
         yield from super().findings()
         n = self.per_edge
         if n != "auto" and not (isinstance(n, int) and COARSEST <= n <= FINEST):
@@ -56,22 +56,22 @@ class Points(Composed):
             yield Finding("option-value", f"ridge={self.ridge}", "must be ≥ 0 and finite", "Give a weight")
 
     def refuse_load(self) -> Iterator[Finding]:
-        """Why this method cannot weigh an unknown load."""
+        """Why this method cannot identify an unknown load."""
         what = "needs the region that a body may fill, which is not known of a load"
         yield Finding("method-not-for-loads", "method=points", what, "Use method='lmi'", {"method": "lmi"})
 
     def covers(self, setup: Setup, prior: Prior) -> tuple[dict[str, Cover], list[str]]:
-        """How many masses each free body got, and whether it could be as believed."""
+        """Number of points of each free body, and whether they can represent its prior."""
         from steelyard.compose.points_cover import cover, cover_notices
 
-        found = {
+        covers = {
             name: cover(setup.robot.body(name), prior.mean[setup.columns.body(name)], self.per_edge, self.within)
             for name in setup.free_bodies
         }
-        return found, cover_notices(found, self.within)
+        return covers, cover_notices(covers, self.within)
 
     def composition(self, body: Body, prior: Prior) -> Composition:
-        """What a body may be."""
+        """Admissible parameters of a body."""
         from steelyard.compose import mass_points
 
         return mass_points.composition(

@@ -1,4 +1,4 @@
-"""Bodies of primitive shapes with masses that are never negative, divided where that explains more (Xu)."""
+"""Bodies of primitive shapes with non-negative masses, divided where that lowers the objective (Xu)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from steelyard.equations.option_field import option
 from steelyard.errors import Finding
-from steelyard.identify.method import Answer, Posed, Pulled, others_of
+from steelyard.identify.method import Answer, Posed, Regularised, compose_joint_terms
 
 if TYPE_CHECKING:
     from steelyard.compose.division_rule import Rule
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Shapes(Pulled):
-    """Shapes to begin with, and how often they are divided."""
+class Shapes(Regularised):
+    """Bodies composed of shapes, which are divided at most ``divisions`` times."""
 
     online: ClassVar[bool] = True
 
     start: ShapeFile | str | Path | None = option(
-        None, "Method shapes: TOML with shapes of links to begin with.", flag="--shapes", metavar="FILE", type=Path
+        None, "Method shapes: TOML with initial shapes of links.", flag="--shapes", metavar="FILE", type=Path
     )
-    divisions: int | None = option(None, "Method shapes: divide at most so often.", metavar="N")
+    divisions: int | None = option(None, "Method shapes: at most so many divisions.", metavar="N")
 
     def __post_init__(self) -> None:
         if isinstance(self.start, str | Path):
@@ -37,7 +37,7 @@ class Shapes(Pulled):
 
     @property
     def file(self) -> ShapeFile | None:
-        """The shapes to begin with, where they are given."""
+        """The initial shapes, where they are given."""
         assert not isinstance(self.start, str | Path)
         return self.start
 
@@ -50,7 +50,7 @@ class Shapes(Pulled):
         return rule if self.divisions is None else replace(rule, most=self.divisions)
 
     def findings(self) -> Iterator[Finding]:
-        """All that is wrong with the method's own options."""
+        """Faults of the method's own options."""
         yield from super().findings()
         if self.divisions is not None and self.divisions < 0:
             yield Finding(
@@ -58,7 +58,7 @@ class Shapes(Pulled):
             )
 
     def shapes(self, setup: Setup) -> dict[str, Any]:
-        """Shapes that bodies are made of to begin with, by moving body."""
+        """Initial shapes by moving body."""
         return {} if self.file is None else self.file.bodies(setup.robot)
 
     def solve(self, posed: Posed) -> Answer:
@@ -69,10 +69,10 @@ class Shapes(Pulled):
         from steelyard.information import Information
 
         prior, given = posed.prior, self._given(posed)
-        pull = Information.of(prior.K, prior.K @ prior.mean).triangle
-        total = posed.data + Information(pull, 0, posed.data.names)
-        made = [shape_set.initial(body, given.get(body.name, ())) for body in posed.bodies]
-        refined = refine(total, made, others_of(posed), self.rule, save=posed.save, progress=posed.progress)
+        triangle = Information.of(prior.K, prior.K @ prior.mean).triangle
+        total = posed.data + Information(triangle, 0, posed.data.names)
+        shapes = [shape_set.initial(body, given.get(body.name, ())) for body in posed.bodies]
+        refined = refine(total, shapes, compose_joint_terms(posed), self.rule, save=posed.save, progress=posed.progress)
         width = prior.K / NEGLIGIBLE if prior.kind == "none" else prior.K
         return Answer(refined.theta, refined.proof, tuple(refined.notices(prior.mean, width)), refined)
 
