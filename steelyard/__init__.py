@@ -1,26 +1,29 @@
 """Steelyard: weigh a robot while it moves.
 
-From a robot description (URDF or MJCF) and a log of its motion to the mass, centre of mass and inertia of every
-link, physically consistent, and with a statement of what the data said and what the prior said.
+From a robot description (URDF or MJCF) and a log of its motion to the mass, centre of mass and inertia of every link:
+physically consistent, and with a statement of what came from the data and what from the prior.
 
->>> from steelyard import identify
->>> result = identify("ur10", ["log.parquet"])       # doctest: +SKIP
->>> print(result.sentence)                # doctest: +SKIP
+>>> import steelyard as sy
+>>> result = sy.identify("ur10", "log.parquet", friction="all")  # doctest: +SKIP
+>>> result.verdict.sentence  # doctest: +SKIP
+>>> result.save("out")  # doctest: +SKIP
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import steelyard.identify  # noqa: F401 - the room first: a function of its name takes its place, and nothing puts it back
-from steelyard.api import identify
+# The rooms first: functions of their names take their places in this package, and nothing puts the rooms back.
+import steelyard.check
+import steelyard.identify  # noqa: F401
+from steelyard.api import check, compare, identify, weigh_load
 from steelyard.errors import lazy_names
 
 if TYPE_CHECKING:
+    from steelyard.check.survey import Survey
     from steelyard.equations.filters import Filter
     from steelyard.errors import Finding, LogError, SteelyardError, UsageError
     from steelyard.identify.estimate import Estimate
-    from steelyard.identify.identification import Identification
     from steelyard.identify.job import Job
     from steelyard.identify.methods.constrained import Constrained
     from steelyard.identify.methods.least_squares import LeastSquares
@@ -32,19 +35,23 @@ if TYPE_CHECKING:
     from steelyard.identify.methods.shapes import Shapes
     from steelyard.identify.options import Options, RangeOptions
     from steelyard.identify.unknown_load import UnknownLoad
-    from steelyard.identify.weighing import weigh_load
     from steelyard.information import Information
     from steelyard.log.log import Log
     from steelyard.online.engine import OnlineOptions
     from steelyard.online.identifier import OnlineIdentifier
     from steelyard.online.load_estimator import LoadEstimator
+    from steelyard.output.comparison import Difference
+    from steelyard.output.result import Result
+    from steelyard.robot.description import Description
     from steelyard.robot.model import Robot
 
+    __version__: str
+
 _MODULES = {
+    "check.survey": ("Survey",),
     "equations.filters": ("Filter",),
     "errors": ("Finding", "LogError", "SteelyardError", "UsageError"),
     "identify.estimate": ("Estimate",),
-    "identify.identification": ("Identification",),
     "identify.job": ("Job",),
     "identify.unknown_load": ("UnknownLoad",),
     "identify.methods.constrained": ("Constrained",),
@@ -56,18 +63,21 @@ _MODULES = {
     "identify.methods.points": ("Points",),
     "identify.methods.shapes": ("Shapes",),
     "identify.options": ("Options", "RangeOptions"),
-    "identify.weighing": ("weigh_load",),
     "information": ("Information",),
     "log.log": ("Log",),
     "online": ("LoadEstimator", "OnlineIdentifier", "OnlineOptions"),
+    "output.comparison": ("Difference",),
+    "output.result": ("Result",),
+    "robot.description": ("Description",),
     "robot.model": ("Robot",),
 }
 __all__ = [
     "Constrained",
+    "Description",
+    "Difference",
     "Estimate",
     "Filter",
     "Finding",
-    "Identification",
     "Information",
     "Job",
     "LeastSquares",
@@ -83,17 +93,30 @@ __all__ = [
     "Options",
     "Points",
     "RangeOptions",
+    "Result",
     "Robot",
     "Shapes",
     "SteelyardError",
+    "Survey",
     "UnknownLoad",
     "UsageError",
+    "__version__",
+    "check",
+    "compare",
     "identify",
     "weigh_load",
 ]
 
-__getattr__, _lazy = lazy_names(__name__, _MODULES)
+_lazy, _ = lazy_names(__name__, _MODULES)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("steelyard")
+    return _lazy(name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return list(__all__)

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
-DEPENDENCIES = {"steelyard", "numpy", "scipy", "h5py"}  # h5py: the file format of one measured data set
+DEPENDENCIES = {"steelyard", "numpy", "scipy", "pinocchio", "h5py", "pandas"}  # h5py: of one measured data set
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +57,29 @@ def test_an_example_imports_nothing_but_the_package_and_its_dependencies(path):
 def test_every_example_is_run_here():
     tested = re.findall(r'run\("(\w+)"', Path(__file__).read_text(encoding="utf-8"))
     assert {path.stem for path in EXAMPLES} == set(tested)
+
+
+@pytest.mark.slow
+def test_arrays_in_memory_are_a_log(run):
+    printed = run("arrays").splitlines()
+    assert printed[0] == "<Log 'memory': 4000 samples, 20 s, q and tau of 6 joints>"
+    assert printed[1].startswith("True ")
+    assert re.fullmatch(r"forearm_link: [\d.]+ kg \(\w+\), centre \[.*\] mm", printed[2])
+
+
+@pytest.mark.slow
+def test_a_frame_is_checked_identified_and_compared(run):
+    printed = run("dataframe")
+    assert "'estimate.json', 'robot.urdf'" in printed
+    assert len(re.findall(r"^\w+_link: [\d.]+ kg, described [\d.]+ kg$", printed, re.MULTILINE)) == 6
+
+
+@pytest.mark.slow
+def test_a_pinocchio_model_gets_its_identified_inertias(run):
+    printed = run("pinocchio_model")
+    changed = re.findall(r"^\w+_body: ([\d.]+) -> ([\d.]+) kg$", printed, re.MULTILINE)
+    assert len(changed) == 6
+    assert all(float(after) > 0 for _, after in changed)
 
 
 @pytest.mark.study

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from steelyard.equations.subspace import Subspace
 from steelyard.errors import Finding, SteelyardError
 from steelyard.inference import noise
 from steelyard.log.log import Log
-from steelyard.log.table import read_log
+from steelyard.log.log_source import LogSource, MappingSource, as_log
 from steelyard.robot.description import Description, RobotSource, read_description
 
 
@@ -56,9 +55,9 @@ class Survey:
 
 def survey(
     source: RobotSource,
-    path: Path,
+    log: LogSource,
     progress: Callable[[str], None] = lambda _: None,
-    mapping: Path | None = None,
+    mapping: MappingSource | None = None,
     topics: Mapping[str, str] | None = None,
     options: EquationOptions | None = None,
 ) -> Survey:
@@ -77,7 +76,7 @@ def survey(
     """
     progress("reading")
     try:
-        description, log = read_description(source), read_log(path, mapping, topics)
+        description, log = read_description(source), as_log(log, mapping, topics)
         setup = _opened(description, log, options or EquationOptions())
         segments, remarks = setup.segments(log, level=True)
     except SteelyardError as error:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from steelyard.solve.certify import Certificate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BodyEstimate:
     """Estimate of one moving body."""
 
@@ -51,6 +51,20 @@ class BodyEstimate:
     def mass(self) -> float:
         """Mass in kg."""
         return float(self.parameters[0])
+
+    @property
+    def com(self) -> Array:
+        """(3,) m, centre of mass in the body's frame."""
+        return inertia.unpack(self.parameters)[1]
+
+    @property
+    def inertia(self) -> Array:
+        """(3, 3) kg·m² about the centre of mass, in the axes of the body's frame."""
+        return inertia.unpack(self.parameters)[2]
+
+    def __repr__(self) -> str:
+        com = ", ".join(f"{1e3 * c:.1f}" for c in self.com)
+        return f"<{self.name}: {self.mass:.4g} kg ({self.verdict.mass}), com [{com}] mm ({self.verdict.com})>"
 
 
 @dataclass(frozen=True)
@@ -80,7 +94,7 @@ class Scale:
     load_std: float | None = None  # kg, of the load's mass were the scale exact
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Estimate:
     """All that ``estimate.json`` contains."""
 
@@ -115,9 +129,22 @@ class Estimate:
     left_out: str = ""  # logs that were given and not used: "2 of 200 logs could not be read"
     bootstrap: Bootstrap | None = None  # over many logs
 
+    def __getitem__(self, name: str) -> BodyEstimate:
+        """One body, by its name or that of any link welded to it, or a load."""
+        everything = (*self.bodies, *self.loads)
+        for body in everything:
+            if name == body.name or name in body.links:
+                return body
+        raise KeyError(f"{name!r} is not a body of {self.robot}; there are: {', '.join(b.name for b in everything)}")
+
     def body(self, name: str) -> BodyEstimate:
-        """One body by its name."""
-        return next(b for b in self.bodies if b.name == name)
+        """One body by its name; as ``estimate[name]``."""
+        return self[name]
+
+    def __repr__(self) -> str:
+        bodies = f"{len(self.bodies)} bod{'y' if len(self.bodies) == 1 else 'ies'}"
+        known = f"{self.base_identified} of {self.base_count} base parameters identified"
+        return f"<Estimate of {self.robot!r} by {self.method}: {bodies}, {known}>"
 
     @property
     def base_count(self) -> int:

@@ -27,6 +27,7 @@ from steelyard.identify.options import Options
 from steelyard.identify.scoring import Score, pooled, predict
 from steelyard.identify.sentence import sentence
 from steelyard.identify.series import Series
+from steelyard.identify.verdict import RunVerdict, is_trusted
 from steelyard.information import Information
 from steelyard.log.log import Log
 from steelyard.log.log_source import LogSources, MappingSource, as_logs
@@ -40,7 +41,7 @@ FILTERS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Identification:
     """The estimate, and what it was made from."""
 
@@ -56,6 +57,14 @@ class Identification:
     def sentence(self) -> str:
         """One sentence: trusted or not, why, what motion would help."""
         return sentence(self.estimate)
+
+    @property
+    def verdict(self) -> RunVerdict:
+        """Whether the estimate is to be trusted, and the sentence that gives the reasons."""
+        return RunVerdict(is_trusted(self.estimate), self.sentence)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.sentence}>"
 
 
 def identify(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from steelyard.identify.estimate import Estimate
@@ -9,6 +10,14 @@ from steelyard.identify.estimate import Estimate
 Check = Literal["physical", "certified", "informative", "explained"]
 
 UNEXPLAINED = 0.25  # filtered relative error from which an estimate is not to be trusted
+
+
+@dataclass(frozen=True)
+class RunVerdict:
+    """The conclusion of one run."""
+
+    trusted: bool
+    sentence: str  # the reasons, and which motion would help
 
 
 def unexplained(estimate: Estimate) -> float:

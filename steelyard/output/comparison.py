@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError
-from steelyard.identify.estimate_json import read_estimate
+from steelyard.identify.estimate_json import estimate_json, read_estimate
+from steelyard.identify.identification import Identification
 
 
 @dataclass(frozen=True)
@@ -30,27 +31,43 @@ class Difference:
         return {**vars(self), "mass": list(self.mass), "verdicts": list(self.verdicts)}
 
 
-def compare(a: Path, b: Path) -> list[Difference]:
-    """Compare two results: folders or files of ``identify``, or robot descriptions."""
+ComparisonSource: TypeAlias = str | Path | Identification
+
+
+def compare(a: ComparisonSource, b: ComparisonSource) -> list[Difference]:
+    """Compare two results: of ``identify``, folders or files that it wrote, or robot descriptions."""
     left, right = _parameters(a, b), _parameters(b, a)
     shared = [name for name in left if name in right]
     if not shared:
         what = f"have no body in common ({', '.join(left)} against {', '.join(right)})"
-        raise UsageError(Finding("todo", f"{a} and {b}", what, "Compare estimates of the same robot"))
+        where = f"{_name(a)} and {_name(b)}"
+        raise UsageError(Finding("nothing-to-compare", where, what, "Compare estimates of the same robot"))
     return [_difference(name, left[name], right[name]) for name in shared]
 
 
-def _parameters(path: Path, other: Path) -> Mapping[str, Mapping[str, Any]]:
+def _name(source: ComparisonSource) -> str:
+    return source.estimate.robot if isinstance(source, Identification) else str(source)
+
+
+def _estimate(source: ComparisonSource) -> Mapping[str, Any] | None:
+    """Content of ``estimate.json``; None where the source is a robot description."""
+    if isinstance(source, Identification):
+        return estimate_json(source.estimate)
+    path = Path(source)
+    return read_estimate(path) if path.is_dir() or path.suffix == ".json" else None
+
+
+def _parameters(source: ComparisonSource, other: ComparisonSource) -> Mapping[str, Mapping[str, Any]]:
     """body → {parameters, std, verdict}."""
-    if path.is_dir() or path.suffix == ".json":
-        return dict(read_estimate(path)["links"])
+    if (own := _estimate(source)) is not None:
+        return dict(own["links"])
     from steelyard.robot.build import build, default_base
     from steelyard.robot.description import read_description
 
-    description = read_description(path)
-    base, lock = default_base(path, description), dict[str, float]()
-    if other.is_dir() or other.suffix == ".json":  # the same bodies as the estimate has
-        estimate = read_estimate(other)
+    assert isinstance(source, str | Path)
+    description = read_description(source)
+    base, lock = default_base(source, description), dict[str, float]()
+    if (estimate := _estimate(other)) is not None:  # the same bodies as the estimate has
         welded, at = estimate["bodies_welded"], estimate.get("locked") or {}
         base = "floating" if any(description.root in links for links in welded.values()) else "fixed"
         inside = {link for name, links in welded.items() for link in links if link != name}
