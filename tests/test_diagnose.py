@@ -81,7 +81,7 @@ def test_the_text_has_every_finding_and_quantity_of_the_json(arm, check, steelya
         shown = steelyard("check", "demo_arm", tmp_path / "log.parquet")
         assert shown.code == (3 if findings else 0)
         lines = [line for line in shown.out.splitlines() if line.startswith("to correct: ")]
-        assert lines == [f"to correct: {finding_text(Finding(**f))}" for f in findings]
+        assert lines == ["to correct: " + finding_text(Finding(**f), "check") for f in findings]
         assert shown.out.splitlines()[-1] == data["verdict"]
         for name, value in data["facts"].items():
             assert f"{name}: {value}" in shown.out

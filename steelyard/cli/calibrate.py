@@ -1,4 +1,4 @@
-"""``steelyard calibrate``: a simulated robot, trial by trial, the truth beside what was found."""
+"""``steelyard calibrate``: calibration routines on a simulated quadruped, compared with the truth."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from steelyard.cli.derived_options import takes
 from steelyard.cli.terminal import print_table, shown_progress
 from steelyard.experiment.calibrate.rig_options import RigOptions
 
-calibrate = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Let a simulated quadruped weigh itself.")
+calibrate = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Run calibration routines of a quadruped in simulation."
+)
 
 CalibrateOut = Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Folder for calibration.json.")]
 
@@ -26,13 +28,13 @@ def calibrate_com(
     out: CalibrateOut = None,
     method: Annotated[
         Literal["momentum", "halving"],
-        typer.Option(help="Where to try next: by the speed of tipping, or in the middle of the bracket."),
+        typer.Option(help="Choice of the next trial: from the tipping speed, or the middle of the bracket."),
     ] = "momentum",
-    tilt: Annotated[bool, typer.Option(help="Turn the trunk by ±15°, too, for z.")] = True,
-    trials: Annotated[int, typer.Option(help="On each line at most.")] = 6,
+    tilt: Annotated[bool, typer.Option(help="Tilt the trunk by ±15° as well, to measure z.")] = True,
+    trials: Annotated[int, typer.Option(help="Most trials on each line.")] = 6,
     as_json: JsonOption = False,
 ) -> None:
-    """Find the centre of mass by bisection on two diagonal feet, from joints and IMU alone."""
+    """Measure the centre of mass by bisection on two diagonal feet, from joints and IMU."""
     from steelyard.experiment.calibrate.bisection import Bisection
     from steelyard.experiment.calibrate.com import find_com
     from steelyard.experiment.calibrate.simulated import com_beside_truth, rig_of
@@ -40,23 +42,26 @@ def calibrate_com(
     from steelyard.robot.model import Robot
 
     rig = rig_of(Robot.load(robot), options)
-    said = (lambda text: None) if as_json else print
-    found = find_com(rig, Bisection(method, trials), zero_error=options.zero_error, tilt=tilt, said=said)
-    result = com_beside_truth(rig, found)
-    files = [] if out is None else write_calibration(out, result, {"com.svg": com_picture(rig, found, result)})
+    report = (lambda text: None) if as_json else print
+    measured = find_com(rig, Bisection(method, trials), zero_error=options.zero_error, tilt=tilt, said=report)
+    result = com_beside_truth(rig, measured)
+    files = [] if out is None else write_calibration(out, result, {"com.svg": com_picture(rig, measured, result)})
     if as_json:
         print(json.dumps(result, indent=1))
         return
     rows = [
         [axis, f"{1e3 * d:.1f}", f"{1e3 * c:.1f} ± {1960 * s:.1f}", f"{1e3 * t:.1f}"]
-        for axis, d, c, s, t in zip("xyz", found.described, found.com, found.std, result["truth"]["com"], strict=True)
+        for axis, d, c, s, t in zip(
+            "xyz", measured.described, measured.com, measured.std, result["truth"]["com"], strict=True
+        )
     ]
-    print_table(["centre of mass, mm", "described", "found (95 %)", "true"], rows)
-    print("Of the whole robot in its nominal posture, base axes; the legs' moments are as described.")
+    print_table(["centre of mass, mm", "described", "measured (95 %)", "true"], rows)
+    print("Whole robot in its nominal posture, base axes; first moments of the legs from the description.")
     if files:
         print("written: " + ", ".join(map(str, files)))
-    depth = "" if tilt else "; z is the description's, nothing measured it"
-    print(f"\nIn {found.trials} trials on two feet x and y are known to ± {1960 * max(found.std[:2]):.1f} mm{depth}.")
+    depth = "" if tilt else "; z is taken from the description"
+    half_width = 1960 * max(measured.std[:2])
+    print(f"\nx and y are measured to ± {half_width:.1f} mm in {measured.trials} trials on two feet{depth}.")
 
 
 @calibrate.command("inertia")
@@ -65,10 +70,10 @@ def calibrate_inertia(
     robot: RobotArgument,
     options: RigOptions,
     out: CalibrateOut = None,
-    periods: Annotated[int, typer.Option(help="Of two seconds, about each axis.")] = 10,
+    periods: Annotated[int, typer.Option(help="Periods of two seconds about each axis.")] = 10,
     as_json: JsonOption = False,
 ) -> None:
-    """Find the moments of inertia by shaking the trunk: effective ones of that motion, and the composite."""
+    """Measure the moments of inertia from sinusoidal rotations of the trunk: effective and composite."""
     from steelyard.experiment.calibrate.composite import find_inertia
     from steelyard.experiment.calibrate.simulated import inertia_beside_truth, rig_of
     from steelyard.experiment.calibrate.sinusoid import Shake
@@ -77,13 +82,13 @@ def calibrate_inertia(
 
     rig = rig_of(Robot.load(robot), options)
     with shown_progress() as progress:
-        found = find_inertia(rig, Shake(periods=periods), said=progress)
-        result = inertia_beside_truth(rig, found)
+        measured = find_inertia(rig, Shake(periods=periods), said=progress)
+        result = inertia_beside_truth(rig, measured)
         files = [] if out is None else write_calibration(out, result, {})
     if as_json:
         print(json.dumps(result, indent=1))
         return
-    whole, true = found.composite, result["truth"]
+    whole, true = measured.composite, result["truth"]
     rows = [
         [
             one.axis,
@@ -93,10 +98,10 @@ def calibrate_inertia(
             f"{whole.inertia[k, k]:.4f} ± {1.96 * whole.std[k]:.4f}",
             f"{true['composite'][(0, 2, 5)[k]]:.4f}",
         ]
-        for k, one in enumerate(found.effective)
+        for k, one in enumerate(measured.effective)
     ]
     print_table(["kg·m² about", "effective (95 %)", "true", "damping, N·m·s", "composite (95 %)", "true"], rows)
     if files:
         print("written: " + ", ".join(map(str, files)))
-    print("\nEffective: what the trunk shows while its feet stay and its legs bend, as its controller needs it.")
-    print("Composite: the whole robot as one body in its nominal posture, the legs as described.")
+    print("\nEffective: of the trunk on fixed feet with bending legs, as a balance controller needs it.")
+    print("Composite: of the whole robot as one body in its nominal posture, with legs from the description.")

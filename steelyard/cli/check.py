@@ -16,39 +16,39 @@ from steelyard.cli.terminal import print_table, shown_progress
 from steelyard.equations.equation_options import EquationOptions
 
 
-@takes(EquationOptions, panel="What is looked at", only=("base", "equations", "feet", "lock", "filter", "gravity"))
+@takes(EquationOptions, panel="Robot and equations", only=("base", "equations", "feet", "lock", "filter", "gravity"))
 def check(
     robot: RobotArgument,
-    log: Annotated[Path, typer.Argument(metavar="LOG")],
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="Table (.parquet, .csv, .npz) or bag of the motion.")],
     options: EquationOptions,
     mapping: MappingOption = None,
     write_mapping: Annotated[
-        Path | None, typer.Option(metavar="F", help="Draft a mapping from what the log looks like, and stop there.")
+        Path | None, typer.Option(metavar="F", help="Write a draft of a mapping for this log, and exit.")
     ] = None,
     topic: TopicOption = None,
-    topics: Annotated[bool, typer.Option("--topics", help="List the topics of a bag, and stop there.")] = False,
+    list_topics: Annotated[bool, typer.Option("--topics", help="List the topics of a bag, and exit.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what is wrong with a log and what its motion excites, in seconds; identifies nothing."""
+    """Report faults of a log and which parameters its motion excites, without identifying anything."""
     from steelyard.check.survey import survey
 
-    if topics:
+    if list_topics:
         _list_topics(log, as_json)
         return
     if write_mapping is not None:
-        _draft(robot, log, write_mapping, as_json, mapping)
+        _write_draft(robot, log, write_mapping, as_json, mapping)
         return
     with shown_progress() as progress:
-        found = survey(robot, log, progress, mapping, topics_of(topic), options)
+        result = survey(robot, log, progress, mapping, topics_of(topic), options)
     if as_json:
-        print(json.dumps(found.as_json(), indent=1, allow_nan=False, ensure_ascii=False))
+        print(json.dumps(result.as_json(), indent=1, allow_nan=False, ensure_ascii=False))
     else:
-        for line in found.lines(finding_text):
+        for line in result.lines(lambda finding: finding_text(finding, "check")):
             print(line)
-    raise typer.Exit(3 if found.findings else 0)
+    raise typer.Exit(3 if result.findings else 0)
 
 
-def _draft(robot: str, log: Path, file: Path, as_json: bool, mapping: Path | None) -> None:
+def _write_draft(robot: str, log: Path, file: Path, as_json: bool, mapping: Path | None) -> None:
     from steelyard.errors import Finding, UsageError
     from steelyard.files import write_text
     from steelyard.log.draft import draft_mapping
@@ -56,11 +56,11 @@ def _draft(robot: str, log: Path, file: Path, as_json: bool, mapping: Path | Non
     from steelyard.robot.model import ONE_DOF
 
     if mapping is not None:
-        raise UsageError(Finding("todo", "--write-mapping", "does not go with --mapping", "Give one of them"))
+        what, fix = "excludes --mapping", "Give one of them"
+        raise UsageError(Finding("option-conflict", f"--write-mapping {file}", what, fix))
     if file.exists():
-        raise UsageError(
-            Finding("todo", f"--write-mapping {file}", "exists", "Give another name, or --mapping to use it")
-        )
+        fix = "Give another name, or use the file with --mapping"
+        raise UsageError(Finding("file-exists", f"--write-mapping {file}", "exists already", fix))
     joints = read_description(robot).joints.values()
     text = draft_mapping(log, [j.name for j in joints if j.kind in ONE_DOF and j.mimic is None])
     write_text(file, text)
@@ -68,14 +68,14 @@ def _draft(robot: str, log: Path, file: Path, as_json: bool, mapping: Path | Non
         print(json.dumps({"schema": 1, "mapping": str(file)}))
         return
     print(f"written: {file}")
-    print(f"Complete it, then: {shlex.join(['steelyard', 'check', robot, str(log), '--mapping', str(file)])}")
+    print(f"Complete it, then run: {shlex.join(['steelyard', 'check', robot, str(log), '--mapping', str(file)])}")
 
 
 def _list_topics(path: Path, as_json: bool) -> None:
     from steelyard.log.bag.reader import bag_topics
 
-    found = bag_topics(path)
+    topics = bag_topics(path)
     if as_json:
-        print(json.dumps([vars(topic) for topic in found], indent=1, ensure_ascii=False))
+        print(json.dumps([vars(topic) for topic in topics], indent=1, ensure_ascii=False))
         return
-    print_table(["topic", "type", "messages", "Hz"], [[t.name, t.type, str(t.count), f"{t.rate:.1f}"] for t in found])
+    print_table(["topic", "type", "messages", "Hz"], [[t.name, t.type, str(t.count), f"{t.rate:.1f}"] for t in topics])

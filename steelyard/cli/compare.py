@@ -13,11 +13,11 @@ from steelyard.cli.terminal import print_table
 
 
 def compare(
-    a: Annotated[Path, typer.Argument(help="Folder or estimate.json of `identify`, or a robot description.")],
-    b: Annotated[Path, typer.Argument(help="The other.")],
+    a: Annotated[Path, typer.Argument(help="Results of `identify` (folder or estimate.json), or a robot description.")],
+    b: Annotated[Path, typer.Argument(help="Another of these, to compare with.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Show how two estimates differ, in units of their own uncertainty."""
+    """Compare two estimates or descriptions, in standard deviations."""
     from steelyard.output.comparison import compare as compared
 
     differences = compared(a, b)
@@ -36,7 +36,14 @@ def compare(
         for d in differences
     ]
     print_table(
-        ["body", f"mass in A, kg ({a})", f"mass in B, kg ({b})", "CoM apart, mm", "inertia apart", "worst parameter"],
+        [
+            "body",
+            f"mass in A, kg ({a})",
+            f"mass in B, kg ({b})",
+            "CoM distance, mm",
+            "inertia distance",
+            "largest deviation",
+        ],
         rows,
     )
     widths = [d.deviations for d in differences if d.deviations is not None]

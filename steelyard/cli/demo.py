@@ -12,18 +12,19 @@ from steelyard.cli.terminal import print_bodies, print_end, shown_progress
 
 
 def demo(
-    robot: Annotated[str, typer.Option(help="Which demonstration: a1 (a quadruped that trots), ur10 (an arm).")] = "a1",
+    robot: Annotated[str, typer.Option(help="Demonstration: a1 (a trotting quadruped) or ur10 (an arm).")] = "a1",
     out: OutOption = Path("demo"),
     as_json: JsonOption = False,
 ) -> None:
-    """Weigh a simulated robot that differs from its description, and what it carries; compare with the truth."""
+    """Identify a simulated robot and its payload, and compare with the truth."""
     from steelyard.cli.demonstration import ROBOTS, run_arm, run_quadruped
     from steelyard.errors import Finding, UsageError
     from steelyard.identify.estimate_json import estimate_json, estimate_text
     from steelyard.output.results import write_results
 
     if robot not in ROBOTS:
-        raise UsageError(Finding("todo", f"demo {robot!r}", "does not exist", f"Demos: {', '.join(ROBOTS)}"))
+        fix = f"Choose from: {', '.join(ROBOTS)}"
+        raise UsageError(Finding("option-unknown-choice", f"--robot {robot}", "is not a demonstration", fix))
     with shown_progress() as progress:
         arm = run_arm(robot, out, progress=progress) if robot == "ur10" else None
         result = arm.result if arm else run_quadruped(robot, out, progress=progress)
@@ -33,16 +34,16 @@ def demo(
         print(estimate_text(estimate_json(result.estimate)), end="")
         return
     if arm:
-        print("Arm demonstration: simulated, so the truth is known. Nothing below was told to the identification.\n")
+        print("Arm demonstration, simulated: the truth is known, and was not used for the identification.\n")
     else:
-        print("A quadruped trots, first alone, then with a load. Its trunk is not as described, and nobody says what")
-        print("it carries: joint angles, joint torques and an inertial sensor are all there is. Simulated, so the")
-        print("truth is known; it was not told to the identification.\n")
+        print("Quadruped demonstration, simulated: it trots without and with an unknown payload, and its trunk differs")
+        print("from the description. Measured are joint angles, joint torques and an IMU. The truth is known, and was")
+        print("not used for the identification.\n")
     print_bodies(result, truth=True)
     if arm:
         print(
-            f"\nDistance from the truth in base parameters (all that motion can show): description "
-            f"{100 * arm.description_error:.1f} %, identified {100 * arm.estimate_error:.2f} %."
+            f"\nBase-parameter error: description "
+            f"{100 * arm.description_error:.1f} %, estimate {100 * arm.estimate_error:.2f} %."
         )
     print_end(result, files)
     for page in (f for f in files if f.suffix == ".html"):

@@ -1,6 +1,6 @@
-"""The demonstrations: a trotting quadruped with a load nobody told it about, and an arm; both compared with the truth.
+"""The demonstrations: a trotting quadruped with an unknown payload, and an arm; both compared with the truth.
 
-Both robots differ from their descriptions, so that returning the description would be far off.
+Both robots differ from their descriptions, so that the description itself is a poor estimate.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from steelyard.output.results import write_results
 from steelyard.robot.model import Robot
 
 ROBOTS = {"a1": "demo_a1", "ur10": "demo_arm"}  # name on the command line → model of the index
-LOAD = Load.cuboid("trunk", 1.2, (0.07, -0.04, 0.082), (0.08, 0.06, 0.05))  # what the quadruped carries
-HEIGHT = 0.1  # m above the trunk within which it is looked for
+LOAD = Load.cuboid("trunk", 1.2, (0.07, -0.04, 0.082), (0.08, 0.06, 0.05))  # payload of the quadruped
+HEIGHT = 0.1  # m above the trunk, the region that the payload is known to lie in
 
 
 def run_quadruped(
     name: str, folder: Path, seed: int = 7, progress: Callable[[str], None] = lambda _: None
 ) -> Identification:
-    """Trot without the load and with it; weigh the trunk from the first, then the load; predict a third trot."""
+    """Identify the trunk from a trot without the load, then the load from a trot with it; predict a third trot."""
     model = ROBOTS[name]
     robot = Robot.load(model)
     paths = {}
@@ -69,11 +69,11 @@ def run_quadruped(
 
 @dataclass(frozen=True)
 class ArmDemo:
-    """What the demonstration found, and how far the description and the estimate are from the truth."""
+    """Result of the arm, and the errors of description and estimate."""
 
     result: Identification
     description_error: float  # base-parameter error of the description
-    estimate_error: float  # of the estimate
+    estimate_error: float  # the same of the estimate
 
 
 def run_arm(name: str, folder: Path, seed: int = 7, progress: Callable[[str], None] = lambda _: None) -> ArmDemo:
@@ -82,7 +82,7 @@ def run_arm(name: str, folder: Path, seed: int = 7, progress: Callable[[str], No
     robot = Robot.load(model)
     rng = np.random.default_rng(seed)
     truth, friction = perturbed(robot, rng), Friction.random(robot, rng)
-    progress("simulating an arm that is not quite as its description says")
+    progress("simulating an arm that differs from its description")
     paths = [folder / "train.parquet", folder / "test.parquet"]
     for k, path in enumerate(paths):
         write_log(path, simulate_arm(robot, truth, seed=100 * seed + k, friction=friction, source=str(path)))
@@ -99,6 +99,6 @@ def run_arm(name: str, folder: Path, seed: int = 7, progress: Callable[[str], No
 
 
 def reference_motion(robot: Robot, columns: Columns) -> Subspace:
-    """Information of one fixed, rich motion about the bodies alone: the yardstick of base-parameter error."""
+    """Information of one fixed, exciting motion about the bodies: the metric of the base-parameter error."""
     bodies = Columns(columns.bodies)
     return Setup(robot, "joint", bodies).structure(make(robot, bodies).scale, seed=1)

@@ -1,6 +1,6 @@
-"""Options of the command line that derive from the classes that use them: declared once, with their help.
+"""Options of the command line, derived from the fields of the classes that use them, with their help.
 
-A command names the classes; it gets objects of them, made of what was typed. Options of methods come from the files in
+A command names the classes, and receives objects of them. Options of methods come from the files in
 ``identify/methods``: a new method brings its own.
 """
 
@@ -21,12 +21,12 @@ from steelyard.identify.method import Method, method_names, method_type
 
 METHOD_PANEL = "Options of one method"
 Command = Callable[..., None]
-Panels = Mapping[str, Sequence[str]]  # panel → flags, without dashes, that stand in it
+Panels = Mapping[str, Sequence[str]]  # panel → names of its flags, without dashes
 
 
 @dataclass(frozen=True)
 class Flag:
-    """One option of the command line: which field of which class it sets."""
+    """An option of the command line, and the field that it sets."""
 
     name: str  # of the parameter
     field: Field[Any]
@@ -73,7 +73,7 @@ class Flag:
         return inspect.Parameter(self.name, inspect.Parameter.KEYWORD_ONLY, default=self.default, annotation=kind)
 
     def value(self, given: Any) -> Any:
-        """What the field gets of what was typed."""
+        """Value of the field, parsed from the argument."""
         if (parse := self.field.metadata.get("parse")) is not None:
             return parse(given)
         if self.kind == list[str] | None:
@@ -93,8 +93,8 @@ def flags_of(cls: type, panel: str | None = None, only: Sequence[str] | None = N
             yield from flags_of(hints[each.name], panel)
 
 
-def made_of(cls: type, given: Mapping[str, Any], only: Sequence[str] | None = None) -> Any:
-    """An object of a class from what was typed for its options."""
+def construct(cls: type, given: Mapping[str, Any], only: Sequence[str] | None = None) -> Any:
+    """An object of a class from the arguments of its options."""
     hints, values = hints_of(cls), {}
     flags = {flag.field.name: flag for flag in flags_of(cls, only=only) if flag.field in fields(cls)}
     for each in fields(cls):
@@ -103,52 +103,54 @@ def made_of(cls: type, given: Mapping[str, Any], only: Sequence[str] | None = No
             if given.get(flag.name, flag.default) != flag.default:
                 values[each.name] = flag.value(given[flag.name])
         elif is_dataclass(hints[each.name]) and (only is None or each.name in only):
-            values[each.name] = made_of(hints[each.name], given)
+            values[each.name] = construct(hints[each.name], given)
     return cls(**values)
 
 
 def method_flags() -> dict[str, list[Flag]]:
     """Flag → the same option of every method that has it, the one with the widest choice first."""
-    found: dict[str, list[Flag]] = {}
+    flags: dict[str, list[Flag]] = {}
     for name in method_names():
         for flag in flags_of(method_type(name), METHOD_PANEL):
-            found.setdefault(flag.name, []).append(flag)
-    return {name: sorted(same, key=lambda flag: -len(get_args(flag.hint))) for name, same in found.items()}
+            flags.setdefault(flag.name, []).append(flag)
+    return {name: sorted(same, key=lambda flag: -len(get_args(flag.hint))) for name, same in flags.items()}
 
 
 def method_of(name: str, given: Mapping[str, Any]) -> Method:
-    """The method that was asked for, with its own options; those of other methods are refused."""
+    """The chosen method with its own options; options of other methods are refused."""
     cls = method_type(name)
     own = {flag.name for flag in flags_of(cls)}
     findings = []
     for flag, same in method_flags().items():
         if flag not in own and given[flag] != same[0].default:
             having = " or ".join(n for n in method_names() if any(f.name == flag for f in flags_of(method_type(n))))
-            what = f"is for method {having}, not {name}"
-            findings.append(Finding("todo", same[0].text, what, f"Drop it, or use --method {having.split(' ')[0]}"))
+            other = having.split(" ")[0]
+            what, fix = f"is an option of method {having}, not {name}", f"Drop it, or use --method {other}"
+            findings.append(Finding("option-conflict", same[0].text, what, fix, {"method": other}))
     if findings:
         raise UsageError(findings)
-    method: Method = made_of(cls, given)
+    method: Method = construct(cls, given)
     return method
 
 
 def takes(
     cls: type, *, panel: str | None = None, name: str = "options", only: Sequence[str] | None = None
 ) -> Callable[[Command], Command]:
-    """A command takes the options of a class beside its own, and gets the object made of them as ``name``."""
+    """Decorator: a command takes the options of a class too, and receives the object as ``name``."""
     flags = [flag for flag in flags_of(cls, panel, only) if flag.name != "method"]
 
     def make(given: dict[str, Any]) -> dict[str, Any]:
         mine = {flag.name: given.pop(flag.name) for flag in flags}
-        return given | {name: made_of(cls, mine, only)}
+        return given | {name: construct(cls, mine, only)}
 
     return lambda command: _extended(command, name, [flag.parameter for flag in flags], make)
 
 
 def takes_method(command: Command) -> Command:
-    """A command takes ``--method`` and the options of all methods, and gets the method as ``method``."""
+    """Decorator: a command takes ``--method`` and the options of all methods, and receives the object as ``method``."""
     table = method_flags()
-    choice = Annotated[Literal[method_names()], typer.Option("--method", help="What a link may be.")]  # type: ignore[valid-type]
+    option = typer.Option("--method", help="Method of identification: constraints on each body.")
+    choice = Annotated[Literal[method_names()], option]  # type: ignore[valid-type]
     asked = inspect.Parameter("method", inspect.Parameter.KEYWORD_ONLY, default="lmi", annotation=choice)
 
     def make(given: dict[str, Any]) -> dict[str, Any]:
@@ -159,7 +161,7 @@ def takes_method(command: Command) -> Command:
 
 
 def in_panels(panels: Panels) -> Callable[[Command], Command]:
-    """The options of a command by panels, in this order; those not named go first in the panel they were declared with.
+    """Decorator: group the options of a command in panels; those not named come first in the panel they declare.
 
     An empty title is the panel above all others.
     """
@@ -192,7 +194,7 @@ def _extended(
     parameters: Sequence[inspect.Parameter],
     make: Callable[[dict[str, Any]], dict[str, Any]],
 ) -> Command:
-    """A command with further parameters in place of ``name``, which it gets among what is made of what was typed."""
+    """A command with further parameters in place of ``name``, whose object ``make`` adds to the arguments."""
     own = inspect.signature(command, eval_str=True).parameters
     kept = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own.values() if p.name != name]
 
@@ -210,18 +212,18 @@ def _signed(command: Command, parameters: Sequence[inspect.Parameter]) -> Comman
 
 
 def listed(values: list[str] | None) -> tuple[str, ...]:
-    """An option that repeats or has commas."""
+    """Values of an option that repeats or has commas."""
     return tuple(part.strip() for value in values or [] for part in value.split(",") if part.strip())
 
 
 def numbered(flag: str, values: list[str] | None) -> dict[str, float]:
-    """NAME=VALUE, repeated or with commas, as names and numbers."""
-    found: dict[str, float] = {}
+    """Names and numbers of NAME=VALUE, repeated or with commas."""
+    numbers: dict[str, float] = {}
     for text in listed(values):
         name, sign, number = text.partition("=")
         try:
-            found[name] = float(number if sign else "")
+            numbers[name] = float(number if sign else "")
         except ValueError:
             fix = f"Write e.g. {flag} finger_joint=0.04"
-            raise UsageError(Finding("todo", f"{flag} {text}", "is not JOINT=VALUE", fix)) from None
-    return found
+            raise UsageError(Finding("option-value", f"{flag} {text}", "is not JOINT=VALUE", fix)) from None
+    return numbers

@@ -15,17 +15,17 @@ from steelyard.cli.arguments import (
     RobotArgument,
     SchedulerOption,
     TopicOption,
-    bags,
+    files_of,
+    read_bags,
     topics_of,
-    written,
 )
 from steelyard.cli.derived_options import METHOD_PANEL, in_panels, takes, takes_method
-from steelyard.cli.terminal import command_line, shown_progress, tell
+from steelyard.cli.terminal import command_line, finish, shown_progress
 from steelyard.identify.method import Method
 from steelyard.identify.options import Options, RangeOptions
 
 PANELS = {
-    "": ("out", "validate", "friction", "links", "method", "no_report", "as_json"),  # what most people need
+    "": ("out", "validate", "friction", "links", "method", "no_report", "as_json"),  # most used
     "Robot and equations": ("base", "equations", "feet", "lock", "gravity", "cutoff", "kinematics_cutoff", "delay"),
     "Prior and weights": (
         "prior",
@@ -64,42 +64,44 @@ def identify(
     ranges: RangeOptions,
     logs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="LOG…", help="Logs: .parquet, .csv, .csv.gz, .npz, or a bag; also quoted patterns."),
+        typer.Argument(metavar="LOG…", help="Logs: .parquet, .csv, .csv.gz, .npz or a bag; also quoted patterns."),
     ] = None,
-    validate: Annotated[list[Path] | None, typer.Option(metavar="LOG", help="Held-out log; may be repeated.")] = None,
+    validate: Annotated[
+        list[Path] | None, typer.Option(metavar="LOG", help="Held-out log to predict; repeatable.")
+    ] = None,
     earlier: Annotated[
-        Path | None, typer.Option("--from", metavar="DIR", help="What `identify` found earlier: its information adds.")
+        Path | None, typer.Option("--from", metavar="DIR", help="Result of an earlier run, whose information is added.")
     ] = None,
     mapping: MappingOption = None,
     topic: TopicOption = None,
     workers: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Read each log once, in N processes, and keep only sums."),
+        typer.Option(metavar="N", help="Read each log once, in N processes, in constant memory."),
     ] = None,
     scheduler: SchedulerOption = None,
     listed_logs: Annotated[
         Path | None,
-        typer.Option("--logs", metavar="FILE", help="Text file with a log, pattern or URL on every line."),
+        typer.Option("--logs", metavar="FILE", help="Text file with a log, pattern or URL on each line."),
     ] = None,
     skip_unreadable: Annotated[
         bool,
-        typer.Option("--skip-unreadable", help="Leave logs out that cannot be used, and name them."),
+        typer.Option("--skip-unreadable", help="Skip logs that cannot be used, and list them."),
     ] = False,
     checkpoint: Annotated[
         str | None,
         typer.Option(
             metavar="DIR",
-            help="Keep what each log said, here or at a URL; a later run goes on from it.",
+            help="Folder or URL that keeps the information of each log, so that a later run resumes.",
         ),
     ] = None,
     bootstrap: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Draw the logs again N times and fit each: how far results spread."),
+        typer.Option(metavar="N", help="Standard deviations from N fits to resampled logs."),
     ] = None,
-    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html: quicker, for scripts.")] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Identify a robot from logs of its motion: writes estimate.json, robot.urdf, report.html and more."""
+    """Identify the inertial parameters of a robot from logs; writes estimate.json, robot.urdf and report.html."""
     from steelyard.fleet.locations import expand, is_url
     from steelyard.identify.identification import identify as run
     from steelyard.identify.job import Job
@@ -108,22 +110,22 @@ def identify(
     options = replace(options, method=method)
     shapes = getattr(method, "file", None)
     read = [f for f in (mapping, listed_logs, shapes and Path(shapes.source)) if f]
-    inputs = [*(validate or []), *read, *written(earlier)]
+    inputs = [*(validate or []), *read, *files_of(earlier)]
     refuse_overwriting(out, [*inputs, *([Path(robot)] if Path(robot).exists() else [])])
     chosen, names = topics_of(topic), logs or []
-    held_out = bags(validate or [], chosen)
+    held_out = read_bags(validate or [], chosen)
     job = Job(ranges=ranges, command=command_line(), save_problem=problem_file(out))
-    asked = (workers, scheduler, listed_logs, checkpoint, bootstrap)  # to read each log once and keep sums
-    if skip_unreadable or any(x is not None for x in asked) or any(map(is_url, names)):
+    fleet = (workers, scheduler, listed_logs, checkpoint, bootstrap)  # any of them: read each log once, keep its sums
+    if skip_unreadable or any(x is not None for x in fleet) or any(map(is_url, names)):
         from steelyard.cli.many_logs import Work, identify_many_logs
 
         work = Work(workers, scheduler, listed_logs, skip_unreadable, checkpoint, bootstrap, mapping, chosen, earlier)
         work = replace(work, report=not no_report)
         result, files = identify_many_logs(robot, names, options, work, out, validate=held_out, job=job)
-        tell(result, files, as_json)
+        finish(result, files, as_json)
     given = [Path(name) for name in expand(names)]
     refuse_overwriting(out, given)
-    files_in = bags(given, chosen)
+    files_in = read_bags(given, chosen)
     with shown_progress() as progress:
         job = replace(job, progress=progress)
         if earlier is None:
@@ -134,9 +136,9 @@ def identify(
             result = identify_further(robot, files_in, earlier, options, validate=held_out, mapping=mapping, job=job)
         progress("writing")
         files = write_results(result, out, report=not no_report)
-    tell(result, files, as_json)
+    finish(result, files, as_json)
 
 
 def problem_file(out: Path) -> Path:
-    """Where a problem without a proved answer is kept: beside the results, which are not written then."""
+    """File beside the results for a problem whose solution fails its certificate; no results are written then."""
     return out.resolve().with_name(out.resolve().name + ".problem.npz")

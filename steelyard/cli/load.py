@@ -13,9 +13,9 @@ from steelyard.cli.arguments import (
     OutOption,
     RobotArgument,
     TopicOption,
-    bags,
+    files_of,
+    read_bags,
     topics_of,
-    written,
 )
 from steelyard.cli.derived_options import takes
 from steelyard.cli.identify import problem_file
@@ -25,40 +25,40 @@ from steelyard.identify.options import Options, RangeOptions
 SHARED = ("base", "equations", "friction", "feet", "lock", "repair_prior", "robust", "filter")
 
 
-@takes(Options, panel="What is identified", only=SHARED)
+@takes(Options, panel="Robot and equations", only=SHARED)
 @takes(RangeOptions, panel="Ranges", name="ranges")
 def load(
     robot: RobotArgument,
     logs: Annotated[list[Path], typer.Argument(metavar="LOG…", help="Logs of the robot with the load.")],
-    on: Annotated[str, typer.Option(metavar="LINK", help="The link that carries the load.")],
+    on: Annotated[str, typer.Option(metavar="LINK", help="Link that carries the load.")],
     out: OutOption,
     options: Options,
     ranges: RangeOptions,
     empty: Annotated[
-        list[Path] | None, typer.Option(metavar="LOG", help="Log without the load, fitted along; may be repeated.")
+        list[Path] | None, typer.Option(metavar="LOG", help="Log without the load, fitted jointly; repeatable.")
     ] = None,
     earlier: Annotated[
-        Path | None, typer.Option("--from", metavar="DIR", help="What `identify` found without the load.")
+        Path | None, typer.Option("--from", metavar="DIR", help="Result of `identify` without the load.")
     ] = None,
     area: Annotated[
         tuple[float, float, float, float, float, float] | None,
-        typer.Option(metavar="X0 X1 Y0 Y1 Z0 Z1", help="m, axes of LINK: the load lies in this cuboid; it is divided."),
+        typer.Option(metavar="X0 X1 Y0 Y1 Z0 Z1", help="Cuboid that contains the load, m, in axes of LINK."),
     ] = None,
     top: Annotated[
-        float | None, typer.Option(metavar="M", help="The load stands on LINK and reaches at most so many m above it.")
+        float | None, typer.Option(metavar="M", help="The load stands on LINK, and is at most M metres high.")
     ] = None,
     shapes: Annotated[
-        Path | None, typer.Option(metavar="F", help="TOML: shapes of the load to begin with, and how to divide them.")
+        Path | None, typer.Option(metavar="F", help="TOML with initial shapes of the load and their division.")
     ] = None,
-    divisions: Annotated[int | None, typer.Option(help="Divide the area at most so often.")] = None,
+    divisions: Annotated[int | None, typer.Option(help="Most divisions of the area.")] = None,
     validate: Annotated[
-        list[Path] | None, typer.Option(metavar="LOG", help="Held-out log with the load; may be repeated.")
+        list[Path] | None, typer.Option(metavar="LOG", help="Held-out log with the load, to predict; repeatable.")
     ] = None,
     mapping: MappingOption = None,
     topic: TopicOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Weigh an unknown load on a link: writes load.json, the estimate it rests on, and a report."""
+    """Identify an unknown load on a link; writes load.json, estimate.json and report.html."""
     from steelyard.compose.shape_file import read_shapes
     from steelyard.identify.job import Job
     from steelyard.identify.unknown_load import UnknownLoad
@@ -68,18 +68,18 @@ def load(
 
     carried = UnknownLoad(on, area, top, read_shapes(shapes) if shapes else None, divisions)
     read = [path for path in (mapping, shapes) if path]
-    inputs = [*logs, *(empty or []), *(validate or []), *read, *written(earlier)]
+    inputs = [*logs, *(empty or []), *(validate or []), *read, *files_of(earlier)]
     refuse_overwriting(out, [*inputs, *([Path(robot)] if Path(robot).exists() else [])])
     chosen = topics_of(topic)
     with shown_progress() as progress:
         result = weigh_load(
             robot,
-            bags(logs, chosen, mapping),
+            read_bags(logs, chosen, mapping),
             carried,
             options,
-            empty=bags(empty or [], chosen, mapping),
+            empty=read_bags(empty or [], chosen, mapping),
             earlier=earlier,
-            validate=bags(validate or [], chosen, mapping),
+            validate=read_bags(validate or [], chosen, mapping),
             job=Job(ranges=ranges, command=command_line(), save_problem=problem_file(out), progress=progress),
         )
         progress("writing")

@@ -1,6 +1,6 @@
-"""The command line: verbs, results on stdout, progress on stderr, one sentence of verdict at the end.
+"""The command line: verbs, results on stdout, progress on stderr, and a verdict of one sentence at the end.
 
-Everything heavy is imported inside the verbs, so that ``--help`` answers at once.
+Heavy imports are inside the verbs, so that ``--help`` is immediate.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ VERBS = (  # a file each, in the order of --help
     "calibrate",
     "reproduce",
 )
-OWN_OPTIONS = {"allow_extra_args": True, "ignore_unknown_options": True}  # of each paper
+OWN_OPTIONS = {"allow_extra_args": True, "ignore_unknown_options": True}  # the papers' own options
 
 
 def make_app(verbs: tuple[str, ...] = VERBS) -> typer.Typer:
@@ -38,7 +38,7 @@ def make_app(verbs: tuple[str, ...] = VERBS) -> typer.Typer:
         add_completion=False,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
-        help="Weigh a robot while it moves: mass, centre of mass and inertia of every link from a log of its motion.",
+        help="Identify mass, centre of mass and inertia of every link of a robot from logs of its motion.",
     )
 
     @app.callback()
@@ -55,12 +55,12 @@ def make_app(verbs: tuple[str, ...] = VERBS) -> typer.Typer:
 
 
 def main() -> None:
-    """Entry point: known errors become one message with every reason, and an exit code."""
-    # Factorisations here are small: a second thread of the matrix library costs more than it brings, and one answer
-    # for any number of cores is worth more. Read when NumPy loads, which no verb has done yet.
+    """Entry point: errors of the package become one message with every finding, and an exit code."""
+    # Factorisations are small: a second BLAS thread costs more time than it saves, and results would depend on the
+    # number of cores. Read when NumPy loads, which no verb has done yet.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    asked = tuple(sys.argv[1:2])
-    app = make_app(asked if set(asked) & set(VERBS) else VERBS)  # the other verbs' files are not needed
+    verb = tuple(sys.argv[1:2])
+    app = make_app(verb if set(verb) & set(VERBS) else VERBS)  # the other verbs' files are not needed
     try:
         app()
     except OSError as error:
@@ -75,7 +75,7 @@ def main() -> None:
         count = len(error.findings)
         print(f"steelyard: {count} thing{'s' if count > 1 else ''} to correct:", file=sys.stderr)
         for finding in error.findings:
-            print(f"  {finding_text(finding)}", file=sys.stderr)
+            print(f"  {finding_text(finding, sys.argv[1])}", file=sys.stderr)
         sys.exit(error.exit_code)
 
 

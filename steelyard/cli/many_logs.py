@@ -1,4 +1,4 @@
-"""``steelyard identify`` with workers: logs from patterns and lists, a bar, a checkpoint, and an end that says all."""
+"""``steelyard identify`` of many logs: patterns and lists, workers, progress and a checkpoint."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from steelyard.identify.options import Options
 from steelyard.identify.resume import Earlier, resume_options
 from steelyard.output.results import refuse_overwriting, write_results
 
-FOLDER = "triangles"  # inside -o DIR: what was found of single logs, until the results are written
+FOLDER = "triangles"  # inside -o DIR: information of single logs, until the results are written
 
 
 @dataclass(frozen=True)
 class Work:
-    """How the logs are gone through."""
+    """How the logs are processed."""
 
     workers: int | None = None  # processes of this machine
     scheduler: str | None = None  # address of a Dask scheduler
     listed: Path | None = None  # file with a log on every line
-    skip: bool = False  # leave out logs that cannot be used
-    checkpoint: str | None = None  # folder or URL; None: inside the results, and gone with success
-    bootstrap: int | None = None  # replicates, of logs that are drawn again
+    skip: bool = False  # skip logs that cannot be used
+    checkpoint: str | None = None  # folder or URL; None: inside the results, removed on success
+    bootstrap: int | None = None  # replicates of resampled logs
     mapping: Path | None = None  # how foreign logs are read
     topics: Mapping[str, str] = field(default_factory=dict)  # of bags
-    earlier: Path | None = None  # what was identified before
-    report: bool = True  # whether one is written
+    earlier: Path | None = None  # results of an earlier run
+    report: bool = True  # whether report.html is written
 
     def __post_init__(self) -> None:
         refuse_both(self.workers, self.scheduler)
@@ -50,15 +50,16 @@ def identify_many_logs(
     """Identify, and write the results."""
     names = expand(logs, work.listed)
     refuse_overwriting(out, [Path(name) for name in names])
-    left = None if work.earlier is None else Earlier.read(work.earlier)
-    if left is not None:
-        options = resume_options(options, left)
-        if left.gains:
-            what = "found drive gains, and logs that are read once have to come with theirs"
-            raise UsageError(Finding("todo", f"--from {work.earlier}", what, "Give the gains in a mapping"))
+    earlier = None if work.earlier is None else Earlier.read(work.earlier)
+    if earlier is not None:
+        options = resume_options(options, earlier)
+        if earlier.gains:
+            what = "has identified drive gains, which logs that are read once need beforehand"
+            fix = "Give the gains in a mapping"
+            raise UsageError(Finding("gains-missing", f"earlier={work.earlier}", what, fix, {"mapping": None}))
     checkpoint = work.checkpoint or str((out / FOLDER).resolve())
     with shown_progress() as progress, Workers.asked(work.workers, work.scheduler) as workers:
-        job = replace(job, progress=progress, earlier=None if left is None else left.information)
+        job = replace(job, progress=progress, earlier=None if earlier is None else earlier.information)
         counter = _Counter(progress)
         fleet = FleetOptions(
             workers, work.mapping, work.topics, checkpoint, work.skip, replicates=work.bootstrap, progress=counter
@@ -72,7 +73,7 @@ def identify_many_logs(
 
 
 class _Counter:
-    """How many logs are read, in words: at every log on a terminal, else at every tenth of them."""
+    """Progress text of logs read: at every log on a terminal, else at every tenth of them."""
 
     def __init__(self, progress: Callable[[str], None]):
         self._progress, self._start, self._tenths = progress, time.monotonic(), 0
@@ -82,5 +83,5 @@ class _Counter:
         if tenths == self._tenths and not sys.stderr.isatty():
             return
         self._tenths = tenths
-        left = (time.monotonic() - self._start) / done * (of - done)
-        self._progress(f"read {done} of {of} logs" + (f", about {left:.0f} s left" if done < of else ""))
+        remaining = (time.monotonic() - self._start) / done * (of - done)
+        self._progress(f"read {done} of {of} logs" + (f", about {remaining:.0f} s left" if done < of else ""))

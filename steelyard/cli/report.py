@@ -9,10 +9,12 @@ import typer
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What `identify` wrote.")],
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="HTML file; default DIR/report.html.")] = None,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results of `identify` or `load`.")],
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="HTML file to write; default DIR/report.html.")
+    ] = None,
 ) -> None:
-    """Write the report of a finished identification again."""
+    """Write the HTML report of results again."""
     from steelyard.files import write_text
     from steelyard.identify.estimate_json import read_estimate
     from steelyard.identify.series import load_series

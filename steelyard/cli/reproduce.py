@@ -12,16 +12,16 @@ import typer
 
 def reproduce(
     context: typer.Context,
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="A folder of papers/ with a run.py, e.g. lee.")],
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Folder of papers/, e.g. lee.")],
 ) -> None:
-    """Compute a paper's tables and figures anew: `steelyard reproduce lee --quick`; from a checkout."""
+    """Reproduce the tables and figures of a paper: `steelyard reproduce lee --quick`; needs a checkout."""
     from steelyard.errors import Finding, UsageError
 
     root = Path(__file__).resolve().parents[2]
     known = sorted(path.parent.name for path in (root / "papers").glob("*/run.py"))
     if paper not in known:
-        what = "cannot be reproduced" if known else "needs the papers folder of a checkout, which is not here"
+        what = "cannot be reproduced" if known else "needs the papers folder of a checkout"
         fix = f"Choose from: {', '.join(known)}" if known else "Clone the repository and install it with pip install -e"
-        raise UsageError(Finding("todo", f"paper {paper!r}", what, fix))
+        raise UsageError(Finding("option-unknown-choice", f"paper {paper!r}", what, fix))
     sys.path.insert(0, str(root))
     importlib.import_module(f"papers.{paper}.run").main(context.args)

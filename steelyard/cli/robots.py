@@ -9,7 +9,7 @@ from steelyard.cli.terminal import print_table
 
 
 def robots(as_json: JsonOption = False) -> None:
-    """List the robots that can be named instead of giving a file."""
+    """List the names of robots that ROBOT may be, in place of a file."""
     from steelyard.robot.index import robots as index
 
     entries = index()
@@ -17,7 +17,7 @@ def robots(as_json: JsonOption = False) -> None:
         print(json.dumps([{**e._asdict(), "path": str(e.path) if e.path else None} for e in entries], indent=1))
         return
     print_table(
-        ["name", "kind", "base", "joints", "from"],
+        ["name", "kind", "base", "joints", "source"],
         [
             [
                 e.name,
@@ -30,4 +30,4 @@ def robots(as_json: JsonOption = False) -> None:
         ],
     )
     if any(e.path is None for e in entries):
-        print('\nInstall the robots that are missing: pip install "steelyard[robots]"')
+        print('\nInstall the missing robots: pip install "steelyard[robots]"')

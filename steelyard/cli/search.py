@@ -17,20 +17,23 @@ from steelyard.experiment.search.search_options import SearchOptions
 @takes(SearchOptions)
 def search(
     robot: RobotArgument,
-    logs: Annotated[list[Path], typer.Argument(metavar="LOG…", help="Positions and torques; velocities if measured.")],
+    logs: Annotated[
+        list[Path], typer.Argument(metavar="LOG…", help="Logs of positions and torques; velocities if measured.")
+    ],
     options: SearchOptions,
     validate: Annotated[
-        list[Path] | None, typer.Option(metavar="LOG", help="Another motion to predict; may be repeated.")
+        list[Path] | None, typer.Option(metavar="LOG", help="Held-out log to predict; repeatable.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="DIR", help="Folder for search.json, robot.urdf, checkpoint.")
+        Path | None,
+        typer.Option("-o", "--out", metavar="DIR", help="Folder for search.json, robot.urdf and the checkpoint."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in -o DIR.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint in -o DIR.")] = False,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Search parameters with which simulation ends where the robot did, and say what prediction cannot see."""
+    """Search for parameters that minimise the simulation error, and report which are not observable."""
     from steelyard.experiment.search.prediction_search import search as run
     from steelyard.fleet.workers import Workers
     from steelyard.output.results import refuse_overwriting
@@ -55,24 +58,24 @@ def search(
         print(json.dumps(content, indent=1, allow_nan=False))
         return
     f, see = result.found, result.sight
-    print_table(["link", "parameter", "start", "found", "who says so"], result.rows())
+    print_table(["link", "parameter", "start", "estimate", "source"], result.rows())
     print(
-        f"GC error {f.start:.4g} at the start, {f.error:.4g} found: {f.reduction:.3g} times less "
+        f"GC error {f.start:.4g} at the start, {f.error:.4g} at the optimum: {f.reduction:.3g} times smaller "
         f"({f.algorithm}, {f.evaluations} evaluations)"
     )
     for log, (before, after) in result.held_out.items():
-        print(f"held out {log}: GC error a window {before:.4g} at the start, {after:.4g} found")
+        print(f"held out {log}: GC error per window {before:.4g} at the start, {after:.4g} at the optimum")
     if truth := content.get("truth"):
         p, b = truth["parameter_error"], truth["base_error"]
         print(
-            f"the truth is known: parameter error {p['start']['relative']:.3g} at the start, "
-            f"{p['found']['relative']:.3g} found; base-parameter error {b['start']:.3g}, then {b['found']:.3g}"
+            f"against the truth: parameter error {p['start']['relative']:.3g} at the start, "
+            f"{p['found']['relative']:.3g} at the optimum; base-parameter error {b['start']:.3g}, then {b['found']:.3g}"
         )
     never = [name for name, how in see.seen.items() if how == "never"]
     mixed = sum(how == "combined" for how in see.seen.values())
     print(
-        f"prediction sees {see.space.rank} of {len(see.names)} directions; {mixed} parameters only in combination; "
-        f"never: {', '.join(never) or 'none'}"
+        f"simulation error depends on {see.space.rank} of {len(see.names)} directions; {mixed} parameters only in "
+        f"combination; not at all on: {', '.join(never) or 'none'}"
     )
     if files:
         print("written: " + ", ".join(map(str, files)))

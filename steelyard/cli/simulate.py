@@ -18,9 +18,9 @@ def simulate(
     robot: RobotArgument,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="LOG", help="Log to write: .parquet, .csv or .npz.")],
     options: SimulationOptions,
-    lock: Annotated[list[str] | None, typer.Option(metavar="J=q", help="Joints held at a value; repeats.")] = None,
+    lock: Annotated[list[str] | None, typer.Option(metavar="J=q", help="Hold a joint at a value; repeatable.")] = None,
 ) -> None:
-    """Simulate a robot that differs from its description, and write its log with the truth in the metadata."""
+    """Simulate a robot that differs from its description; writes a log with the truth in its metadata."""
     from steelyard.experiment.simulate.request import simulate as run
     from steelyard.log.table import write_log
     from steelyard.robot.model import Robot
@@ -31,12 +31,12 @@ def simulate(
         log = run(model, options)
         out.resolve().parent.mkdir(parents=True, exist_ok=True)
         write_log(out, log)
-    print(f"{len(log)} samples in {len(log.columns) + 1} columns, with the truth: {out}")
+    print(f"written: {out}, {len(log)} samples in {len(log.columns) + 1} columns, the truth in its metadata")
     if touched := log.metadata["simulation"].get("at_joint_limits"):
-        print(f"Joints were at a limit in {touched} instants: forces there that no equation knows.")
+        print(f"Joints were at a limit in {touched} samples, where unmodelled forces act.")
     if options.play is not None and model.floating:
         if any(name.startswith("wrench.") for name in log.columns):
-            print(f"Identify all its links: steelyard identify {robot} {out} --equations base -o DIR")
-    elif found := log.metadata["simulation"].get("feet"):
-        links, feet = model.bodies[0].name, ",".join(found)
-        print(f"Identify its trunk: steelyard identify {robot} {out} --links {links} --feet {feet} -o DIR")
+            print(f"Identify all links: steelyard identify {robot} {out} --equations base -o DIR")
+    elif names := log.metadata["simulation"].get("feet"):
+        links, feet = model.bodies[0].name, ",".join(names)
+        print(f"Identify the trunk: steelyard identify {robot} {out} --links {links} --feet {feet} -o DIR")

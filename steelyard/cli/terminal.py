@@ -1,4 +1,4 @@
-"""What a person reads: tables and verdicts on stdout, progress on stderr."""
+"""Text output: tables and verdicts on stdout, progress on stderr."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ if TYPE_CHECKING:
     from steelyard.identify.estimate import BodyEstimate, Estimate
     from steelyard.identify.identification import Identification
 
-FEW = 4  # bodies held as described: more are one line
+SOURCES = {"identified": "data", "partly": "data, partly", "prior": "prior"}  # verdict → source of a value
+FEW = 4  # fixed bodies that are listed in the table; more are one line
 
 
 def print_bodies(result: Identification, truth: bool = False) -> None:
-    """Every body with its mass, centre of mass, and who says so; then the fit and its proof."""
+    """Every body with mass, centre of mass and their sources; then the fit and its certificate."""
     estimate = result.estimate
-    header = ["body", "mass, kg", "who says so", "centre of mass, mm", "who says so", "inertia", "physical"]
-    held = [b for b in estimate.bodies if not b.free]
-    shown = estimate.bodies if len(held) <= FEW else [b for b in estimate.bodies if b.free]
+    header = ["body", "mass, kg", "source", "centre of mass, mm", "source", "inertia", "consistent"]
+    fixed = [b for b in estimate.bodies if not b.free]
+    shown = estimate.bodies if len(fixed) <= FEW else [b for b in estimate.bodies if b.free]
     rows = [_row(b) for b in (*shown, *estimate.loads)]
     if truth:
         header, rows = _with_truth(estimate, header, rows)
     print_table(header, rows)
-    if len(held) > FEW:
-        print(f"held as described: {', '.join(b.name for b in held)}")
+    if len(fixed) > FEW:
+        print(f"fixed at the description: {', '.join(b.name for b in fixed)}")
     print_ranges(estimate)
     if estimate.sensors:
         forces, moments = (f"f{c}, N" for c in "xyz"), (f"m{c}, N·m" for c in "xyz")
-        print_table(["offset of sensor", *forces, *moments], _offsets(estimate))
+        print_table(["sensor offset", *forces, *moments], _offsets(estimate))
     fit = estimate.fit
     print(
         f"\n{estimate.rows} rows ({estimate.equations}), {estimate.base_count} base parameters "
@@ -53,7 +54,7 @@ def print_bodies(result: Identification, truth: bool = False) -> None:
 
 
 def print_ranges(estimate: Estimate) -> None:
-    """How small and how large each quantity can be, whatever the prior; nothing where nobody asked."""
+    """Smallest and largest value of each quantity for any prior; nothing where they were not requested."""
     from steelyard.inference.quantity_ranges import spoken
 
     if estimate.ranges is None:
@@ -61,36 +62,36 @@ def print_ranges(estimate: Estimate) -> None:
     ranges = estimate.ranges
     names = {b.name: f"load on {b.carrier}" if b.carrier else b.name for b in (*estimate.bodies, *estimate.loads)}
     first = next(iter(ranges.bodies.values()))
-    header = ["whatever the prior", "mass", *(f"com {c}" for c in "xyz" if first.com)]
+    header = ["range for any prior", "mass", *(f"com {c}" for c in "xyz" if first.com)]
     header += ["inertia trace"] if first.trace else []
     rows = []
     for name, body in ranges.bodies.items():
-        com = [spoken((_thousand(low), _thousand(high)), "mm") for low, high in body.com or ()]
+        com = [spoken((_in_mm(low), _in_mm(high)), "mm") for low, high in body.com or ()]
         rows.append(
             [names[name], spoken(body.mass, "kg"), *com, *([spoken(body.trace, "kg·m²")] if body.trace else [])]
         )
     print_table(header, [*rows, ["the whole robot", spoken(ranges.total, "kg"), *[""] * (len(header) - 2)]])
 
 
-def _thousand(metres: float | None) -> float | None:
+def _in_mm(metres: float | None) -> float | None:
     return None if metres is None else 1e3 * metres
 
 
 def _with_truth(estimate: Estimate, header: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-    """The same with what the description says, and what is true."""
+    """The table with columns of the description and of the truth."""
     bodies = {b.name: b for b in estimate.bodies} | {f"load on {b.carrier}": b for b in estimate.loads}
     header = [header[0], "described, kg", "identified, kg", "true, kg", *header[2:4], "true, mm", *header[4:]]
-    more = []
+    table = []
     for row in rows:
         b = bodies[row[0]]
         true = estimate.truth[b.name]
         described = "—" if b.carrier else f"{b.prior[0]:.3f}"
-        more.append([row[0], described, row[1], f"{true[0]:.3f}", *row[2:4], _millimetres(true), *row[4:]])
-    return header, more
+        table.append([row[0], described, row[1], f"{true[0]:.3f}", *row[2:4], _millimetres(true), *row[4:]])
+    return header, table
 
 
 def _millimetres(parameters: Array) -> str:
-    """Of the centre of mass; of first moments, kg·m, where there is no mass."""
+    """Centre of mass, mm; the first moments, kg·m, where the mass is zero."""
     com = 1e3 * parameters[1:4] / parameters[0] if parameters[0] else parameters[1:4]
     return " ".join(f"{x:.1f}" for x in com)
 
@@ -98,7 +99,7 @@ def _millimetres(parameters: Array) -> str:
 def _row(b: BodyEstimate) -> list[str]:
     from steelyard.identify.sentence import mass_interval
 
-    sources = [_says(x) if b.free else "held fixed" for x in (b.verdict.mass, b.verdict.com, b.verdict.inertia)]
+    sources = [SOURCES[x] if b.free else "fixed" for x in (b.verdict.mass, b.verdict.com, b.verdict.inertia)]
     return [
         f"load on {b.carrier}" if b.carrier else b.name,
         mass_interval(b, ".3f") if b.free else f"{b.mass:.3f}",
@@ -118,7 +119,7 @@ def print_end(result: Identification, files: list[Path]) -> None:
         print(f"note: {notice}")
     print("written: " + ", ".join(str(f) for f in files if f.suffix in (".json", ".urdf", ".xml", ".html")))
     if not has_report():
-        print('note: no report, its packages are missing: pip install "steelyard[report]"')
+        print('note: no report, since its packages are missing: pip install "steelyard[report]"')
     print(f"\n{sentence(result.estimate)}")
 
 
@@ -129,16 +130,12 @@ def _offsets(estimate: Estimate) -> list[list[str]]:
         [
             name,
             *(
-                "—" if x is None else "prior" if who == "prior" else measure(x, std)
-                for x, std, who in zip(s.offset, s.std, s.verdicts, strict=True)
+                "—" if x is None else "prior" if verdict == "prior" else measure(x, std)
+                for x, std, verdict in zip(s.offset, s.std, s.verdicts, strict=True)
             ),
         ]
         for name, s in estimate.sensors.items()
     ]
-
-
-def _says(verdict: str) -> str:
-    return {"identified": "data", "partly": "data, partly", "prior": "prior"}[verdict]
 
 
 def _percent(value: float | None) -> str:
@@ -167,13 +164,13 @@ def _stderr() -> Iterator[Console]:
     try:
         yield console
     except KeyboardInterrupt:
-        console.print("Stopped; no result was written.")
+        console.print("Interrupted; no result was written.")
         raise SystemExit(130) from None
 
 
 @contextmanager
 def shown_bar(text: str) -> Iterator[Callable[[float], None]]:
-    """A bar on stderr that fills as a share grows from 0 to 1; a line every tenth where there is no terminal."""
+    """A progress bar on stderr for a share from 0 to 1; a line every tenth where there is no terminal."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     tenths = -1
@@ -196,7 +193,7 @@ def shown_bar(text: str) -> Iterator[Callable[[float], None]]:
 
 @contextmanager
 def shown_progress() -> Iterator[Callable[[str], None]]:
-    """A line of progress on stderr: alive on a terminal, plain lines elsewhere."""
+    """Progress on stderr: a live line on a terminal, plain lines elsewhere."""
     with _stderr() as console:
         if not console.is_terminal:
             yield lambda text: console.print(f"… {text}")
@@ -206,12 +203,12 @@ def shown_progress() -> Iterator[Callable[[str], None]]:
 
 
 def command_line() -> str:
-    """What was typed, for provenance."""
+    """The command as typed, for provenance."""
     return shlex.join(["steelyard", *sys.argv[1:]])
 
 
-def tell(result: Identification, files: list[Path], as_json: bool) -> NoReturn:
-    """The result, for people or machines; and the exit code."""
+def finish(result: Identification, files: list[Path], as_json: bool) -> NoReturn:
+    """Print the result as text or JSON, and exit with its code."""
     import typer
 
     from steelyard.identify.estimate_json import estimate_json, estimate_text

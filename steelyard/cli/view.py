@@ -10,20 +10,22 @@ import typer
 
 
 def view(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What `identify` or `load` wrote.")],
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Where to listen; the next free one if taken.")] = 8080,
-    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results of `identify` or `load`.")],
+    port: Annotated[
+        int, typer.Option(min=1, max=65535, help="Port to listen on; the next free one if it is taken.")
+    ] = 8080,
+    browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
 ) -> None:
-    """Look at a finished identification in three dimensions and move its joints; served to this machine alone."""
+    """View results in three dimensions and move the joints; served to this machine only."""
     import webbrowser
     from contextlib import redirect_stdout
 
     from steelyard.output.viewer import LOOPBACK, serve
 
-    with redirect_stdout(sys.stderr):  # viser greets
+    with redirect_stdout(sys.stderr):  # viser prints a banner
         server = serve(folder, port)
     url = f"http://{LOOPBACK}:{server.get_port()}"
-    print(f"{url} (Ctrl+C ends it)", flush=True)
+    print(f"{url} (Ctrl+C stops it)", flush=True)
     if browser:
         webbrowser.open(url)
     try:
