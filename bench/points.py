@@ -23,7 +23,7 @@ from steelyard.equations.columns import Columns
 from steelyard.equations.setup import Setup
 from steelyard.equations.subspace import Subspace
 from steelyard.experiment.simulate.truth import perturbed
-from steelyard.identify.method import MOST
+from steelyard.identify.method import MAX_UNKNOWNS
 from steelyard.identify.options import Options
 from steelyard.identify.scoring import base_error
 from steelyard.identify.solving import solve
@@ -85,7 +85,7 @@ def _study(name: str, seeds: int, grids: Sequence[int]) -> dict[str, Any]:
     rows = []
     for n in (*grids, "auto"):
         covers = [cover(b, b.parameters, n) for b in bodies]
-        if sum(c.count + 1 for c in covers) > MOST:
+        if sum(c.count + 1 for c in covers) > MAX_UNKNOWNS:
             continue
         found = [case.run(Options(method=Points(per_edge=n, ridge=0.0))) for case in cases]
         excess = [f["objective"] / b["objective"] - 1 for f, b in zip(found, best, strict=True)]
