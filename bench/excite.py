@@ -30,8 +30,8 @@ import numpy as np
 from steelyard.experiment.excite import criteria
 from steelyard.experiment.excite.arm_task import ArmTask, Limits
 from steelyard.experiment.excite.collision import Collisions
-from steelyard.experiment.excite.excite_arm import Search, excite_arm
-from steelyard.experiment.excite.pairs import find_srdf
+from steelyard.experiment.excite.collision_pairs import find_srdf
+from steelyard.experiment.excite.excite_arm import ArmSearch, excite_arm
 from steelyard.robot.model import Robot
 from steelyard.spatial import Array
 
@@ -81,7 +81,7 @@ def _scans(name: str, motions: int) -> dict[str, Any]:
     low, high = (np.clip([getattr(j, side) for j in joints], -np.pi, np.pi) for side in ("lower", "upper"))
     rng, t = np.random.default_rng(0), np.arange(500) / 100
     drawn = (0.1 * (low + high) + 0.3 * k / 1000 * (high - low) * rng.normal(size=len(low)) for k in range(1000))
-    rest = next(q for q in drawn if collisions.first(robot.positions(np.clip(q, low, high)[None])) is None)
+    rest = next(q for q in drawn if collisions.first_collision(robot.positions(np.clip(q, low, high)[None])) is None)
     spent, clear = [], 0
     for k in range(motions):
         a = rng.normal(size=(3, len(low))) * 0.1 * k / motions * (high - low)
@@ -89,7 +89,7 @@ def _scans(name: str, motions: int) -> dict[str, Any]:
         q = rest + sum(a[i] * (np.sin(w[i] * t[:, None] + phase[i]) - np.sin(phase[i])) for i in range(3))
         Q = robot.positions(np.clip(q, low, high))
         began = time.process_time()
-        clear += collisions.clear(t, Q)
+        clear += collisions.is_collision_free(t, Q)
         spent.append(time.process_time() - began)
     return {"bodies": len(robot.bodies), "pieces": len(collisions.pieces), "pairs": len(collisions.pairs), "made": made,
             "motions": motions, "clear": clear, "cpu": float(np.median(spent)), "cpu worst": max(spent)}  # fmt: skip
@@ -102,11 +102,11 @@ def _arm(name: str, seeds: int, quick: bool, contacts: bool) -> dict[str, Any]:
     collisions = Collisions.of(robot)
     peer = None if quick else _Figaroh.of(name, task)
     seeds = 1 if quick else seeds
-    search = Search(task, collisions, period=SECONDS, seconds=SECONDS)
-    search.random(np.random.default_rng(0))  # kernels are compiled, and what is worked out once is
-    result: dict[str, Any] = {"base parameters": task.possible.rank, "seconds": SECONDS}
+    search = ArmSearch(task, collisions, period=SECONDS, seconds=SECONDS)
+    search.draw_feasible(np.random.default_rng(0))  # kernels are compiled, and what is worked out once is
+    result: dict[str, Any] = {"base parameters": task.identifiable.rank, "seconds": SECONDS}
     began = time.process_time()
-    drawn = [c for k in range(random) if (c := search.random(np.random.default_rng([9, k]))) is not None]
+    drawn = [c for k in range(random) if (c := search.draw_feasible(np.random.default_rng([9, k]))) is not None]
     each = (time.process_time() - began) / random
     judged = [_judged(task, collisions, c.motion.at, peer) for c in drawn]
     result["random"] = {"motions": len(drawn), **_middle(judged), "cpu": each,
@@ -116,7 +116,7 @@ def _arm(name: str, seeds: int, quick: bool, contacts: bool) -> dict[str, Any]:
         runs = []
         for seed in range(seeds):
             began = time.process_time()
-            best, _ = excite_arm(way, seed, screened=3 if quick else 30, restarts=1 if quick else 4)
+            best, _ = excite_arm(way, seed, candidates=3 if quick else 30, restarts=1 if quick else 4)
             cpu = time.process_time() - began
             runs.append({**_judged(task, collisions, best.motion.at, peer), "cpu": cpu, "gradients": best.gradients})
         result[title] = _middle(runs) | {"runs": runs}
@@ -152,13 +152,13 @@ def _middle(runs: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _judged(task: ArmTask, collisions: Collisions, at: Any, peer: _Figaroh | None) -> dict[str, Any]:
     """By the common criterion; ``at`` gives q, v, a at times."""
-    M = criteria.base_root(task.information(*at(np.arange(0, SECONDS, 0.01)), SECONDS), task.possible)
+    M = criteria.base_root(task.information(*at(np.arange(0, SECONDS, 0.01)), SECONDS), task.identifiable)
     t = np.arange(0, SECONDS + 0.5 / FINE, 1 / FINE)
     q, v, a = at(t)
     limits = task.limits
-    tau = task.rows(q, v, a) @ task.believed
+    tau = task.rows(q, v, a) @ task.prior_parameters
     middle, half = (limits.upper + limits.lower) / 2, (limits.upper - limits.lower) / 2
-    contact = collisions.scan(t[::10], task.robot.positions(q[::10]), task.robot.motion(v[::10]))
+    contact = collisions.find_contact(t[::10], task.robot.positions(q[::10]), task.robot.motion(v[::10]))
     found = {
         "log_det": criteria.log_det(M),
         "condition": criteria.condition(M),

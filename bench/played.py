@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.experiment.excite.candidate_pool import CandidatePool, draw_kinds
 from steelyard.experiment.excite.excite_humanoid import as_log
-from steelyard.experiment.excite.pool import Pool, kinds
 from steelyard.experiment.simulate.simulate_humanoid import simulate_humanoid
 from steelyard.experiment.simulate.truth import Specimen, reweighed
 from steelyard.robot.model import Robot
@@ -30,12 +30,12 @@ def played(robots: tuple[str, ...] = CASES, count: int = 300, seed: int = 0) -> 
 
 
 def _robot(robot: Robot, count: int, seed: int) -> dict[str, Any]:
-    pool = Pool.of(robot)
+    pool = CandidatePool.of(robot)
     pool.attempt("double", 10**6)  # what is compiled and loaded once is not a candidate's
     plays, fallen = Counter[str](), Counter[str]()
     which, amplitudes, planning, playing, seconds = list[str](), list[float](), 0.0, 0.0, 0.0
     joints, bases = list[float](), list[float]()
-    for k, kind in enumerate(kinds(count, seed)):
+    for k, kind in enumerate(draw_kinds(count, seed)):
         start = time.process_time()
         tried, built = pool.attempt(kind, 1000 * seed + k)
         planning += time.process_time() - start

@@ -24,11 +24,16 @@ from scipy.linalg import qr
 from papers.humanoids.source import NOISE, Library, load
 from papers.humanoids.study import Yardstick, as_vector, errors, weigh
 from papers.humanoids.truths import truth_of
-from steelyard.experiment.excite.build_motion import Built
-from steelyard.experiment.excite.excite_humanoid import as_log, improved
-from steelyard.experiment.excite.informativeness import Telling, Told, best_for_links, most_telling
-from steelyard.experiment.excite.kept import NAME, Kept
-from steelyard.experiment.excite.pool import Pool, Tried, kinds
+from steelyard.experiment.excite.build_motion import WholeBodyMotion
+from steelyard.experiment.excite.candidate_cache import NAME, CandidateCache
+from steelyard.experiment.excite.candidate_pool import CandidatePool, ScreenedCandidate, draw_kinds
+from steelyard.experiment.excite.excite_humanoid import as_log, improve_motions
+from steelyard.experiment.excite.informativeness import (
+    Informativeness,
+    MotionInformation,
+    select_by_link,
+    select_d_optimal,
+)
 from steelyard.experiment.simulate.sensors import measured
 from steelyard.log.log import Log
 from steelyard.log.table import read_log, write_log
@@ -39,9 +44,11 @@ FEW, MANY = 12, 38
 DRAWS = 3  # of random choices
 
 
-def screened(pool: Pool, count: int, kept: Kept[Tried]) -> tuple[list[Tried], float]:
+def screened(
+    pool: CandidatePool, count: int, kept: CandidateCache[ScreenedCandidate]
+) -> tuple[list[ScreenedCandidate], float]:
     """All candidates, and the seconds of CPU that one took (0 where they were kept)."""
-    wanted = [(kind, k, ()) for k, kind in enumerate(kinds(count, 0))]
+    wanted = [(kind, k, ()) for k, kind in enumerate(draw_kinds(count, 0))]
     pool.attempt("double", count)  # kernels are compiled, or read from their cache, before anything is timed
     before, start = len(kept.done), time.process_time()
     tried = pool.screen(wanted, kept, lambda n: _say(f"candidates {n} of {count}"))
@@ -54,27 +61,27 @@ def study(name: str, folder: Path, count: int = 300) -> dict[str, Any] | None:
     if robot is None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
-    pool, library = Pool.of(robot), Library(robot, folder)
-    telling, truth = Telling(pool.stance), truth_of(library, 0)
-    kept = Kept(folder / NAME, {"robot": robot.description.sha256}, Tried, every=20)
+    pool, library = CandidatePool.of(robot), Library(robot, folder)
+    informativeness, truth = Informativeness(pool.stance), truth_of(library, 0)
+    kept = CandidateCache(folder / NAME, {"robot": robot.description.sha256}, ScreenedCandidate, every=20)
     tried, cpu = screened(pool, count, kept)
     alive = [k for k, t in enumerate(tried) if t.scale is not None]
-    told, triangles, logs, upright, motions = [], [], list[Log](), list[int](), list[Built]()
+    told, triangles, logs, upright, motions = [], [], list[Log](), list[int](), list[WholeBodyMotion]()
     for n, k in enumerate(alive):
         path = folder / f"candidate-{k:03d}.parquet"
-        built = pool.built(tried[k])
+        built = pool.rebuild(tried[k])
         if not path.is_file():
             write_log(path, as_log(built, k))
         log = library.played(read_log(path), truth, "truth-0")
         _say(f"{name}: played {n + 1} of {len(alive)}")
         if log is not None:
-            triangles.append(telling.triangle(built.course))
-            told.append(Told.of(telling, triangles[-1]))
+            triangles.append(informativeness.triangle(built.trajectory))
+            told.append(MotionInformation.of(informativeness, triangles[-1]))
             logs.append(measured(log, NOISE, k))
             upright.append(k)
             motions.append(built)
     fell = len(alive) - len(logs)
-    others = [pool.attempt(kind, 10_000 + k)[1] for k, kind in enumerate(kinds(2 * HELD, 1))]
+    others = [pool.attempt(kind, 10_000 + k)[1] for k, kind in enumerate(draw_kinds(2 * HELD, 1))]
     held = [as_log(b, k) for k, b in enumerate(others) if b is not None][:HELD]
     result: dict[str, Any] = {
         "candidates": count,
@@ -93,9 +100,9 @@ def study(name: str, folder: Path, count: int = 300) -> dict[str, Any] | None:
     rng = np.random.default_rng(0)
     choices: dict[str, list[int]] = {
         "all": list(range(len(logs))),
-        "three for each link": best_for_links(told),
-        f"D-optimal, {MANY}": most_telling(told, MANY),
-        f"D-optimal, {FEW}": most_telling(told, FEW),
+        "three for each link": select_by_link(told),
+        f"D-optimal, {MANY}": select_d_optimal(told, MANY),
+        f"D-optimal, {FEW}": select_d_optimal(told, FEW),
     }
     for size in (MANY, FEW):
         for draw in range(DRAWS):
@@ -105,7 +112,9 @@ def study(name: str, folder: Path, count: int = 300) -> dict[str, Any] | None:
     played = {choice: [(logs[k], triangles[k]) for k in some] for choice, some in choices.items()}
     for choice in (f"D-optimal, {MANY}", f"D-optimal, {FEW}"):
         _say(f"{name}: improving {choice}")
-        better, gains = improved(pool, telling, [motions[k] for k in choices[choice]], len(choices[choice]))
+        better, gains = improve_motions(
+            pool, informativeness, [motions[k] for k in choices[choice]], len(choices[choice])
+        )
         result["improved"] = {**result.get("improved", {}), choice: gains}
         tag, made = "improved-" + choice.split()[-1], list[tuple[Log, Array]]()
         for k, built in enumerate(better):
@@ -113,7 +122,7 @@ def study(name: str, folder: Path, count: int = 300) -> dict[str, Any] | None:
             write_log(path, as_log(built, k))
             log = library.played(read_log(path), truth, "truth-0")
             if log is not None:
-                made.append((measured(log, NOISE, 10_000 + k), telling.triangle(built.course)))
+                made.append((measured(log, NOISE, 10_000 + k), informativeness.triangle(built.trajectory)))
         played[f"{choice}, improved"] = made
     yardstick = None
     for choice, some in played.items():
@@ -124,7 +133,7 @@ def study(name: str, folder: Path, count: int = 300) -> dict[str, Any] | None:
         result["choices"][choice] = {
             "motions": len(some),
             "seconds": float(sum(log.time[-1] - log.time[0] for log, _ in some)),
-            "condition": condition([R for _, R in some], telling.possible.rank),
+            "condition": condition([R for _, R in some], informativeness.identifiable.rank),
             **{key: off[key] for key in ("held", "base", "base_rest", "mass_kg", "com_mm", "inconsistent")},
         }
     return result

@@ -77,15 +77,15 @@ class Library:
 
 def exciting(robot: Robot, count: int, more: int) -> list[Log]:
     """Of ``DRAWN`` times as many that keep their balance those that together tell most; then others, for judging."""
+    from steelyard.experiment.excite.candidate_pool import CandidatePool, draw_kinds
     from steelyard.experiment.excite.excite_humanoid import as_log
-    from steelyard.experiment.excite.informativeness import Telling, Told, most_telling
-    from steelyard.experiment.excite.pool import Pool, kinds
+    from steelyard.experiment.excite.informativeness import Informativeness, MotionInformation, select_d_optimal
 
-    pool = Pool.of(robot)
-    telling, drawn = Telling(pool.stance), DRAWN * count
-    built = [b for k, kind in enumerate(kinds(drawn, 0)) if (b := pool.attempt(kind, k)[1]) is not None]
-    told = [Told.of(telling, telling.triangle(b.course)) for b in built]
-    chosen = most_telling(told, count - len(HELD))
+    pool = CandidatePool.of(robot)
+    informativeness, drawn = Informativeness(pool.stance), DRAWN * count
+    built = [b for k, kind in enumerate(draw_kinds(drawn, 0)) if (b := pool.attempt(kind, k)[1]) is not None]
+    told = [MotionInformation.of(informativeness, informativeness.triangle(b.trajectory)) for b in built]
+    chosen = select_d_optimal(told, count - len(HELD))
     for wanted in HELD:
         chosen.append(next(k for k, b in enumerate(built) if b.candidate.kind == wanted and k not in chosen))
     chosen += [k for k in range(len(built)) if k not in chosen][:more]

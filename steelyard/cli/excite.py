@@ -60,7 +60,7 @@ def excite(
             result = excite_humanoid(model, several, out, lambda share, _: bar(share), crew)
             files = write_humanoid_motions(result, out)
     else:
-        one = replace(arm, screened=candidates or arm.screened, seed=seed, srdf=file)
+        one = replace(arm, candidates=candidates or arm.candidates, seed=seed, srdf=file)
         with Workers.asked(workers, scheduler) as crew, shown_bar("optimising a motion") as bar:
             result = find_arm_motion(model, one, out, bar, crew)
             files = write_arm_motion(result, out)
@@ -81,11 +81,13 @@ def _print_arm(result: ArmMotion, files: Sequence[Path]) -> None:
     ]
     print_table(["joint", "starts at", "range", "speed limit, 1/s"], rows)
     _print_links(result.links)
-    used = ", ".join(f"{100 * x:.1f} % of {k}" for k, x in result.best.used._asdict().items() if x > 0)
+    used = ", ".join(f"{100 * x:.1f} % of {k}" for k, x in result.best.limit_usage._asdict().items() if x > 0)
     print(f"largest use of limits: {used}")
-    print(f"base parameters: {result.told}; log det {result.best.log_det:.1f}, before {result.start.log_det:.1f}")
+    print(
+        f"base parameters: {result.excitation}; log det {result.best.log_det:.1f}, before {result.best_random.log_det:.1f}"
+    )
     print("least excited: " + ", ".join(f"{name} to {100 * std:.0f} %" for name, std in result.weakest))
-    checked = "none, since --clearance is 0" if result.looked_at is None else str(result.looked_at)
+    checked = "none, since --clearance is 0" if result.collision_pairs is None else str(result.collision_pairs)
     print(f"pairs of links checked for collision: {checked}")
     _print_estimated_shapes(result.guessed)
     print("written: " + ", ".join(map(str, files)))

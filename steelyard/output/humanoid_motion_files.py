@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.experiment.excite.build_motion import Built
+from steelyard.experiment.excite.build_motion import WholeBodyMotion
 from steelyard.experiment.excite.excite_humanoid import HumanoidMotions, as_log
-from steelyard.experiment.excite.informativeness import Told
+from steelyard.experiment.excite.informativeness import MotionInformation
 from steelyard.files import Staging
 from steelyard.log.table import write_log
 from steelyard.spatial import Array
@@ -34,7 +34,9 @@ def write_humanoid_motions(found: HumanoidMotions, out: Path) -> list[Path]:
 
 def picture(found: HumanoidMotions) -> str:
     """A cell for each motion and link, dark where its ten columns are well conditioned; sticks of the first motions."""
-    told = [Told.of(found.telling, found.telling.triangle(b.course)) for b in found.motions]
+    told = [
+        MotionInformation.of(found.informativeness, found.informativeness.triangle(b.trajectory)) for b in found.motions
+    ]
     links = list(found.links)
     wide = max(LEFT + CELL * len(links) + 20, LEFT + INSTANTS * 90)
     body = TOP + CELL * len(told) + 40
@@ -55,7 +57,7 @@ def picture(found: HumanoidMotions) -> str:
         )
     for k, (t, built) in enumerate(zip(told, found.motions, strict=True)):
         y = TOP + CELL * k
-        label = f"{k + 1} {built.candidate.kind}, {built.course.duration:.1f} s"
+        label = f"{k + 1} {built.candidate.kind}, {built.trajectory.duration:.1f} s"
         parts.append(f'<text x="{LEFT - 8:.0f}" y="{y + 10:.0f}" text-anchor="end">{escape(label)}</text>')
         for i, name in enumerate(links):
             parts.append(_cell(LEFT + CELL * i, y, t.links[name]))
@@ -73,30 +75,30 @@ def _cell(x: float, y: float, condition: float) -> str:
     return f'<rect x="{x:.1f}" y="{y:.1f}" width="{size}" height="{size}" fill="rgb({r},{g},{b})"/>'
 
 
-def _sticks(built: Built, x0: float, y0: float) -> list[str]:
+def _sticks(built: WholeBodyMotion, x0: float, y0: float) -> list[str]:
     """The robot from half aside, at a few instants; soles on the ground line."""
-    time = np.linspace(0, built.course.duration, INSTANTS + 2)[1:-1]
-    samples = built.course.at(time)
+    time = np.linspace(0, built.trajectory.duration, INSTANTS + 2)[1:-1]
+    samples = built.trajectory.at(time)
     model = built.stance.robot.model
     points = np.zeros((len(time), model.njoints, 3))  # the world itself at the base, which is never the highest
     for j in range(1, model.njoints):
-        points[:, j] = samples.places.pose(j, np.eye(4))[1]
-    points = np.einsum("tij,tkj->tki", samples.rotation, points) + samples.place[:, None]
+        points[:, j] = samples.kinematics.pose(j, np.eye(4))[1]
+    points = np.einsum("tij,tkj->tki", samples.rotation, points) + samples.base_position[:, None]
     ends = [(leg.sole.joint, leg.sole.corners) for leg in built.stance.legs]
     scale = TALL / (1.15 * float(points[..., 2].max()))
     view = np.array([0.5, 0.87])  # across the page: how much of x and of y
     parts = []
     for t in range(len(time)):
         across = x0 + 90 * t + 60
-        start = samples.place[t, :2] @ view
+        start = samples.base_position[t, :2] @ view
 
         def at(p: Array, across: float = across, start: float = float(start)) -> str:
             return f"{across + scale * (float(p[:2] @ view) - start):.1f} {y0 + TALL - scale * p[2]:.1f}"
 
         lines = [f"M{at(points[t, int(model.parents[j])])}L{at(points[t, j])}" for j in range(2, model.njoints)]
         for joint, corners in ends:
-            R, p = samples.places.pose(joint, np.eye(4))
-            world = (corners @ R[t].T + p[t]) @ samples.rotation[t].T + samples.place[t]
+            R, p = samples.kinematics.pose(joint, np.eye(4))
+            world = (corners @ R[t].T + p[t]) @ samples.rotation[t].T + samples.base_position[t]
             lines.append("M" + "L".join(at(c) for c in world) + "Z")
         parts.append(f'<path d="{"".join(lines)}" fill="none" stroke="#333" stroke-width="1.4"/>')
     ground = y0 + TALL

@@ -1,4 +1,4 @@
-"""Which motions are played: they tell more than others, what is weak is named, and nothing is tried twice."""
+"""Selection of humanoid motions: informative ones are chosen, poorly excited parameters named, candidates cached."""
 
 from __future__ import annotations
 
@@ -12,120 +12,131 @@ from typer.testing import CliRunner
 from steelyard.cli.main import make_app
 from steelyard.errors import UsageError
 from steelyard.experiment.excite import criteria
+from steelyard.experiment.excite.candidate_cache import CandidateCache
+from steelyard.experiment.excite.candidate_pool import ScreenedCandidate, draw_kinds
 from steelyard.experiment.excite.excite_humanoid import as_log
-from steelyard.experiment.excite.improve import gradient, improve
+from steelyard.experiment.excite.footstep_schedule import interpolate_at_rest
+from steelyard.experiment.excite.improve_motion import improve_motion, log_det_gradient
 from steelyard.experiment.excite.informativeness import (
     LITTLE,
-    Telling,
-    Told,
-    best_for_links,
-    focus,
-    most_telling,
-    weakest,
+    Informativeness,
+    MotionInformation,
+    find_focus,
+    find_weakest,
+    select_by_link,
+    select_d_optimal,
 )
-from steelyard.experiment.excite.kept import Kept
 from steelyard.experiment.excite.motion_request import HumanoidRequest
-from steelyard.experiment.excite.pool import Tried, kinds
-from steelyard.experiment.excite.schedule import joined
 from steelyard.experiment.excite.trajectory import STEP, Trajectory
-from tests.excite.test_humanoid import pool, possible
+from tests.excite.feasible_motions import feasible, pool
 from tests.motions import installed
 
 
-def random_told(rng, links=4, rank=12):
-    return Told(np.triu(rng.normal(size=(rank, rank))), {f"link{i}": float(rng.uniform(5, 500)) for i in range(links)})
+def random_information(rng, links=4, rank=12):
+    return MotionInformation(
+        np.triu(rng.normal(size=(rank, rank))), {f"link{i}": float(rng.uniform(5, 500)) for i in range(links)}
+    )
 
 
-def test_the_best_three_of_each_link_are_chosen():
-    told = [random_told(np.random.default_rng(k)) for k in range(40)]
-    chosen = best_for_links(told)
-    for name in told[0].links:
-        order = sorted(range(40), key=lambda k: told[k].links[name])
+def test_selection_by_link_takes_the_best_three_of_each():
+    informations = [random_information(np.random.default_rng(k)) for k in range(40)]
+    chosen = select_by_link(informations)
+    for name in informations[0].links:
+        order = sorted(range(40), key=lambda k: informations[k].links[name])
         assert set(order[:3]) <= set(chosen)
-    assert all(any(told[k].links[n] <= sorted(t.links[n] for t in told)[2] for n in told[0].links) for k in chosen)
+    third = {n: sorted(i.links[n] for i in informations)[2] for n in informations[0].links}
+    assert all(any(informations[k].links[n] <= third[n] for n in third) for k in chosen)
 
 
-def test_the_most_telling_motions_have_a_larger_determinant_than_random_ones():
+def test_d_optimal_motions_have_a_larger_determinant_than_random_ones():
     rng = np.random.default_rng(3)
-    told = [random_told(rng) for _ in range(30)]
-    best = criteria.log_det(criteria.together(*[told[k].root for k in most_telling(told, 5)]))
+    informations = [random_information(rng) for _ in range(30)]
+    best = criteria.log_det(criteria.combine(*[informations[k].root for k in select_d_optimal(informations, 5)]))
     for _ in range(50):
         some = rng.choice(30, 5, replace=False)
-        assert best >= criteria.log_det(criteria.together(*[told[k].root for k in some]))
-    assert most_telling([], 3) == []
+        assert best >= criteria.log_det(criteria.combine(*[informations[k].root for k in some]))
+    assert select_d_optimal([], 3) == []
 
 
 @installed
-def test_a_robot_that_never_lifts_its_left_foot_is_told_to():
-    telling = Telling(pool("g1").stance)
-    prior = criteria.natural_prior(telling.possible.rank, LITTLE)
-    root = criteria.together(
-        prior, telling.root(possible("g1", "double").course), telling.root(possible("g1", "left").course)
+def test_without_a_lifted_left_foot_the_weakest_parameter_is_of_its_ankle():
+    informativeness = Informativeness(pool("g1").stance)
+    prior = criteria.natural_prior(informativeness.identifiable.rank, LITTLE)
+    root = criteria.combine(
+        prior,
+        informativeness.root(feasible("g1", "double").trajectory),
+        informativeness.root(feasible("g1", "left").trajectory),
     )
-    worst = weakest(telling, root)
-    assert worst[0].name.startswith("left_ankle")  # it stands on it: only its weight is felt
+    worst = find_weakest(informativeness, root)
+    assert worst[0].name.startswith("left_ankle")  # it never moves: only its weight is measured
     assert worst[0].joints[0].startswith("left_ankle")
-    assert any(j.startswith("left_ankle") for j in focus(telling, root)[:4])
+    assert any(j.startswith("left_ankle") for j in find_focus(informativeness, root)[:4])
     assert all(a.deviation >= b.deviation for a, b in pairwise(worst))
 
 
 @installed
 def test_the_gradient_is_that_of_log_det_while_base_and_legs_stay():
-    telling, built = Telling(pool("g1").stance), possible("g1", "double")
-    rest = criteria.together(
-        criteria.natural_prior(telling.possible.rank, LITTLE), telling.root(possible("g1", "right").course)
+    informativeness, motion = Informativeness(pool("g1").stance), feasible("g1", "double")
+    rest = criteria.combine(
+        criteria.natural_prior(informativeness.identifiable.rank, LITTLE),
+        informativeness.root(feasible("g1", "right").trajectory),
     )
-    slope = gradient(telling, built, rest)
+    slope = log_det_gradient(informativeness, motion, rest)
     k, j = np.unravel_index(np.abs(slope).argmax(), slope.shape)
-    knots = np.arange(round(built.course.duration / STEP) + 1) * STEP
+    knots = np.arange(round(motion.trajectory.duration / STEP) + 1) * STEP
     values, h = [], 1e-4
     for sign in (1, -1):
-        bump = np.zeros((len(built.candidate.times), 1))
+        bump = np.zeros((len(motion.candidate.times), 1))
         bump[k] = sign * h
-        x = built.course.spline(knots)
-        x[:, 6 + built.stance.upper[j]] += joined(built.candidate.times, bump, knots / built.scale.stretch)[:, 0]
+        x = motion.trajectory.spline(knots)
+        x[:, 6 + motion.stance.upper[j]] += interpolate_at_rest(
+            motion.candidate.times, bump, knots / motion.scale.stretch
+        )[:, 0]
         values.append(
-            criteria.log_det(criteria.together(rest, telling.root(Trajectory.through(built.stance.robot, x))))
+            criteria.log_det(criteria.combine(rest, informativeness.root(Trajectory.through(motion.stance.robot, x))))
         )
     assert (values[0] - values[1]) / (2 * h) == pytest.approx(slope[k, j], rel=0.02)
 
 
 @installed
-def test_an_improved_motion_tells_more_and_can_still_be_done():
+def test_an_improved_motion_is_more_informative_and_free_of_self_collision():
     p = pool("g1")
-    telling = Telling(p.stance)
-    built = possible("g1", "double")
-    rest = criteria.together(
-        criteria.natural_prior(telling.possible.rank, LITTLE), telling.root(possible("g1", "right").course)
+    informativeness = Informativeness(p.stance)
+    motion = feasible("g1", "double")
+    rest = criteria.combine(
+        criteria.natural_prior(informativeness.identifiable.rank, LITTLE),
+        informativeness.root(feasible("g1", "right").trajectory),
     )
-    better = improve(p.postures, telling, built, rest)
+    better = improve_motion(p.checker, informativeness, motion, rest)
     assert better.gain >= 0
-    before, after = (criteria.log_det(criteria.together(rest, telling.root(b.course))) for b in (built, better.built))
+    before, after = (
+        criteria.log_det(criteria.combine(rest, informativeness.root(b.trajectory))) for b in (motion, better.motion)
+    )
     assert after - before == pytest.approx(better.gain, abs=1e-6)
-    assert p.postures.blame(better.built.course) == ()
+    assert p.checker.colliding_joints(better.motion.trajectory) == ()
 
 
 @installed
-def test_what_was_tried_is_not_tried_again(tmp_path, monkeypatch):
+def test_cached_candidates_are_not_screened_again(tmp_path, monkeypatch):
     p, path = pool("g1"), tmp_path / "candidates.json"
     wanted = [("double", 1, ()), ("walk", 2, ()), ("double", 3, ("left_elbow_joint",))]
-    first = p.screen(wanted, Kept(path, {"robot": "g1"}, Tried))
+    first = p.screen(wanted, CandidateCache(path, {"robot": "g1"}, ScreenedCandidate))
     assert {t.kind for t in first} == {"double", "walk"}
-    again = Kept(path, {"robot": "g1"}, Tried)
-    monkeypatch.setattr(type(p), "attempt", lambda *_: pytest.fail("was tried already"))
+    again = CandidateCache(path, {"robot": "g1"}, ScreenedCandidate)
+    monkeypatch.setattr(type(p), "attempt", lambda *_: pytest.fail("it is in the cache"))
     assert p.screen(wanted, again) == first
-    assert Kept(path, {"robot": "another"}, Tried).done == {}
+    assert CandidateCache(path, {"robot": "another"}, ScreenedCandidate).entries == {}
     path.write_text(path.read_text()[:100])
-    assert Kept(path, {"robot": "g1"}, Tried).done == {}
+    assert CandidateCache(path, {"robot": "g1"}, ScreenedCandidate).entries == {}
 
 
 @installed
-def test_a_motion_is_built_again_from_what_was_kept():
+def test_a_motion_is_rebuilt_from_its_screened_candidate():
     p = pool("g1")
-    tried, built = p.attempt("step", 4)
-    assert built is not None
-    again = p.built(tried)
-    assert np.array_equal(again.course.spline.c, built.course.spline.c)
+    tried, motion = p.attempt("step", 4)
+    assert motion is not None
+    again = p.rebuild(tried)
+    assert np.array_equal(again.trajectory.spline.c, motion.trajectory.spline.c)
     log = as_log(again, 1)
     assert log.metadata["motion"]["kind"] == "step"
     assert set(log.names("contact")) == {"left_ankle_roll_link", "right_ankle_roll_link"}
@@ -133,20 +144,28 @@ def test_a_motion_is_built_again_from_what_was_kept():
     assert log.names("tau") == []
 
 
-def test_every_kind_has_its_share():
-    assert set(kinds(300, 0)) == {"double", "left", "right", "step", "walk", "task"}
-    assert kinds(300, 0) == kinds(300, 0)
+def test_every_kind_of_candidate_is_drawn():
+    assert set(draw_kinds(300, 0)) == {"double", "left", "right", "step", "walk", "task"}
+    assert draw_kinds(300, 0) == draw_kinds(300, 0)
 
 
-@pytest.mark.parametrize(("asked", "message"), [({"candidates": 0}, "--candidates 0"), ({"choice": "x"}, "--choice x")])
-def test_too_few_is_refused(asked, message):
-    with pytest.raises(UsageError, match=message):
-        HumanoidRequest(**asked)
+@pytest.mark.parametrize(
+    ("options", "code", "where"),
+    [
+        ({"candidates": 0}, "option-value", "candidates=0"),
+        ({"improve": -1}, "option-value", "improve=-1"),
+        ({"choice": "x"}, "option-unknown-choice", "choice=x"),
+    ],
+)
+def test_a_request_out_of_range_is_refused(options, code, where):
+    with pytest.raises(UsageError) as refused:
+        HumanoidRequest(**options)
+    assert [(f.code, f.where) for f in refused.value.findings] == [(code, where)]
 
 
 @pytest.mark.slow
 @installed
-def test_excite_writes_motions_of_a_humanoid_and_goes_on_where_it_was(tmp_path):
+def test_excite_writes_motions_of_a_humanoid_and_resumes(tmp_path):
     run = [
         "excite",
         "g1",
@@ -163,19 +182,20 @@ def test_excite_writes_motions_of_a_humanoid_and_goes_on_where_it_was(tmp_path):
     ]
     result = CliRunner().invoke(make_app(), run)
     assert result.exit_code == 0, result.output
-    assert "Ready to play: 3 motions" in result.output
-    found = json.loads((tmp_path / "excite.json").read_text())
-    assert len(found["motions"]) == 3
-    assert found["base_parameters"]["count"] == 213
-    assert sum(k["drawn"] for k in found["candidates"].values()) == 12
+    assert "3 motions" in result.output
+    written = json.loads((tmp_path / "excite.json").read_text())
+    assert len(written["motions"]) == 3
+    assert written["base_parameters"]["count"] == 213
+    assert sum(k["drawn"] for k in written["candidates"].values()) == 12
+    assert written["asked"]["improved"] == 1
     assert (tmp_path / "motion-003.parquet").is_file()
     assert (tmp_path / "excite.svg").read_text().startswith("<svg")
     again = CliRunner().invoke(make_app(), [*run, "--json"])
-    assert json.loads(again.stdout) == found
+    assert json.loads(again.stdout) == written
 
 
 @installed
-def test_a_quadruped_is_told_that_it_is_no_humanoid(tmp_path):
+def test_a_quadruped_is_refused(tmp_path):
     result = CliRunner().invoke(make_app(), ["excite", "a1", "-o", str(tmp_path)])
     assert isinstance(result.exception, UsageError)
-    assert "soles of a1" in str(result.exception)
+    assert [(f.code, f.where) for f in result.exception.findings] == [("soles-missing", "soles of a1")]

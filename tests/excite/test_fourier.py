@@ -18,7 +18,7 @@ def motions(draw):
 
 
 @given(motions())
-def test_it_begins_and_ends_at_rest(motion):
+def test_a_motion_begins_and_ends_at_rest(motion):
     q, v, a = motion.at(np.array([0.0, motion.period]))
     size = np.abs(motion.at(motion.samples())[2]).max()
     np.testing.assert_allclose(q[0], q[1], atol=1e-9)
@@ -50,10 +50,10 @@ def test_designs_are_the_same_motion(motion):
     rng = np.random.default_rng(0)
     K = motion.harmonics
     free = rng.normal(size=(2 * K - 2, 2))
-    made, t = Fourier.of(motion.period, np.array([0.3, -1.0]), free), rng.uniform(0, 9, 11)
+    other, t = Fourier.of(motion.period, np.array([0.3, -1.0]), free), rng.uniform(0, 9, 11)
     Q, V, A = designs(K, motion.period, t)
-    for found, expected in zip((Q @ free + made.centre, V @ free, A @ free), made.at(t), strict=True):
-        np.testing.assert_allclose(found, expected, atol=1e-9 * (1 + np.abs(expected).max()))
+    for mapped, expected in zip((Q @ free + other.centre, V @ free, A @ free), other.at(t), strict=True):
+        np.testing.assert_allclose(mapped, expected, atol=1e-9 * (1 + np.abs(expected).max()))
 
 
 @given(motions(), st.floats(0.1, 5))

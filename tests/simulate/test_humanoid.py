@@ -13,8 +13,8 @@ from steelyard.equations.columns import Columns
 from steelyard.equations.prepare import prepare
 from steelyard.equations.setup import Setup
 from steelyard.errors import UsageError
+from steelyard.experiment.excite.candidate_pool import CandidatePool
 from steelyard.experiment.excite.excite_humanoid import as_log
-from steelyard.experiment.excite.pool import Pool
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.record import Recording
 from steelyard.experiment.simulate.sensors import LEVELS, measured
@@ -34,7 +34,7 @@ ROBOTS = ("talos", "g1")
 @cache
 def walk(name: str) -> Log:
     """A walk that is possible for the described robot."""
-    pool = Pool.of(humanoid(name))
+    pool = CandidatePool.of(humanoid(name))
     return as_log(next(b for seed in range(9) if (b := pool.attempt("walk", seed)[1]) is not None), 0)
 
 

@@ -1,1 +1,1 @@
-"""Motions that tell much: candidates, balance, limits, selection. The command is ``steelyard excite``."""
+"""Exciting motions: candidates, balance, limits, collisions, selection. The command is ``steelyard excite``."""

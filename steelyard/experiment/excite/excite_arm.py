@@ -1,12 +1,12 @@
-"""The motion of an arm that tells most about its base parameters, within all its limits.
+"""Optimal excitation of an arm: the Fourier motion most informative about its base parameters, within all limits.
 
-Random Fourier motions are scaled until they are feasible. The best of them are improved by an augmented Lagrangian,
+Random Fourier motions are scaled until they are feasible. The best of them are optimised by an augmented Lagrangian,
 
     f(x) + Σ (max(0, λ + ρ c(x))² − λ²) / 2ρ,    λ ← max(0, λ + ρ c(x)),
 
 f the criterion and c ≤ 0 the limits of positions, speeds, accelerations, torques and distances at even samples, each
-minimisation by L-BFGS with exact gradients. What comes out is scaled into its limits by bounds that hold at all times,
-and looked through for contacts (``collision.scan``); where there is one, more room is asked for and it is done again.
+minimisation by L-BFGS with exact gradients. The optimum is scaled into its limits by bounds that hold between samples,
+and checked for self-collision (``Collisions.find_contact``); after a contact it is repeated with a larger clearance.
 """
 
 from __future__ import annotations
@@ -20,42 +20,42 @@ from scipy.optimize import minimize
 
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.excite import criteria
-from steelyard.experiment.excite.arm_task import ArmTask, Excess
+from steelyard.experiment.excite.arm_task import ArmTask, LimitUsage
+from steelyard.experiment.excite.candidate_cache import CandidateCache
 from steelyard.experiment.excite.collision import Collisions
 from steelyard.experiment.excite.fourier import Fourier, designs, rest_basis
-from steelyard.experiment.excite.kept import Kept
 from steelyard.experiment.excite.motion_request import Criterion
-from steelyard.fleet.sent import Sent
+from steelyard.fleet.remote_handle import RemoteHandle
 from steelyard.fleet.workers import Workers
 from steelyard.spatial import Array
 
 Progress = Callable[[float, str], None]
 
-DENSITY = 20  # samples a period, for each harmonic, while improving
-POSES = 120  # of them, at most: looked at for distances
-SHARE = 0.999  # of a limit that is aimed at: samples are not all there is
-ROUNDS, STEPS = 8, 40  # of multipliers, and of L-BFGS between them
-STIFF, STIFFER = 10.0, 3.0  # ρ at first, and how it grows where limits are not kept
-CLOSE = 1e-3  # share of its limit by which a sample may still be over it in the last round
-BUFFERS = ((0.002, 0.5), (0.008, 1.0))  # m on top of the clearance, and of it, at first and after a contact
-WAY_BACK = (1.0, 0.98, 0.95, 0.9, 0.8, 0.6)
+DENSITY = 20  # samples a period and harmonic in the optimisation
+POSES = 120  # of these samples, at most, at which distances are computed
+SHARE = 0.999  # of a limit that is aimed at: there may be more between samples
+ROUNDS, STEPS = 8, 40  # updates of multipliers, and steps of L-BFGS between them
+STIFF, STIFFER = 10.0, 3.0  # ρ at first, and its growth where limits are exceeded
+CLOSE = 1e-3  # share of its limit by which a sample may exceed it in the last round
+BUFFERS = ((0.002, 0.5), (0.008, 1.0))  # added to the clearance, m and as a share: at first, and after a contact
+WAY_BACK = (1.0, 0.98, 0.95, 0.9, 0.8, 0.6)  # of the way from a feasible start to an infeasible optimum
 ROUNDING = 1e-9  # share of a limit that a scaled motion stays below it
-TRIES = 200  # random motions for one that is feasible
-SMALLER = 0.8  # amplitude after each contact of a random motion
+TRIES = 200  # random motions drawn for a feasible one
+SMALLER = 0.8  # factor on the amplitude after each contact of a random motion
 
 
 @dataclass(frozen=True, eq=False)
 class ArmCandidate:
-    """A feasible motion and what it tells."""
+    """A feasible motion and its criteria."""
 
     motion: Fourier
     log_det: float
     condition: float
-    used: Excess
-    gradients: int = 0  # that were taken to find it
+    limit_usage: LimitUsage
+    gradients: int = 0  # evaluations that it took
 
-    def better(self, other: ArmCandidate | None, criterion: Criterion) -> bool:
-        """By the criterion that is asked for."""
+    def is_better(self, other: ArmCandidate | None, criterion: Criterion) -> bool:
+        """Whether this one is better by the criterion."""
         if other is None:
             return True
         return self.log_det > other.log_det if criterion == "determinant" else self.condition < other.condition
@@ -66,66 +66,68 @@ class ArmCandidate:
             "motion": self.motion.as_json(),
             "log_det": self.log_det,
             "condition": self.condition,
-            "used": self.used._asdict(),
+            "used": self.limit_usage._asdict(),
             "gradients": self.gradients,
         }
 
     @classmethod
-    def from_json(cls, found: dict[str, Any]) -> ArmCandidate:
-        """From what ``as_json`` gave."""
+    def from_json(cls, content: dict[str, Any]) -> ArmCandidate:
+        """Inverse of ``as_json``."""
         return cls(
-            Fourier.from_json(found["motion"]),
-            found["log_det"],
-            found["condition"],
-            Excess(**found["used"]),
-            found["gradients"],
+            Fourier.from_json(content["motion"]),
+            content["log_det"],
+            content["condition"],
+            LimitUsage(**content["used"]),
+            content["gradients"],
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
-    """How a motion is looked for."""
+class ArmSearch:
+    """Optimisation problem: task, collisions, family of motions, criterion."""
 
     task: ArmTask
     collisions: Collisions | None
     period: float = 10.0  # s
     harmonics: int = 5
-    seconds: float = 10.0  # that the motion is played
+    seconds: float = 10.0  # duration of the motion
     criterion: Criterion = "determinant"
-    rounds: int = ROUNDS  # of multipliers, at most
+    rounds: int = ROUNDS  # updates of multipliers, at most
 
-    def judged(self, motion: Fourier, gradients: int = 0) -> ArmCandidate:
-        """What a motion tells and uses."""
+    def evaluate(self, motion: Fourier, gradients: int = 0) -> ArmCandidate:
+        """Criteria and use of limits of a motion."""
         M = self.task.root(motion, self.seconds)
-        return ArmCandidate(motion, criteria.log_det(M), criteria.condition(M), self.task.used(motion), gradients)
+        return ArmCandidate(
+            motion, criteria.log_det(M), criteria.condition(M), self.task.limit_usage(motion), gradients
+        )
 
-    def clear(self, motion: Fourier) -> bool:
-        """Whether the arm touches itself nowhere on it."""
+    def is_collision_free(self, motion: Fourier) -> bool:
+        """Whether the arm is free of self-collision throughout the motion."""
         if self.collisions is None:
             return True
         t = np.append(motion.samples(), motion.period)
         q, v, _ = motion.at(t)
         robot = self.task.robot
-        return self.collisions.clear(t, robot.positions(q), robot.motion(v))
+        return self.collisions.is_collision_free(t, robot.positions(q), robot.motion(v))
 
-    def random(self, rng: np.random.Generator) -> ArmCandidate | None:
-        """A random feasible motion: as wide and fast as one of its limits allows; None if there seems to be none."""
+    def draw_feasible(self, rng: np.random.Generator) -> ArmCandidate | None:
+        """A random feasible motion, scaled to the first of its limits; None where none of ``TRIES`` is feasible."""
         limits, J = self.task.limits, len(self.task.robot.joints)
         for _ in range(TRIES):
             middle = (limits.lower + limits.upper) / 2
             centre = middle + rng.uniform(-0.5, 0.5, J) * (limits.upper - limits.lower) / 2
             motion = Fourier.of(self.period, centre, rng.normal(size=(2 * self.harmonics - 2, J)) * limits.speed)
-            motion = self.fitted(motion)
+            motion = self.scale_into_limits(motion)
             for _ in range(4):
-                if self.task.used(motion).most > 1:  # it cannot even hold itself there
+                if self.task.limit_usage(motion).peak > 1:  # gravity alone exceeds the effort limits
                     break
-                if self.clear(motion):
-                    return self.judged(motion)
+                if self.is_collision_free(motion):
+                    return self.evaluate(motion)
                 motion = motion.scaled(SMALLER)
         return None
 
-    def fitted(self, motion: Fourier) -> Fourier:
-        """The same, scaled about its centre into the limits of positions, speeds, accelerations and torques."""
+    def scale_into_limits(self, motion: Fourier) -> Fourier:
+        """The motion scaled about its centre into the limits of positions, speeds, accelerations and torques."""
         limits = self.task.limits
         b = motion.bounds()
         centre = np.clip(motion.centre, limits.lower, limits.upper)
@@ -142,39 +144,41 @@ class Search:
         return motion
 
     def improve(self, start: ArmCandidate) -> ArmCandidate:
-        """The best feasible motion near a feasible one; never worse than that."""
+        """A feasible motion optimised from a feasible start; never worse than the start."""
         best, count = start, 0
         for buffer, share in BUFFERS:
-            work = _Work(self, buffer, share)
-            x = work.pack(start.motion)
+            lagrangian = _AugmentedLagrangian(self, buffer, share)
+            x = lagrangian.pack(start.motion)
             for turn in range(self.rounds):
-                found = minimize(work, x, jac=True, method="L-BFGS-B", options={"maxiter": STEPS, "maxcor": 20})
-                x, over = found.x, work.update(found.x)
-                if over < CLOSE and turn >= 2 and found.nit < STEPS:
+                optimum = minimize(lagrangian, x, jac=True, method="L-BFGS-B", options={"maxiter": STEPS, "maxcor": 20})
+                x, over = optimum.x, lagrangian.update(optimum.x)
+                if over < CLOSE and turn >= 2 and optimum.nit < STEPS:
                     break
-            count += work.gradients
-            made, whole = self._feasible(work, x, work.pack(start.motion), count)
-            if made is not None and made.better(best, self.criterion):
-                best = made
-            if whole:
+            count += lagrangian.gradients
+            candidate, is_optimum = self._retreat(lagrangian, x, lagrangian.pack(start.motion), count)
+            if candidate is not None and candidate.is_better(best, self.criterion):
+                best = candidate
+            if is_optimum:
                 break
         return best
 
-    def _feasible(self, work: _Work, x: Array, back: Array, count: int) -> tuple[ArmCandidate | None, bool]:
-        """The motion of x, or the first feasible one on the way back to one that is; and whether it is that of x."""
+    def _retreat(
+        self, lagrangian: _AugmentedLagrangian, x: Array, start: Array, count: int
+    ) -> tuple[ArmCandidate | None, bool]:
+        """The first feasible motion on the way from x back to a feasible start, and whether it is that of x."""
         for share in WAY_BACK:
-            motion = self.fitted(work.unpack(back + share * (x - back)))
-            if self.task.used(motion).most <= 1 and self.clear(motion):
-                return self.judged(motion, count), share == 1.0
+            motion = self.scale_into_limits(lagrangian.unpack(start + share * (x - start)))
+            if self.task.limit_usage(motion).peak <= 1 and self.is_collision_free(motion):
+                return self.evaluate(motion, count), share == 1.0
         return None, False
 
 
-class _Work:
-    """The augmented Lagrangian of one buffer; x is the centre and the free coefficients, of unit size."""
+class _AugmentedLagrangian:
+    """The augmented Lagrangian for one buffer of clearance; x is the centre and the free coefficients, scaled."""
 
-    def __init__(self, search: Search, buffer: float, share: float):
+    def __init__(self, search: ArmSearch, buffer: float, share: float):
         self.search = search
-        collisions = search.collisions  # those that are always near have little room to keep
+        collisions = search.collisions  # pairs that are always near have a small clearance, and so a small buffer
         self.room = np.zeros(0) if collisions is None else np.minimum(buffer, share * collisions.clearances)
         self.task = search.task
         self.J, self.P = len(self.task.robot.joints), 2 * search.harmonics - 2
@@ -185,11 +189,11 @@ class _Work:
         self.poses = np.unique(np.linspace(0, N - 1, min(POSES, N)).astype(int))
         self.rho = STIFF
         self.multipliers = [np.zeros((2, N, self.J)) for _ in range(4)]  # positions, speeds, accelerations, torques
-        self.touch = 1.0  # how much distances weigh
+        self.touch = 1.0  # weight of distances, 1/mm²
         self.gradients, self.value = 0, 0.0
 
     def pack(self, motion: Fourier) -> Array:
-        """x of a motion."""
+        """Optimisation variables x of a motion."""
         w = (2 * np.pi / self.search.period * np.arange(1, self.search.harmonics + 1))[:, None]
         free = rest_basis(self.search.harmonics).T @ np.vstack([motion.sines * w, motion.cosines * w])
         return np.concatenate(
@@ -201,23 +205,23 @@ class _Work:
         return self.middle + self.half * X[0], X[1:] * self.task.limits.speed
 
     def unpack(self, x: Array) -> Fourier:
-        """The motion of x."""
+        """Motion of the variables x."""
         return Fourier.of(self.search.period, *self._split(x))
 
     def states(self, x: Array) -> tuple[Array, Array, Array]:
-        """(N, J) each."""
+        """Positions, velocities and accelerations, (N, J) each."""
         centre, free = self._split(x)
         Q, V, A = self.designs
         return centre + Q @ free, V @ free, A @ free
 
     def __call__(self, x: Array) -> tuple[float, Array]:
-        """Value and gradient."""
+        """Value and gradient of the augmented Lagrangian."""
         self.gradients += 1
         q, v, a = self.states(x)
-        s = self.task.slope(q, v, a, self.search.criterion)
+        s = self.task.differentiate(q, v, a, self.search.criterion)
         self.value = s.value
         value, by_q, by_v, by_a = s.value, s.q.copy(), s.v.copy(), s.a.copy()
-        for k, (part, size) in enumerate(self._shares(q, v, a, s.torque)):
+        for k, (part, size) in enumerate(self._limit_shares(q, v, a, s.torque)):
             if not np.all(np.isinf(size)):
                 added, slope = self._penalty(k, part)
                 value, slope = value + added, slope / size
@@ -226,13 +230,13 @@ class _Work:
                 else:
                     for by, jacobian in ((by_q, s.torque_q), (by_v, s.torque_v), (by_a, s.torque_a)):
                         by += np.einsum("tk,tkj->tj", slope, jacobian)
-        value += self._distances(q, by_q)
+        value += self._collision_penalty(q, by_q)
         Q, V, A = self.designs
         G = np.vstack([by_q.sum(axis=0) * self.half, (Q.T @ by_q + V.T @ by_v + A.T @ by_a) * self.task.limits.speed])
         return value, G.ravel()
 
-    def _shares(self, q: Array, v: Array, a: Array, torque: Array) -> list[tuple[Array, Array]]:
-        """Shares (N, J) of each limit, signed, and what they are shares of."""
+    def _limit_shares(self, q: Array, v: Array, a: Array, torque: Array) -> list[tuple[Array, Array]]:
+        """Signed shares (N, J) of each kind of limit, and the limits (J,)."""
         limits = self.task.limits
         return [
             ((q - self.middle) / self.half, self.half),
@@ -242,19 +246,19 @@ class _Work:
         ]
 
     def _penalty(self, k: int, part: Array) -> tuple[float, Array]:
-        """Of shares: its value, and its slope (N, J)."""
+        """Penalty of shares of a kind of limit, and its derivative (N, J)."""
         c = np.stack([part, -part]) - SHARE
         pushed = np.maximum(self.multipliers[k] + self.rho * c, 0)
         value = float(np.sum(pushed**2 - self.multipliers[k] ** 2)) / (2 * self.rho)
         return value, pushed[0] - pushed[1]
 
-    def _distances(self, q: Array, by_q: Array) -> float:
-        """Of pairs nearer than they may be, in mm; their slope is added to ``by_q``."""
+    def _collision_penalty(self, q: Array, by_q: Array) -> float:
+        """Penalty of pairs below their clearance, in mm; its derivative is added to ``by_q``."""
         collisions = self.search.collisions
         if collisions is None:
             return 0.0
         robot, total = self.task.robot, 0.0
-        for near in collisions.near(robot.positions(q[self.poses]), self.room):
+        for near in collisions.near_pairs(robot.positions(q[self.poses]), self.room):
             over = 1000 * (near.clearance + self.room[near.pair] - near.distance)
             total += self.touch * over**2 / 2
             gradient = near.gradient if robot.coupling is None else near.gradient @ robot.coupling[:, : self.J]
@@ -262,11 +266,11 @@ class _Work:
         return total
 
     def update(self, x: Array) -> float:
-        """New multipliers; by which share of a limit the worst sample is over it."""
+        """Update the multipliers; share of a limit by which the worst sample exceeds it."""
         q, v, a = self.states(x)
-        torque = self.task.rows(q, v, a) @ self.task.believed
+        torque = self.task.rows(q, v, a) @ self.task.prior_parameters
         worst = -np.inf
-        for k, (part, size) in enumerate(self._shares(q, v, a, torque)):
+        for k, (part, size) in enumerate(self._limit_shares(q, v, a, torque)):
             if not np.all(np.isinf(size)):
                 c = np.stack([part, -part]) - SHARE
                 self.multipliers[k] = np.maximum(self.multipliers[k] + self.rho * c, 0)
@@ -277,58 +281,67 @@ class _Work:
 
 
 def excite_arm(
-    search: Search,
+    search: ArmSearch,
     seed: int = 0,
-    screened: int = 30,
+    candidates: int = 30,
     restarts: int = 4,
     progress: Progress = lambda *_: None,
-    kept: Kept[ArmCandidate] | None = None,
+    cache: CandidateCache[ArmCandidate] | None = None,
     workers: Workers | None = None,
-    sent: Sent[Search] | None = None,
+    handle: RemoteHandle[ArmSearch] | None = None,
 ) -> tuple[ArmCandidate, ArmCandidate]:
-    """The best motion, and the best random one that it began from.
+    """The best motion, and the best random one.
 
-    ``screened`` random motions are made, the best ``restarts`` improved. ``kept``: those improved before, by rank,
-    and each new one, so that interrupted work resumes where it stopped. ``workers`` make and improve motions, with the
-    search as it is ``sent`` to them.
+    Args:
+        search: The optimisation problem.
+        seed: Of the random motions.
+        candidates: Number of random motions.
+        restarts: How many of them, the best, are optimised.
+        progress: Called with the share of the work that is done, and a description.
+        cache: Optimised motions of an earlier run, by rank; each new one is added, so that interrupted work resumes.
+        workers: Processes or machines that draw and optimise motions.
+        handle: The search as workers receive it.
+
+    Raises:
+        UsageError: No random motion is feasible.
     """
-    workers, shared = workers or Workers(), sent or search
-    made = workers.map(
-        _random,
-        range(screened),
+    workers, shared = workers or Workers(), handle or search
+    drawn = workers.map(
+        _draw,
+        range(candidates),
         seed,
         shared,
         name="random motion",
         progress=lambda k, of: progress(0.2 * k / of, f"random motion {k} of {of}"),
     )
-    starts = [start for start in made if start is not None]
+    starts = [start for start in drawn if start is not None]
     if not starts:
-        what = f"no motion within its limits and clear of itself was among {screened * TRIES} random ones"
-        raise UsageError(
-            Finding("todo", search.task.robot.name, what, "Allow more --speed or --effort, or less --clearance")
-        )
+        what = f"no motion within its limits and free of self-collision was among {candidates * TRIES} random ones"
+        fix = "Allow a larger speed or effort, or a smaller clearance"
+        remedy = {"speed": None, "effort": None, "clearance": None}
+        raise UsageError(Finding("motion-infeasible", search.task.robot.name, what, fix, remedy))
     starts.sort(key=lambda c: -c.log_det if search.criterion == "determinant" else c.condition)
-    kept = Kept(None, {}, ArmCandidate) if kept is None else kept
-    found = {int(k): c for k, c in kept.done.items() if int(k) < restarts}
-    left = [k for k in range(min(restarts, len(starts))) if k not in found]
-    improved = workers.each(_improved, left, starts[:restarts], shared, name="motion")
-    for count, (i, better) in enumerate(improved, 1):
-        found[left[i]] = better
-        kept.add(str(left[i]), better)
-        progress(0.2 + 0.8 * count / len(left), f"improved {count} of {len(left)} motions")
+    cache = CandidateCache(None, {}, ArmCandidate) if cache is None else cache
+    optimised = {int(k): c for k, c in cache.entries.items() if int(k) < restarts}
+    missing = [k for k in range(min(restarts, len(starts))) if k not in optimised]
+    results = workers.each(_improve, missing, starts[:restarts], shared, name="motion")
+    for count, (i, result) in enumerate(results, 1):
+        optimised[missing[i]] = result
+        cache.add(str(missing[i]), result)
+        progress(0.2 + 0.8 * count / len(missing), f"improved {count} of {len(missing)} motions")
     best = starts[0]
-    for _, better in sorted(found.items()):
-        best = better if better.better(best, search.criterion) else best
+    for _, result in sorted(optimised.items()):
+        best = result if result.is_better(best, search.criterion) else best
     return best, starts[0]
 
 
-def _random(k: int, seed: int, search: Search | Sent[Search]) -> ArmCandidate | None:
-    return _here(search).random(np.random.default_rng([seed, k]))
+def _draw(k: int, seed: int, search: ArmSearch | RemoteHandle[ArmSearch]) -> ArmCandidate | None:
+    return _local(search).draw_feasible(np.random.default_rng([seed, k]))
 
 
-def _improved(k: int, starts: Sequence[ArmCandidate], search: Search | Sent[Search]) -> ArmCandidate:
-    return _here(search).improve(starts[k])
+def _improve(k: int, starts: Sequence[ArmCandidate], search: ArmSearch | RemoteHandle[ArmSearch]) -> ArmCandidate:
+    return _local(search).improve(starts[k])
 
 
-def _here(search: Search | Sent[Search]) -> Search:
-    return search.here if isinstance(search, Sent) else search
+def _local(search: ArmSearch | RemoteHandle[ArmSearch]) -> ArmSearch:
+    return search.local if isinstance(search, RemoteHandle) else search

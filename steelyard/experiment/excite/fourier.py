@@ -1,9 +1,9 @@
-"""Periodic motions that begin and end at rest, and what they never exceed, between samples too.
+"""Periodic motions that begin and end at rest, and bounds of them that hold between samples too.
 
     q(t) = centre + Σ_k s_k sin(kωt) + c_k cos(kωt),    k = 1 … K, ω = 2π / period
 
 with Σ k s_k = 0 and Σ k² c_k = 0, so that velocity and acceleration are zero at t = 0 and after each period: the
-arm is brought to q(0), plays the motion as often as is wanted, and stands. A trigonometric polynomial p of degree K is
+arm is brought to q(0), repeats the motion any number of times, and stops. A trigonometric polynomial p of degree K is
 bounded by its samples: with N > 2K even ones in a period, max|p| ≤ max|p(t_n)| / cos(πK/N) (Ehlich and Zeller 1964).
 """
 
@@ -17,11 +17,11 @@ import numpy as np
 
 from steelyard.spatial import Array
 
-DENSITY = 64  # samples a period, for each harmonic, that bounds are taken from: they are 0.12 % above the samples
+DENSITY = 64  # samples a period and harmonic that bounds are taken from: bounds are 0.12 % above the samples
 
 
 class Bounds(NamedTuple):
-    """What a motion never exceeds at any time; (J,) each."""
+    """Bounds of a motion at all times; (J,) each."""
 
     lower: Array  # rad or m
     upper: Array
@@ -40,7 +40,7 @@ class Fourier:
 
     @classmethod
     def of(cls, period: float, centre: Array, free: Array) -> Fourier:
-        """From free coefficients (2K − 2, J), rad/s or m/s: any of them are at rest at t = 0."""
+        """From free coefficients (2K − 2, J), rad/s or m/s; the motion is at rest at t = 0 for any of them."""
         K = len(free) // 2 + 1
         speeds = rest_basis(K) @ free
         each = (2 * np.pi / period * np.arange(1, K + 1))[:, None]
@@ -48,7 +48,7 @@ class Fourier:
 
     @property
     def harmonics(self) -> int:
-        """K."""
+        """Number K of harmonics."""
         return len(self.sines)
 
     def at(self, t: Array | float) -> tuple[Array, Array, Array]:
@@ -60,12 +60,12 @@ class Fourier:
         return self.centre + s @ S + c @ C, c @ (w * S) - s @ (w * C), -s @ (w**2 * S) - c @ (w**2 * C)
 
     def samples(self, density: int = DENSITY) -> Array:
-        """(N,) s: ``density`` times K even instants of one period."""
+        """Even instants (N,) of one period, s: ``density`` for each harmonic."""
         N = density * self.harmonics
         return np.arange(N) * (self.period / N)
 
     def bounds(self) -> Bounds:
-        """What it never exceeds, certified."""
+        """Certified bounds of position, speed and acceleration."""
         q, v, a = self.at(self.samples())
         low, high = q.min(axis=0), q.max(axis=0)
         beyond = 1 / np.cos(np.pi / DENSITY)
@@ -75,11 +75,11 @@ class Fourier:
         )
 
     def scaled(self, amplitude: Array | float) -> Fourier:
-        """The same about the same centre with another amplitude, for each joint."""
+        """The motion with its amplitude multiplied, by one factor or one for each joint."""
         return replace(self, sines=self.sines * amplitude, cosines=self.cosines * amplitude)
 
     def slower(self, times: float) -> Fourier:
-        """The same path in so many times the period."""
+        """The same path with a period ``times`` as long."""
         return replace(self, period=self.period * times)
 
     def as_json(self) -> dict[str, Any]:
@@ -92,13 +92,13 @@ class Fourier:
         }
 
     @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> Fourier:
-        """From what ``as_json`` gave."""
-        return cls(float(found["period"]), *(np.array(found[k], float) for k in ("centre", "sines", "cosines")))
+    def from_json(cls, content: Mapping[str, Any]) -> Fourier:
+        """Inverse of ``as_json``."""
+        return cls(float(content["period"]), *(np.array(content[k], float) for k in ("centre", "sines", "cosines")))
 
 
 def rest_basis(K: int) -> Array:
-    """(2K, 2K − 2) orthonormal basis of speeds k·ω·(s, c) with no velocity and no acceleration at t = 0."""
+    """Orthonormal basis (2K, 2K − 2) of coefficients k·ω·(s, c) with zero velocity and acceleration at t = 0."""
     k = np.arange(1.0, K + 1)
     still = np.zeros((2, 2 * K))
     still[0, :K], still[1, K:] = 1.0, k
@@ -106,7 +106,7 @@ def rest_basis(K: int) -> Array:
 
 
 def designs(K: int, period: float, t: Array) -> tuple[Array, Array, Array]:
-    """(T, 2K − 2) each: what free coefficients are multiplied by to give q less its centre, v and a at times t."""
+    """Matrices (T, 2K − 2) that map free coefficients to q minus its centre, v and a at times t (T,)."""
     w = 2 * np.pi / period * np.arange(1, K + 1)
     s, c = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
     B = rest_basis(K)

@@ -1,7 +1,8 @@
-"""A humanoid on its two soles: its legs, a home posture with bent knees, and joints for any pose of base and feet.
+"""A humanoid on its two soles: its legs, a home posture with bent knees, inverse kinematics of the legs.
 
-Legs have six revolute joints between base and sole, so where base and soles are decides what their joints are
-(``kernels/reach.py``). World axes at home: x and y of the base, z up, the ground at z = 0, the origin amid both soles.
+A leg has six revolute joints between base and sole, so the poses of base and sole determine its joints
+(``kernels/reach.py``). World axes at home: x and y of the base, z up; the origin is on the ground midway between the
+soles.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from steelyard.robot.model import Robot
 from steelyard.robot.soles import LEG, Sole, find_soles
 from steelyard.spatial import Array
 
-LEAN, TIGHT = 0.12, 0.35  # rad
-CROUCH = 0.93  # height of the base over the soles at home, of that with straight legs
-WELL = 1e-6  # m and rad, how near a leg must come to where it should be
+LEAN, TIGHT = 0.12, 0.35  # rad: roll of the trunk over one foot, where ankles roll less than that
+CROUCH = 0.93  # height of the hips over the soles at home, over that with straight legs
+REACHED = 1e-6  # m and rad, largest error of the inverse kinematics
 
 
 @dataclass(frozen=True)
@@ -28,83 +29,91 @@ class Leg:
     """Six joints from the base to a sole."""
 
     sole: Sole
-    joints: Array  # (6,) into robot.joints, from the base down
+    joints: Array  # (6,) indices of robot.joints, from the base down
     chain: Array  # (7, 15) placement (R by rows, p) and axis of each joint, then of the sole
 
 
 @dataclass(frozen=True)
 class HumanoidStance:
-    """A robot that stands, and what it takes to move it there."""
+    """A standing humanoid: legs, limits, home posture."""
 
     robot: Robot
     legs: tuple[Leg, Leg]  # left, right
 
     @classmethod
     def of(cls, robot: Robot, feet: Sequence[str] = ()) -> HumanoidStance:
-        """Legs found from the description; refused where base, legs or joints are not a humanoid's."""
+        """Find the legs in the description.
+
+        Args:
+            robot: Its base floats.
+            feet: Links of the soles, left and right; found from the geometry where not given.
+
+        Raises:
+            UsageError: The base is fixed, joints are coupled, or legs are not a humanoid's.
+        """
         findings = []
         if not robot.floating:
-            findings.append(
-                Finding("todo", robot.name, "has a fixed base", "Load it with a floating base: --base floating")
-            )
+            fix = 'Load it with base="floating"'
+            findings.append(Finding("base-fixed", robot.name, "has a fixed base", fix, {"base": "floating"}))
         if robot.coupling is not None:
-            what = "has joints that follow others, or sensors that cut it"
-            findings.append(Finding("todo", robot.name, what, "Hold such joints, fingers often: --lock JOINT=0"))
+            what = "has mimic joints, or sensors between its bodies"
+            fix = "Lock those joints (fingers often): lock={JOINT: 0}"
+            findings.append(Finding("joints-coupled", robot.name, what, fix, {"lock": None}))
         if findings:
             raise UsageError(findings)
-        return cls(robot, tuple(_leg(robot, sole) for sole in find_soles(robot, feet)))  # type: ignore[arg-type]
+        return cls(robot, tuple(_find_leg(robot, sole) for sole in find_soles(robot, feet)))  # type: ignore[arg-type]
 
     @cached_property
     def limits(self) -> tuple[Array, Array]:
-        """(J,) lowest and highest position; a turn to both sides where a joint has none."""
+        """Position limits, (J,) each; half a turn to both sides where a joint has none."""
         described = [self.robot.description.joints[j] for j in self.robot.joints]
         lower, upper = np.array([j.lower for j in described]), np.array([j.upper for j in described])
         return np.where(np.isfinite(lower), lower, -np.pi), np.where(np.isfinite(upper), upper, np.pi)
 
     @cached_property
     def speeds(self) -> Array:
-        """(J,) rad/s or m/s, greatest."""
+        """Velocity limits (J,), rad/s or m/s; inf where a joint has none."""
         return np.array([self.robot.description.joints[j].velocity or np.inf for j in self.robot.joints])
 
     @cached_property
     def efforts(self) -> Array:
-        """(J,) N·m or N, greatest."""
+        """Effort limits (J,), N·m or N; inf where a joint has none."""
         return np.array([self.robot.description.joints[j].effort or np.inf for j in self.robot.joints])
 
     @cached_property
     def upper(self) -> Array:
-        """Joints that are in no leg, into robot.joints."""
+        """Joints that are in no leg, as indices of robot.joints."""
         return np.setdiff1d(np.arange(len(self.robot.joints)), np.concatenate([leg.joints for leg in self.legs]))
 
     @cached_property
     def straight(self) -> Array:
-        """(2, 3) m, soles in the base's frame at the neutral posture."""
+        """Positions (2, 3) of the soles in the base frame in the neutral posture, m."""
         model, data = self.robot.model, self.robot.model.createData()
         pin.forwardKinematics(model, data, pin.neutral(model))
         return np.array([data.oMi[leg.sole.joint].act(leg.sole.placement[:3, 3]) for leg in self.legs])
 
     @cached_property
     def soles(self) -> Array:
-        """(2, 3) m, where the soles stand at home in the world."""
+        """Positions (2, 3) of the soles in the world at home, m."""
         flat = self.straight.copy()
         flat[:, 2] = 0.0
         return np.asarray(flat - flat.mean(axis=0))
 
     @cached_property
     def height(self) -> float:
-        """Of the base over the ground at home, m."""
+        """Height of the base over the ground at home, m."""
         hips = np.mean([leg.chain[:3, 9:12].sum(axis=0)[2] for leg in self.legs])  # of the neutral posture
         length = hips - float(self.straight[:, 2].mean())
         return float(CROUCH * length - hips)
 
     @property
     def home(self) -> Array:
-        """(J,) the posture that motions start from and end in: knees bent, the rest as near neutral as limits allow."""
+        """Posture (J,) at which motions start and end: knees bent, the rest as near to neutral as limits allow."""
         return self._standing[1]
 
     @property
     def base(self) -> Array:
-        """(3,) m, of the base at home in the world: the centre of mass is over the middle of the soles."""
+        """Position (3,) of the base in the world at home, m: the centre of mass is midway between the soles."""
         return self._standing[0]
 
     @cached_property
@@ -114,75 +123,75 @@ class HumanoidStance:
         lower, upper = self.limits
         q = np.clip(np.zeros(len(lower)), lower + 0.1 * (upper - lower), upper - 0.1 * (upper - lower))
         for _ in range(50):
-            q = self._bent(base, q)
+            q = self._bend_knees(base, q)
             off = pin.centerOfMass(model, data, self.robot.positions(q[None])[0])[:2] + base[:2]
             if np.abs(off).max() < 1e-13:
                 break
             base = base - [*off, 0.0]
-        return base, self._bent(base, q)
+        return base, self._bend_knees(base, q)
 
-    def _bent(self, base: Array, q: Array) -> Array:
-        """The posture (J,) with both legs on the ground below a base."""
+    def _bend_knees(self, base: Array, q: Array) -> Array:
+        """Posture (J,) with both soles on the ground below a base at a position (3,)."""
         q, (lower, upper) = q.copy(), self.limits
         for leg, place in zip(self.legs, self.soles, strict=True):
             low, high = lower[leg.joints], upper[leg.joints]
-            found = []
-            for start in (s * np.array(x) for s in (1, -1) for x in _BENT):
+            solutions = []
+            for start in (s * np.array(x) for s in (1, -1) for x in _BENT_KNEES):
                 x = np.clip(start, low, high)[None]
-                left = solve(leg, poses(np.eye(3)[None], (place - base)[None]), x)
+                error = solve_leg(leg, flat_poses(np.eye(3)[None], (place - base)[None]), x)
                 inside = np.minimum(x[0] - low, high - x[0]).min()
-                found.append((left[0] < WELL, inside, x[0]))
-            good, inside, angles = max(found, key=lambda f: f[:2])  # knees bend where their limits let them
-            if not good or inside < 0:
-                raise UsageError(
-                    Finding(
-                        "todo",
-                        f"leg {leg.sole.name} of {self.robot.name}",
-                        "does not reach the ground with a bent knee",
-                        "Take a robot whose legs bend under its base",
-                    )
-                )
+                solutions.append((error[0] < REACHED, inside, x[0]))
+            reached, inside, angles = max(solutions, key=lambda s: s[:2])  # knees bend where their limits allow it
+            if not reached or inside < 0:
+                where = f"leg {leg.sole.name} of {self.robot.name}"
+                what, fix = "does not reach the ground with a bent knee", "Give a robot whose legs bend under its base"
+                raise UsageError(Finding("leg-unsuitable", where, what, fix))
             q[leg.joints] = angles
         return q
 
     def below(self, joints: Sequence[int]) -> list[int]:
-        """These joints and all that they carry, into robot.joints."""
+        """These joints and all below them, as indices of robot.joints."""
         names = {self.robot.joints[j] for j in joints}
         model = self.robot.model
         return [k for k, j in enumerate(self.robot.joints) if names & set(self.robot.joints_above(model.getJointId(j)))]
 
     @cached_property
     def lean(self) -> float:
-        """rad that the trunk leans over a foot that stands alone: none where ankles bend far enough aside."""
+        """Roll of the trunk over a single standing foot, rad; 0 where ankles roll far enough."""
         aside = []
-        for leg in self.legs:  # the joint nearest to the foot that turns about the way ahead
+        for leg in self.legs:  # the roll joint nearest to the foot
             rolls = [j for j in leg.joints if abs(self.robot.description.joints[self.robot.joints[j]].axis[0]) > 0.9]
             aside.append(min(abs(limit[rolls[-1]]) for limit in self.limits) if rolls else np.inf)
         return LEAN if min(aside) < TIGHT else 0.0
 
     @cached_property
     def mass(self) -> float:
-        """kg, as described."""
+        """Total mass of the description, kg."""
         return float(sum(b.parameters[0] for b in self.robot.bodies))
 
     @cached_property
     def com_height(self) -> float:
-        """m, of the centre of mass over the ground at home, as described."""
+        """Height of the centre of mass over the ground at home by the description, m."""
         data = self.robot.model.createData()
         pin.centerOfMass(self.robot.model, data, self.robot.positions(self.home[None])[0])
         return float(data.com[0][2] + self.height)
 
 
-_BENT = ([0, 0, -0.4, 0.8, -0.4, 0], [-0.4, 0, 0, 0.8, -0.4, 0], [0, -0.4, 0, 0.8, -0.4, 0], [-0.4, 0, 0, 0.8, 0, -0.4])
+_BENT_KNEES = (
+    [0, 0, -0.4, 0.8, -0.4, 0],
+    [-0.4, 0, 0, 0.8, -0.4, 0],
+    [0, -0.4, 0, 0.8, -0.4, 0],
+    [-0.4, 0, 0, 0.8, 0, -0.4],
+)
 
 
-def _leg(robot: Robot, sole: Sole) -> Leg:
+def _find_leg(robot: Robot, sole: Sole) -> Leg:
     names = robot.joints_above(sole.joint)[::-1]
     kinds = {robot.description.joints[j].kind for j in names}
     if len(names) != LEG or not kinds <= {"revolute", "continuous"}:
-        what = f"has {len(names)} joints ({', '.join(sorted(kinds))}) between base and sole"
-        fix = f"Lock all but {LEG} that turn: --lock JOINT=0"
-        raise UsageError(Finding("todo", f"leg {sole.name} of {robot.name}", what, fix))
+        what = f"has {len(names)} joints ({', '.join(sorted(kinds))}) between base and sole, not {LEG} revolute ones"
+        fix = f"Lock all but {LEG} revolute joints: lock={{JOINT: 0}}"
+        raise UsageError(Finding("leg-unsuitable", f"leg {sole.name} of {robot.name}", what, fix, {"lock": None}))
     chain = np.zeros((LEG + 1, 15))
     for k, name in enumerate(names):
         at = robot.model.jointPlacements[robot.model.getJointId(name)]
@@ -191,15 +200,15 @@ def _leg(robot: Robot, sole: Sole) -> Leg:
     return Leg(sole, np.array([robot.joints.index(j) for j in names]), chain)
 
 
-def poses(R: Array, p: Array) -> Array:
-    """(T, 12) as ``reach`` takes them."""
+def flat_poses(R: Array, p: Array) -> Array:
+    """Rotations (T, 3, 3) and positions (T, 3) as rows (T, 12), as ``kernels.reach`` takes them."""
     return np.ascontiguousarray(np.hstack([R.reshape(len(R), 9), p]))
 
 
-def solve(leg: Leg, poses: Array, q: Array) -> Array:
-    """Angles q (T, 6), in place, from what they hold; how far off each stays (T,)."""
+def solve_leg(leg: Leg, poses: Array, q: Array) -> Array:
+    """Solve a leg's joints q (T, 6) for poses of its sole, in place, from their values; errors (T,), m or rad."""
     from steelyard.kernels.reach import reach
 
-    left = np.empty(len(q))
-    reach(leg.chain, poses, q, left)
-    return left
+    error = np.empty(len(q))
+    reach(leg.chain, poses, q, error)
+    return error

@@ -1,12 +1,12 @@
-"""What a humanoid's motion tells: the root of the information of its base rows, which need no torque (Ayusawa 33).
+"""Informativeness of a humanoid's motion: root of the information of its base equations, torque-free (Ayusawa 33).
 
-Rows are weighed by a noise in proportion to the robot's weight: how a motion compares with another hardly depends on
-it, and what sensors are like is known once they have been read.
+Rows are weighted by a noise in proportion to the robot's weight: the ranking of motions hardly depends on it, and the
+noise of the sensors is only known once a log has been recorded.
 
-Which motions to play: the three with the least condition number of each link's ten columns (Jovic), or those that
-together have the largest determinant (D-optimal), which looks at what the motions chosen before have told already.
-Which joints to move next: those, nearest first, that turn the bodies whose parameters lead the base parameters
-(``Subspace.composition``) that are known worst.
+Motions are selected as the three of least condition number of each link's ten columns (Jovic), or as those that
+together have the largest determinant (D-optimal), which accounts for the information of motions selected before. The
+joints to move next are those, nearest first, that turn the bodies whose parameters lead (``Subspace.composition``) the
+most poorly excited base parameters.
 """
 
 from __future__ import annotations
@@ -27,70 +27,70 @@ from steelyard.experiment.excite.humanoid_stance import HumanoidStance
 from steelyard.experiment.excite.trajectory import Trajectory
 from steelyard.spatial import Array
 
-RATE = 25.0  # rows a second whose noise counts as independent
-NOISE = 0.003  # of the weight: of a force, N
-LEVER = 0.1  # m: of a moment, N·m for each N of a force's
-DENSE = 50.0  # Hz, of rows before they are filtered
-COMPILED = 10**9  # samples: rows by compiled kernels
-SHARE = 0.1  # of base parameters, the worst known, that a round works on
-NEAREST = 3  # joints above a body that are asked to move
+RATE = 25.0  # Hz, rows whose noise counts as independent
+NOISE = 0.003  # standard deviation of a force, as a share of the robot's weight
+LEVER = 0.1  # m, standard deviation of a moment over that of a force
+DENSE = 50.0  # Hz, rows before they are filtered
+COMPILED = 10**9  # samples: selects the compiled kernels
+SHARE = 0.1  # of the base parameters, the most poorly excited, that a round aims at
+NEAREST = 3  # joints above a body that are to move
 BEST = 3  # motions for each link
-LITTLE = 100.0  # natural sizes, that base parameters may be off by before anything is told
+LITTLE = 100.0  # natural sizes: standard deviation of base parameters before any motion
 
 
 @dataclass(frozen=True, eq=False)
-class Telling:
-    """All bodies of a robot that stands on its feet."""
+class Informativeness:
+    """Regressor and information of whole-body motions: all bodies of a humanoid, base equations."""
 
     stance: HumanoidStance
-    cutoff: float | None = None  # Hz: rows are filtered as those of a log are, so that haste does not seem worth more
+    cutoff: float | None = None  # Hz: low-pass of the rows, as of a log's, so that fast motions are not overrated
 
     @cached_property
     def columns(self) -> Columns:
-        """Ten parameters a body."""
+        """Ten parameters for each body."""
         return Columns(tuple(b.name for b in self.stance.robot.bodies))
 
     @cached_property
-    def possible(self) -> Subspace:
-        """What base rows of any motion could tell."""
+    def identifiable(self) -> Subspace:
+        """Structurally identifiable subspace of the base equations."""
         robot = self.stance.robot
         return Setup(robot, "base", self.columns).structure(priors.make(robot, self.columns).scale)
 
     @cached_property
     def noise(self) -> Array:
-        """(6,) N and N·m."""
+        """Standard deviations (6,) of the base wrench, N and N·m."""
         weight = NOISE * self.stance.mass * float(np.linalg.norm(self.stance.robot.gravity))
         return weight * np.array([1, 1, 1, LEVER, LEVER, LEVER])
 
-    def rows(self, course: Trajectory) -> Array:
-        """(T·6, n) rows of a motion, each divided by its noise."""
-        segment = course.sampled(RATE if self.cutoff is None else DENSE).segment
-        made = Setup(self.stance.robot, "base", self.columns).rows([segment], samples=COMPILED)
-        Y = np.asarray(made.raw(segment, None)[0] / self.noise[:, None])
+    def rows(self, trajectory: Trajectory) -> Array:
+        """Regressor rows (T·6, n) of a motion, each divided by its noise."""
+        segment = trajectory.sampled(RATE if self.cutoff is None else DENSE).segment
+        rows = Setup(self.stance.robot, "base", self.columns).rows([segment], samples=COMPILED)
+        Y = np.asarray(rows.raw(segment, None)[0] / self.noise[:, None])
         if self.cutoff is not None:
             Y = np.tensordot(_smoothing(len(Y), self.cutoff), Y, axes=1)
         return Y.reshape(-1, self.columns.n)
 
-    def triangle(self, course: Trajectory) -> Array:
-        """(n, n) R of its rows."""
-        return np.asarray(np.linalg.qr(self.rows(course), mode="r"))
+    def triangle(self, trajectory: Trajectory) -> Array:
+        """Triangle R (n, n) of the rows."""
+        return np.asarray(np.linalg.qr(self.rows(trajectory), mode="r"))
 
     @cached_property
-    def weight(self) -> Array:
-        """(n, r) from columns of all parameters to those of base parameters in natural units."""
-        return np.asarray(self.possible.scale[:, None] * self.possible.V)
+    def basis(self) -> Array:
+        """Map (n, r) from columns of all parameters to those of the base parameters in natural units."""
+        return np.asarray(self.identifiable.scale[:, None] * self.identifiable.V)
 
-    def base_rows(self, course: Trajectory) -> Array:
-        """(T·6, r) rows of the base parameters."""
-        return np.asarray(self.rows(course) @ self.weight)
+    def base_rows(self, trajectory: Trajectory) -> Array:
+        """Regressor rows (T·6, r) of the base parameters."""
+        return np.asarray(self.rows(trajectory) @ self.basis)
 
-    def root(self, course: Trajectory) -> Array:
-        """(r, r) root of the base parameters' information."""
-        return criteria.triangle(self.base_rows(course))
+    def root(self, trajectory: Trajectory) -> Array:
+        """Root (r, r) of the base parameters' information."""
+        return criteria.triangle(self.base_rows(trajectory))
 
 
 def _smoothing(count: int, cutoff: float) -> Array:
-    """(count / 2, count) low-pass and every other row; before and after, a motion is at rest."""
+    """Low-pass and decimation to ``RATE`` as a matrix (count / 2, count); a motion is at rest before and after."""
     taps = lowpass(DENSE, cutoff)
     W = np.zeros((count, count))
     for k in range(count):
@@ -99,70 +99,73 @@ def _smoothing(count: int, cutoff: float) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
-    """What one motion tells."""
+class MotionInformation:
+    """Information of one motion."""
 
     root: Array  # (r, r) of the base parameters' information
     links: dict[str, float]  # link → condition number of its ten columns
 
     @classmethod
-    def of(cls, telling: Telling, R: Array) -> Told:
-        """From the triangle of its rows."""
-        scaled = R * telling.possible.scale
-        links = {name: criteria.condition(scaled[:, telling.columns.body(name)]) for name in telling.columns.bodies}
-        return cls(criteria.base_root(R, telling.possible), links)
+    def of(cls, informativeness: Informativeness, R: Array) -> MotionInformation:
+        """From the triangle R (n, n) of its rows."""
+        scaled = R * informativeness.identifiable.scale
+        links = {
+            name: criteria.condition(scaled[:, informativeness.columns.body(name)])
+            for name in informativeness.columns.bodies
+        }
+        return cls(criteria.base_root(R, informativeness.identifiable), links)
 
 
-def best_for_links(told: Sequence[Told], best: int = BEST) -> list[int]:
-    """Indices of the motions that are among the best ones of some link, in order (Jovic II-B)."""
+def select_by_link(motions: Sequence[MotionInformation], best: int = BEST) -> list[int]:
+    """Indices of the motions that are among the ``best`` of some link, ascending (Jovic II-B)."""
     chosen = set[int]()
-    for name in told[0].links if told else ():
-        order = np.argsort([t.links[name] for t in told], kind="stable")
-        chosen |= {int(k) for k in order[:best] if np.isfinite(told[k].links[name])}
+    for name in motions[0].links if motions else ():
+        order = np.argsort([m.links[name] for m in motions], kind="stable")
+        chosen |= {int(k) for k in order[:best] if np.isfinite(motions[k].links[name])}
     return sorted(chosen)
 
 
-def most_telling(told: Sequence[Told], count: int, known: Array | None = None) -> list[int]:
-    """Indices of ``count`` motions that together have the largest determinant, greedily, best first."""
-    if not told:
+def select_d_optimal(motions: Sequence[MotionInformation], count: int, known: Array | None = None) -> list[int]:
+    """Indices of ``count`` motions, best first, selected greedily for the largest determinant together."""
+    if not motions:
         return []
-    start = criteria.natural_prior(len(told[0].root), LITTLE) if known is None else known
-    return criteria.greedy([t.root for t in told], count, start)
+    start = criteria.natural_prior(len(motions[0].root), LITTLE) if known is None else known
+    return criteria.select_greedily([m.root for m in motions], count, start)
 
 
-def by_link(told: Sequence[Told], chosen: Sequence[int]) -> dict[str, float]:
-    """Link → least condition number that a chosen motion has for it."""
-    return {name: min(told[k].links[name] for k in chosen) for name in told[0].links}
+def best_link_conditions(motions: Sequence[MotionInformation], chosen: Sequence[int]) -> dict[str, float]:
+    """Link → least condition number of its columns over the chosen motions."""
+    return {name: min(motions[k].links[name] for k in chosen) for name in motions[0].links}
 
 
 @dataclass(frozen=True)
-class Weak:
-    """A base parameter that is known badly."""
+class WeakParameter:
+    """A poorly excited base parameter."""
 
     name: str  # of the parameter that leads it
-    deviation: float  # standard deviation, of its natural size
-    joints: tuple[str, ...]  # that tell it, nearest first
+    deviation: float  # standard deviation, as a share of its natural size
+    joints: tuple[str, ...]  # that excite it, nearest first
 
 
-def weakest(telling: Telling, root: Array, share: float = SHARE) -> list[Weak]:
-    """The base parameters that are known worst, worst first."""
-    robot, possible = telling.stance.robot, telling.possible
-    deviation = criteria.deviations(root, possible)
-    leading = possible.composition[0]
+def find_weakest(informativeness: Informativeness, root: Array, share: float = SHARE) -> list[WeakParameter]:
+    """The most poorly excited ``share`` of the base parameters, worst first."""
+    robot, identifiable = informativeness.stance.robot, informativeness.identifiable
+    deviation = criteria.deviations(root, identifiable)
+    leading = identifiable.composition[0]
     worst = np.argsort(-deviation, kind="stable")[: max(1, round(share * len(deviation)))]
-    found = []
+    weak = []
     for k in worst:
         column = int(leading[k])
-        body = robot.body(telling.columns.owner(column))
+        body = robot.body(informativeness.columns.owner(column))
         joints = tuple(robot.joints_above(body.joint)[:NEAREST])
-        found.append(Weak(telling.columns.names[column], float(deviation[k]), joints))
-    return found
+        weak.append(WeakParameter(informativeness.columns.names[column], float(deviation[k]), joints))
+    return weak
 
 
-def focus(telling: Telling, root: Array) -> tuple[str, ...]:
-    """Joints that the weakest base parameters ask for, most often first."""
+def find_focus(informativeness: Informativeness, root: Array) -> tuple[str, ...]:
+    """Joints that excite the weakest base parameters, those that excite most of them first."""
     votes: dict[str, float] = {}
-    for weak in weakest(telling, root):
+    for weak in find_weakest(informativeness, root):
         for near, joint in enumerate(weak.joints):
             votes[joint] = votes.get(joint, 0.0) + 0.5**near
     return tuple(sorted(votes, key=lambda j: -votes[j]))

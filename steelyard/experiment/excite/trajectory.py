@@ -1,8 +1,7 @@
-"""A whole-body motion in time: base and joints as one spline of fifth degree, so that derivatives are derivatives.
+"""A whole-body trajectory: base and joints as one quintic spline, with exact derivatives.
 
-Coordinates: place of the base (3), its roll, pitch and yaw (R = Rz Ry Rx), joints. Knots are ``STEP`` apart, at rest at
-both ends. A spline lies within the hull of its coefficients, so with finer knots they bound position and speed between
-all samples.
+Coordinates: position of the base (3), its roll, pitch and yaw (R = Rz Ry Rx), joints. Knots are ``STEP`` apart, at rest
+at both ends. A spline lies within the hull of its coefficients, which thus bound position and speed between samples.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from steelyard.robot.model import Robot
 from steelyard.spatial import XYZ, Array, quaternion_from_rpy, rotation_from_rpy
 
 STEP = 0.02  # s between knots
-RATE = 200.0  # Hz at which a motion is checked and written
+RATE = 200.0  # Hz at which a trajectory is checked and written
 DEGREE = 5
 
 
@@ -37,33 +36,33 @@ class Trajectory:
 
     @classmethod
     def through(cls, robot: Robot, values: Array, step: float = STEP) -> Trajectory:
-        """Through values (N, 6 + J) a step apart, at rest at both ends."""
+        """Interpolate coordinates (N, 6 + J) that are ``step`` seconds apart, at rest at both ends."""
         time = np.arange(len(values)) * step
         zero = np.zeros(values.shape[1])
         rest: Any = [(order, zero) for order in (1, 2)]
         return cls(robot, make_interp_spline(time, values, k=DEGREE, bc_type=(rest, rest)), float(time[-1]))
 
     def at(self, time: Array) -> TrajectorySamples:
-        """The motion at these times."""
+        """The trajectory at times (T,)."""
         x, v, a = (self.spline(time, nu) for nu in range(3))
         return TrajectorySamples(self.robot, time, x, v, a)
 
     def sampled(self, rate: float = RATE) -> TrajectorySamples:
-        """The motion at a steady rate."""
+        """The trajectory at a constant rate, Hz."""
         return self.at(np.arange(round(self.duration * rate) + 1) / rate)
 
     def log(self, standing: Mapping[str, Array], metadata: Mapping[str, Any], source: str, rate: float = RATE) -> Log:
-        """As a log to be played; ``standing``: by foot, whether it is on the ground at each sample."""
+        """As a log to play; ``standing`` is foot → whether it is on the ground at each sample."""
         s = self.sampled(rate)
         columns: dict[str, Array] = {"time": s.time}
         for kind, values in (("q", s.q), ("v", s.v), ("a", s.a)):
             columns |= {f"{kind}.{j}": values[:, k] for k, j in enumerate(self.robot.joints)}
         R = s.rotation
         vectors = {
-            "base.position": s.place,
-            "base.velocity": turned_back(R, s.values_v[:, :3]),
+            "base.position": s.base_position,
+            "base.velocity": rotate_to_base(R, s.values_v[:, :3]),
             "base.angular_velocity": s.gyro,
-            "base.acceleration": turned_back(R, s.values_a[:, :3]),
+            "base.acceleration": rotate_to_base(R, s.values_a[:, :3]),
             "base.angular_acceleration": s.alpha,
         }
         for name, vector in vectors.items():
@@ -77,63 +76,63 @@ class Trajectory:
 
 @dataclass(frozen=True)
 class TrajectorySamples:
-    """A motion at some times, and what it takes."""
+    """A trajectory at some times, with its kinematics and inverse dynamics."""
 
     robot: Robot
     time: Array  # (T,) s
-    values: Array  # (T, 6 + J)
-    values_v: Array  # their first derivatives
-    values_a: Array  # and second
+    values: Array  # (T, 6 + J) coordinates
+    values_v: Array  # first derivatives
+    values_a: Array  # second derivatives
 
     @property
-    def place(self) -> Array:
-        """(T, 3) m, of the base in the world."""
+    def base_position(self) -> Array:
+        """Position (T, 3) of the base in the world, m."""
         return self.values[:, :3]
 
     @property
     def q(self) -> Array:
-        """(T, J) rad or m."""
+        """Joint positions (T, J), rad or m."""
         return self.values[:, 6:]
 
     @property
     def v(self) -> Array:
-        """(T, J) rad/s or m/s."""
+        """Joint velocities (T, J), rad/s or m/s."""
         return self.values_v[:, 6:]
 
     @property
     def a(self) -> Array:
-        """(T, J) rad/s² or m/s²."""
+        """Joint accelerations (T, J), rad/s² or m/s²."""
         return self.values_a[:, 6:]
 
     @cached_property
     def rotation(self) -> Array:
-        """(T, 3, 3) of the base."""
+        """Rotation (T, 3, 3) from base to world axes."""
         return rotation_from_rpy(self.values[:, 3:6])
 
     @cached_property
     def gyro(self) -> Array:
-        """(T, 3) rad/s, base axes."""
+        """Angular velocity (T, 3) of the base in base axes, rad/s."""
         return np.asarray(np.einsum("tij,tj->ti", _rates(self.values[:, 3:6]), self.values_v[:, 3:6]))
 
     @cached_property
     def alpha(self) -> Array:
-        """(T, 3) rad/s², base axes."""
+        """Angular acceleration (T, 3) of the base in base axes, rad/s²."""
         angles, speed = self.values[:, 3:6], self.values_v[:, 3:6]
-        E, change = _rates(angles), _rates_change(angles, speed)
+        E, change = _rates(angles), _rates_derivative(angles, speed)
         return np.asarray(np.einsum("tij,tj->ti", E, self.values_a[:, 3:6]) + np.einsum("tij,tj->ti", change, speed))
 
     @cached_property
     def segment(self) -> Segment:
-        """As equations take them: base axes, proper acceleration."""
+        """As ``equations`` takes it: base axes, proper acceleration."""
         up = self.rotation[:, 2]
         g = float(np.linalg.norm(self.robot.gravity))
-        acc = turned_back(self.rotation, self.values_a[:, :3]) + g * up
+        acc = rotate_to_base(self.rotation, self.values_a[:, :3]) + g * up
         rate = 1 / (self.time[1] - self.time[0])
         return Segment(self.time, rate, self.q, self.v, self.a, None, {}, self.gyro, self.alpha, acc, up, {})
 
     @cached_property
-    def places(self) -> Kinematics:
-        """Where bodies are and how joints move them, in the base's frame."""
+    def kinematics(self) -> Kinematics:
+        """Poses and Jacobians of the bodies, in the base frame."""
         return Kinematics(_tree(self.robot), self._states, len(self.time))
 
     @cached_property
@@ -141,26 +140,26 @@ class TrajectorySamples:
         return _tree(self.robot).states(self.segment)
 
     @cached_property
-    def forces(self) -> Array:
-        """(T, 6 + J) what base (its axes, about its origin) and joints need, the ground not yet taken off."""
-        return generalised(_tree(self.robot), self._states, ordered(self.robot))[: len(self.time)]
+    def generalised_forces(self) -> Array:
+        """Inverse dynamics (T, 6 + J) without contact: base wrench (base axes, about its origin), joint torques."""
+        return generalised(_tree(self.robot), self._states, parameters_in_tree_order(self.robot))[: len(self.time)]
 
     @cached_property
-    def wrench(self) -> tuple[Array, Array]:
-        """(T, 3) N and (T, 3) N·m about the world's origin: what the ground must do, world axes."""
+    def ground_wrench(self) -> tuple[Array, Array]:
+        """Force (T, 3), N, and moment (T, 3) about the world's origin, N·m, of the ground reaction, world axes."""
         R = self.rotation
-        force, moment = (np.einsum("tij,tj->ti", R, x) for x in (self.forces[:, :3], self.forces[:, 3:6]))
-        return force, moment + np.cross(self.place, force)
+        force, moment = (np.einsum("tij,tj->ti", R, self.generalised_forces[:, k : k + 3]) for k in (0, 3))
+        return force, moment + np.cross(self.base_position, force)
 
     @cached_property
     def zmp(self) -> Array:
-        """(T, 2) m, where the ground's force acts on the plane z = 0."""
-        force, moment = self.wrench
+        """Zero-moment point (T, 2) on the plane z = 0, m."""
+        force, moment = self.ground_wrench
         return np.asarray(np.column_stack([-moment[:, 1], moment[:, 0]]) / force[:, 2:])
 
 
-def ordered(robot: Robot) -> Array:
-    """(N, 10) parameters in the tree's order."""
+def parameters_in_tree_order(robot: Robot) -> Array:
+    """Inertial parameters (N, 10) of the bodies, in the order of the flat tree."""
     tree = _tree(robot)
     theta = np.zeros((tree.bodies, 10))
     for body in robot.bodies:
@@ -173,19 +172,20 @@ def _tree(robot: Robot) -> FlatTree:
     return robot.tree
 
 
-def turned_back(R: Array, x: Array) -> Array:
-    """(T, 3) vectors in base axes."""
+def rotate_to_base(R: Array, x: Array) -> Array:
+    """World vectors x (T, 3) in base axes."""
     return np.asarray(np.einsum("tji,tj->ti", R, x))
 
 
 def _rates(angles: Array) -> Array:
-    """(T, 3, 3) E: angular velocity in base axes is E times the derivatives of roll, pitch, yaw."""
+    """Matrix E (T, 3, 3) from the derivatives of roll, pitch, yaw to angular velocity in base axes."""
     (cr, cp, _), (sr, sp, _) = np.cos(angles).T, np.sin(angles).T
     one, zero = np.ones_like(cr), np.zeros_like(cr)
     return np.moveaxis(np.array([[one, zero, -sp], [zero, cr, sr * cp], [zero, -sr, cr * cp]]), 2, 0)
 
 
-def _rates_change(angles: Array, speed: Array) -> Array:
+def _rates_derivative(angles: Array, speed: Array) -> Array:
+    """dE/dt (T, 3, 3)."""
     (cr, cp, _), (sr, sp, _), (r, p, _) = np.cos(angles).T, np.sin(angles).T, speed.T
     zero = np.zeros_like(cr)
     rows = [

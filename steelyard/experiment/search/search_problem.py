@@ -24,7 +24,7 @@ from steelyard.errors import Finding, UsageError
 from steelyard.experiment.search.prediction_engine import PredictionEngine, engine_of
 from steelyard.experiment.search.search_options import EngineKind, Model
 from steelyard.experiment.search.windows import Windows
-from steelyard.fleet.sent import Sent
+from steelyard.fleet.remote_handle import RemoteHandle
 from steelyard.fleet.workers import Workers
 from steelyard.robot.model import Robot
 from steelyard.spatial import Array
@@ -253,7 +253,7 @@ def problem_of(
 
 def spread(workers: Workers, problem: SearchProblem, *given: object) -> SearchProblem:
     """The same, its candidates simulated by workers; ``given`` is what ``problem_of`` made it of."""
-    return replace(problem, mapper=_Mapper(workers, Sent(problem, problem_of, *given)), chunk=FEW)
+    return replace(problem, mapper=_Mapper(workers, RemoteHandle(problem, problem_of, *given)), chunk=FEW)
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,11 +261,11 @@ class _Mapper:
     """As ``map`` with a function of the problem, which workers have too."""
 
     workers: Workers
-    problem: Sent[SearchProblem]
+    problem: RemoteHandle[SearchProblem]
 
     def __call__(self, bound: partial[Any], tasks: Sequence[Any]) -> list[Any]:
         return self.workers.map(_worked, tasks, self.problem, bound.func, name="candidates")
 
 
-def _worked(task: Any, problem: Sent[SearchProblem], function: Callable[[SearchProblem, Any], Any]) -> Any:
-    return function(problem.here, task)
+def _worked(task: Any, problem: RemoteHandle[SearchProblem], function: Callable[[SearchProblem, Any], Any]) -> Any:
+    return function(problem.local, task)

@@ -1,4 +1,4 @@
-"""Which postures a humanoid may take: nothing touches, motors hold it still, a lifted foot is off the ground."""
+"""Checks of a humanoid's postures and trajectories: self-collision, holding torques, height of a lifted foot."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from steelyard.experiment.excite.humanoid_stance import HumanoidStance
 from steelyard.experiment.excite.trajectory import STEP, Trajectory
 from steelyard.spatial import Array
 
-HOLD = 0.8  # of the greatest torque, that holding a posture may take
-OVER = 0.04  # m, a lifted foot over the other
+HOLD = 0.8  # largest holding torque, over the effort limit
+OVER = 0.04  # m, least height of a lifted foot over the other
 
 
 @dataclass(frozen=True, eq=False)
-class Postures:
-    """What is asked of single postures before a motion is made of them, and of motions before they are played."""
+class PostureChecker:
+    """Checks of single postures before a motion is built of them, and of trajectories before they are played."""
 
     stance: HumanoidStance
     collisions: Collisions
@@ -29,18 +29,18 @@ class Postures:
     def _data(self) -> Any:
         return self.stance.robot.model.createData()
 
-    def free(self, q: Array) -> bool:
-        """Whether postures (B, J) can all be taken: motors hold them, and nothing touches."""
+    def is_feasible(self, q: Array) -> bool:
+        """Whether all postures (B, J) are within holding torques and free of self-collision."""
         stance, robot = self.stance, self.stance.robot
         full = robot.positions(q)
         for x in full:
             holding = pin.computeGeneralizedGravity(robot.model, self._data, x)[6:]
             if np.any(np.abs(holding[stance.upper]) > HOLD * stance.efforts[stance.upper]):
                 return False
-        return self.collisions.first(full) is None
+        return self.collisions.first_collision(full) is None
 
-    def lifted(self, q: Array, foot: int) -> bool:
-        """Whether a foot is well above the other in a posture (J,), base upright."""
+    def is_lifted(self, q: Array, foot: int) -> bool:
+        """Whether a foot is ``OVER`` above the other in a posture (J,), base upright."""
         robot = self.stance.robot
         pin.forwardKinematics(robot.model, self._data, robot.positions(q[None])[0])
         return self._lowest(foot) > self._lowest(1 - foot) + OVER
@@ -50,13 +50,13 @@ class Postures:
         pose = self._data.oMi[sole.joint]
         return float((sole.corners @ pose.rotation[2] + pose.translation[2]).min())
 
-    def blame(self, course: Trajectory) -> tuple[int, ...]:
-        """Joints, into robot.joints, between two parts that touch in a motion; empty where none do."""
+    def colliding_joints(self, trajectory: Trajectory) -> tuple[int, ...]:
+        """Joints, as indices of robot.joints, between two links that collide in a motion; empty where none do."""
         robot = self.stance.robot
-        knots = course.sampled(1 / STEP)
+        knots = trajectory.sampled(1 / STEP)
         speed = np.zeros((len(knots.time), robot.model.nq))
         speed[:, 7:] = knots.v
-        contact = self.collisions.scan(knots.time, robot.positions(knots.q), speed)
+        contact = self.collisions.find_contact(knots.time, robot.positions(knots.q), speed)
         if contact is None:
             return ()
         chains = [set(robot.joints_above(robot.body(name).joint)) for name in (contact.first, contact.second)]

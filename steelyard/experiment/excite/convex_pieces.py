@@ -1,9 +1,9 @@
-"""Convex pieces that a robot's shapes are wrapped in, and where they are in many postures at once.
+"""Convex pieces that enclose a robot's shapes, and their poses in many postures at once.
 
-A mesh is wrapped in its convex hull, which is never smaller than it; other shapes are what they are. Around every
-piece goes a capsule, whose distance from another's is a few products and never more than that of the pieces. Poses of
-all joints are worked out sample-wise, T_joint = T_parent · placement · motion(q); a floating base stays at the origin,
-as bodies do not meet more or less often for where the robot is.
+A mesh is replaced by its convex hull; primitive shapes are convex already. Every piece has a bounding capsule: the
+distance of two capsules is cheap and never larger than that of the pieces. Poses of all joints are computed for all
+samples at once, T_joint = T_parent · placement · motion(q); a floating base stays at the origin, as self-collision does
+not depend on where the robot is.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from steelyard.robot.model import Robot
 from steelyard.spatial import Array, rotation_about
 
 LOOSEST = 1e-9  # m, added to a capsule's radius for rounding
-SHEET = 1e-4  # m to either side: how thick a flat shape is taken to be
-GUESSED = 0.6  # of the box that a body's inertia has, where nothing tells its shape: hollow ones are smaller
-SLIDE = 1.0  # m: how far a slide without limits is taken to go
+SHEET = 1e-4  # m to either side: thickness given to a flat shape
+GUESSED = 0.6  # size of a body without shapes, over its equivalent inertia box: a hollow body is smaller than its box
+SLIDE = 1.0  # m: travel of a prismatic joint without limits
 
 _CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 
@@ -41,31 +41,31 @@ class ConvexPiece:
     placement: Array  # (4, 4) in the joint's frame
     ends: Array  # (2, 3) m, of its capsule's axis, in the joint's frame
     radius: float  # m, of the capsule
-    guessed: bool = False  # from mass and inertia: nothing tells its shape
+    guessed: bool = False  # from mass and inertia, as the body has no shape
 
 
-def pieces_of(robot: Robot) -> list[ConvexPiece]:
-    """Of every link that has a shape, and of bodies with mass and without a shape the middle of their inertia's box."""
-    found = list[ConvexPiece]()
+def wrap_in_convex_pieces(robot: Robot) -> list[ConvexPiece]:
+    """Pieces of every link that has a shape; a body with mass but no shape gets the middle of its inertia's box."""
+    pieces = list[ConvexPiece]()
     shaped = set[str]()
     for name, link in robot.description.links.items():
         frame = robot.frames[name]
         for shape in geometry.link_shapes(link, frame.placement):
-            if (made := _solid(shape)) is not None:
-                solid, placement, points, radius = made
-                found.append(ConvexPiece(name, frame.joint, solid, placement, *_capsule(points, radius)))
+            if (wrapped := _solid(shape)) is not None:
+                solid, placement, points, radius = wrapped
+                pieces.append(ConvexPiece(name, frame.joint, solid, placement, *_capsule(points, radius)))
                 shaped.add(name)
     for body in robot.bodies:
         if body.carrier is None and body.parameters[0] > 0 and not shaped.intersection(body.links):
             points = (body.box[0] + body.box[1]) / 2 + GUESSED * _CORNERS * (body.box[1] - body.box[0]) / 2
-            found.append(
+            pieces.append(
                 ConvexPiece(body.name, body.joint, _hull(points), np.eye(4), *_capsule(points, 0.0), guessed=True)
             )
-    return found
+    return pieces
 
 
 def _solid(shape: Shape) -> tuple[Any, Array, Array, float] | None:
-    """Coal's solid, its placement, and points (k, 3) whose hull, swept with a radius, is around it; None: no mesh."""
+    """Coal's geometry, its placement, and points (k, 3) and a radius whose swept hull encloses it; None: no mesh."""
     T, size = shape.placement, shape.size
     match shape.kind:
         case "box":
@@ -85,7 +85,7 @@ def _solid(shape: Shape) -> tuple[Any, Array, Array, float] | None:
 
 
 def _hull(points: Array) -> Any:
-    if geometry.hull_vertices(points) is None:  # flat: a sheet has a thickness
+    if geometry.hull_vertices(points) is None:  # flat
         points = np.vstack([points + SHEET * e for e in np.vstack([np.eye(3), -np.eye(3)])])
     vertices = coal.StdVec_Vec3s()
     vertices.extend(list(points))
@@ -97,7 +97,7 @@ def _moved(T: Array, points: Array) -> Array:
 
 
 def _capsule(points: Array, swept: float) -> tuple[Array, float]:
-    """Ends (2, 3) and radius of a narrow capsule around points (k, 3), each swept with a radius."""
+    """Ends (2, 3) and radius of a narrow capsule around points (k, 3), each swept with a radius ``swept``."""
     axes = np.vstack([np.eye(3), np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[2]])
     best: tuple[float, Array, float] | None = None
     for axis in axes:
@@ -107,7 +107,7 @@ def _capsule(points: Array, swept: float) -> tuple[Array, float]:
         middle -= axis * (middle @ axis)
         far = np.linalg.norm(across - middle, axis=1)
         r = float(far.max()) + LOOSEST
-        bulge = np.sqrt(np.maximum(r**2 - far**2, 0))  # how far a point may lie beyond an end
+        bulge = np.sqrt(np.maximum(r**2 - far**2, 0))  # depth of the end cap at this point
         low, high = float(np.min(along + bulge)), float(np.max(along - bulge))
         if low > high:
             low = high = (low + high) / 2
@@ -119,7 +119,7 @@ def _capsule(points: Array, swept: float) -> tuple[Array, float]:
 
 
 class PiecePoses:
-    """Where joints and capsules are; the model's structure, worked out once."""
+    """Poses of joints and capsules; holds the model's structure."""
 
     def __init__(self, robot: Robot, pieces: Sequence[ConvexPiece]):
         model = robot.model
@@ -135,7 +135,7 @@ class PiecePoses:
         self.carriers = np.array([p.joint for p in pieces], int)  # joint of each piece
 
     def joints(self, q: Array) -> Array:
-        """(T, joints, 4, 4) poses of all joints of the model at positions q (T, nq)."""
+        """Poses (T, joints, 4, 4) of all joints of the model at positions q (T, nq)."""
         T = np.zeros((len(q), len(self.parents), 4, 4))
         T[:, 0] = np.eye(4)
         if self.robot.tree is not None:
@@ -153,18 +153,18 @@ class PiecePoses:
         return T
 
     def _compiled(self, q: Array, T: Array) -> Array:
-        found = places_at(self.robot, q[:, [self.index[j] for j in self.moving]])
-        nodes = [found.tree.joints[j] - 1 for j in range(1, len(self.parents))]
-        T[:, 1:, :3, :3], T[:, 1:, :3, 3], T[:, 1:, 3, 3] = found.R[:, nodes], found.p[:, nodes], 1.0
+        kinematics = kinematics_at(self.robot, q[:, [self.index[j] for j in self.moving]])
+        nodes = [kinematics.tree.joints[j] - 1 for j in range(1, len(self.parents))]
+        T[:, 1:, :3, :3], T[:, 1:, :3, 3], T[:, 1:, 3, 3] = kinematics.R[:, nodes], kinematics.p[:, nodes], 1.0
         return T
 
     def capsules(self, poses: Array) -> Array:
-        """(T, pieces, 2, 3) ends of their axes, from the joints' poses."""
+        """Ends (T, pieces, 2, 3) of the capsules' axes, from the joints' poses."""
         at = poses[:, self.carriers]
         return np.asarray(self._ends @ at[..., :3, :3].swapaxes(2, 3) + at[:, :, None, :3, 3])
 
     def levers(self, first: int, second: int) -> Array:
-        """(nq,) how far a point of one piece may at most move past the other for each rad or m of each position."""
+        """Largest relative displacement of points of two pieces, m, for each rad or m of each position (nq,)."""
         L = np.zeros(self.robot.model.nq)
         mine, others = (self.chain(self.pieces[k].joint) for k in (first, second))
         for k, chain, apart in ((first, mine, set(others)), (second, others, set(mine))):
@@ -180,38 +180,38 @@ class PiecePoses:
                 points, radius, below = self.placements[j][None, :3, 3], 0.0, below + self._travel(j)
         return L
 
-    def holders(self, joint: int) -> list[int]:
-        """The nearest moving joint (or the base) that carries a joint, with all welds that are cut on the way."""
-        found = [self.parents[joint]] if joint else []
-        while found and found[-1] and found[-1] not in self.moving:
-            found.append(self.parents[found[-1]])
-        return found
+    def neighbours_above(self, joint: int) -> list[int]:
+        """Joints from a joint's parent up to the nearest moving one (or the base)."""
+        above = [self.parents[joint]] if joint else []
+        while above and above[-1] and above[-1] not in self.moving:
+            above.append(self.parents[above[-1]])
+        return above
 
     def chain(self, joint: int) -> list[int]:
-        """A joint, the one that carries it, and so on to the base."""
-        found = []
+        """A joint and all joints above it, up to the base."""
+        joints = []
         while joint > 0:
-            found.append(joint)
+            joints.append(joint)
             joint = self.parents[joint]
-        return found
+        return joints
 
     def _travel(self, j: int) -> float:
-        """How far a sliding joint carries what is on it from where it is at zero."""
+        """Largest displacement of a prismatic joint from zero, m; 0 for other joints."""
         joint = self.moving.get(j)
         if joint is None or joint.kind != "prismatic":
             return 0.0
         return float(max(abs(joint.lower), abs(joint.upper))) if np.isfinite(joint.upper - joint.lower) else SLIDE
 
 
-def places_at(robot: Robot, q: Array) -> Kinematics:
-    """Where bodies are, and how joints move them, in postures (T, J) of a base that stays at the origin."""
+def kinematics_at(robot: Robot, q: Array) -> Kinematics:
+    """Poses and Jacobians of the bodies in postures q (T, J), the base at the origin."""
     assert robot.tree is not None
     still = np.zeros_like(q)
     return Kinematics(robot.tree, robot.tree.tiles(np.zeros((len(q), BASE)), q, still, still), len(q))
 
 
-def segments_apart(P: Array, Q: Array) -> Array:
-    """(k,) distance between segments with ends P and Q (k, 2, 3): the closest points by clamping (Ericson 5.1.9)."""
+def segment_distance(P: Array, Q: Array) -> Array:
+    """Distances (k,) between segments with ends P and Q (k, 2, 3): closest points by clamping (Ericson 5.1.9)."""
     d1, d2, r = P[:, 1] - P[:, 0], Q[:, 1] - Q[:, 0], P[:, 0] - Q[:, 0]
     a, e, f = (np.einsum("ki,ki->k", x, y) for x, y in ((d1, d1), (d2, d2), (d2, r)))
     b, c = np.einsum("ki,ki->k", d1, d2), np.einsum("ki,ki->k", d1, r)
