@@ -1,4 +1,4 @@
-"""Every bag that cannot be read to its end is refused with a reason and a way out; nothing else ever comes out."""
+"""Every bag that cannot be read to its end is refused with a finding; no other exception is ever raised."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from steelyard.errors import LogError, SteelyardError
 from steelyard.log.bag.reader import bag_topics, read_bag
 from steelyard.log.table import read_log
 from tests import bags
-from tests.bags import Said, imu, joints
+from tests.bags import Message, imu, joints
 
 zstandard = pytest.importorskip("zstandard")  # comes with mcap
 bag_file = pytest.importorskip("steelyard.log.bag.file")
@@ -22,20 +22,23 @@ RecordBuilder = pytest.importorskip("mcap.data_stream").RecordBuilder
 mcap = pytest.importorskip("mcap.records")
 
 
-def said(count=60):
+def recording(count=60):
     return [joints(k / 100, ["a", "b"], q=[k, -k], tau=[1.0, 2.0]) for k in range(count)]
 
 
-def reason(call, *arguments):
-    """The one reason against a bag, its folder left off."""
+def refusal(call, *arguments):
+    """The one finding about a bag."""
     with pytest.raises(LogError) as error:
         call(*arguments)
     (finding,) = error.value.findings
-    assert finding.what
-    assert finding.fix
-    assert not finding.what.endswith(".")
-    assert not finding.fix.endswith(".")
-    return Path(finding.where.partition(", ")[0]).name + finding.where.partition(", ")[2], finding.what, finding.fix
+    return finding
+
+
+def reason(call, *arguments):
+    """Code and place of the one finding about a bag, the place without its folder."""
+    finding = refusal(call, *arguments)
+    path, comma, rest = finding.where.partition(", ")
+    return finding.code, Path(path).name + comma + rest
 
 
 def metadata(folder, old, new):
@@ -46,139 +49,133 @@ def metadata(folder, old, new):
 
 @pytest.mark.parametrize("name", ["run.mcap", "run.db3"])
 @pytest.mark.parametrize("read", [read_bag, read_log, bag_topics])
-def test_what_is_not_there_or_empty_or_something_else_is_refused(tmp_path, name, read):
+def test_a_file_that_is_missing_or_empty_or_of_another_kind_is_refused(tmp_path, name, read):
     path = tmp_path / name
-    assert reason(read, path)[1] == "does not exist"
+    assert reason(read, path) == ("file-missing", name)
     path.write_bytes(b"")
-    assert reason(read, path)[1] == "is empty"
+    assert reason(read, path) == ("file-empty", name)
     path.write_bytes(b"time,q.a\n0,1\n" * 10)
-    assert reason(read, path)[1] == f"is not an {'MCAP' if name.endswith('mcap') else 'SQLite'} file"
+    assert reason(read, path) == ("file-unreadable", name)
 
 
 def test_folders_and_files_of_other_kinds_are_refused(tmp_path):
     (tmp_path / "empty").mkdir()
-    assert "no suffix" in reason(read_log, tmp_path / "empty")[1]
-    assert reason(read_bag, tmp_path / "empty")[1] == "has no metadata.yaml"
-    assert reason(read_log, tmp_path / "old.bag")[1:] == (
-        "is a bag of ROS 1", f"Convert it: rosbags-convert --src {tmp_path / 'old.bag'} --dst {tmp_path / 'old'}",
-    )  # fmt: skip
+    assert reason(read_log, tmp_path / "empty") == ("format-unknown", "empty")
+    assert reason(read_bag, tmp_path / "empty") == ("bag-metadata-missing", "empty")
+    assert reason(read_log, tmp_path / "old.bag") == ("bag-of-ros1", "old.bag")
     (tmp_path / "run.txt").write_text("x")
-    assert reason(read_bag, tmp_path / "run.txt")[1] == "ends in '.txt'"
+    assert reason(read_bag, tmp_path / "run.txt") == ("format-unknown", "run.txt")
 
 
-def test_a_mapping_is_for_tables(tmp_path):
-    path = bags.rosbag(tmp_path / "run", said())
-    assert reason(read_log, path, tmp_path / "map.toml")[1] == "is a bag; a mapping tells how to read tables"
+def test_a_bag_with_a_mapping_is_refused(tmp_path):
+    path = bags.rosbag(tmp_path / "run", recording())
+    assert reason(read_log, path, tmp_path / "map.toml") == ("mapping-not-applicable", "run")
 
 
 def test_a_bag_without_messages_or_with_other_types_only_is_refused(tmp_path):
-    path = bags.rosbag(tmp_path / "none", [])
-    assert "has no sensor_msgs/JointState message to read; it has nothing" in reason(read_bag, path)[1]
-    path = bags.plain_mcap(tmp_path / "none.mcap", [])
-    assert "it has nothing" in reason(read_bag, path)[1]
-    text = Said("/chatter", "std_msgs/msg/String", bags.START, {"data": "hello"})
-    path = bags.plain_mcap(tmp_path / "other.mcap", [text])
-    assert "it has /chatter (std_msgs/msg/String)" in reason(read_bag, path)[1]
-    path = bags.rosbag(tmp_path / "imu", [imu(k / 100, (0, 0, 0), (0, 0, 9.81)) for k in range(20)])
-    assert "it has /imu (sensor_msgs/msg/Imu)" in reason(read_bag, path)[1]
-    path = bags.plain_mcap(tmp_path / "mine.mcap", [m._replace(type="mine/msg/JointState") for m in said()], "cdr")
-    assert "it has /joint_states (mine/msg/JointState)" in reason(read_bag, path)[1]
+    text = Message("/chatter", "std_msgs/msg/String", bags.START, {"data": "hello"})
+    inertial = [imu(k / 100, (0, 0, 0), (0, 0, 9.81)) for k in range(20)]
+    mine = [m._replace(type="mine/msg/JointState") for m in recording()]
+    for path in (
+        bags.rosbag(tmp_path / "none", []),
+        bags.plain_mcap(tmp_path / "none.mcap", []),
+        bags.plain_mcap(tmp_path / "other.mcap", [text]),
+        bags.rosbag(tmp_path / "imu", inertial),
+        bags.plain_mcap(tmp_path / "mine.mcap", mine, "cdr"),
+    ):
+        assert reason(read_bag, path) == ("joint-states-missing", path.name)
     path = bags.rosbag(tmp_path / "nobody", [joints(k / 100, []) for k in range(20)])
-    assert reason(read_bag, path)[1] == "names no joint"
+    assert reason(read_bag, path) == ("joints-unnamed", "nobody, /joint_states")
 
 
 @pytest.mark.slow
-def test_metadata_that_lies_is_missing_or_is_broken_is_refused(tmp_path):
-    good = bags.rosbag(tmp_path / "run", said())
-    for k, (old, new, expected) in enumerate((
-        ("rosbag2_bagfile_information", "something", "is not the metadata of a bag ('rosbag2_bagfile_information')"),
-        ("relative_file_paths", "paths", "is not the metadata of a bag (relative_file_paths missing)"),
-        ("rosbag2_bagfile_information:", "rosbag2_bagfile_information: [", "is not the metadata of a bag"),
-        ("rosbag2_bagfile_information:", "[" * 100_000, "is not the metadata of a bag"),
-        ("rosbag2_bagfile_information:", "!!python/object/apply:os.system [date]\n", "is not the metadata of a bag"),
-        ("storage_identifier: sqlite3", "storage_identifier: tape", "names the storage 'tape'"),
-        ("compression_mode: ''", "compression_mode: FILE", "names the compression '' (by file)"),
-        ("compression_format: ''\n  compression_mode: ''", "compression_format: fake_comp\n  compression_mode: message",
-         "names the compression 'fake_comp' (by message)"),
-        ("message_count: 60", "message_count: 61", "says that /joint_states has 61 messages, the files hold 60"),
-        ("run.db3", "run_1.db3", "is missing"),
-        ("run.db3", "../run/metadata.yaml", "ends in '.yaml'"),
-    )):  # fmt: skip
+def test_metadata_that_is_wrong_missing_or_broken_is_refused(tmp_path):
+    good = bags.rosbag(tmp_path / "run", recording())
+    information, file = "rosbag2_bagfile_information", "metadata.yaml"
+    no_compression = "compression_format: ''\n  compression_mode: ''"
+    fake_compression = "compression_format: fake_comp\n  compression_mode: message"
+    for k, (old, new, code, where) in enumerate(
+        (
+            (information, "something", "bag-metadata-invalid", file),
+            ("relative_file_paths", "paths", "bag-metadata-invalid", file),
+            (f"{information}:", f"{information}: [", "bag-metadata-invalid", file),
+            (f"{information}:", "[" * 100_000, "bag-metadata-invalid", file),
+            (f"{information}:", "!!python/object/apply:os.system [date]\n", "bag-metadata-invalid", file),
+            ("storage_identifier: sqlite3", "storage_identifier: tape", "bag-storage-unsupported", file),
+            ("compression_mode: ''", "compression_mode: FILE", "bag-compression-unsupported", file),
+            (no_compression, fake_compression, "bag-compression-unsupported", file),
+            ("message_count: 60", "message_count: 61", "bag-incomplete", f"{file}, /joint_states"),
+            ("run.db3", "run_1.db3", "file-missing", "run_1.db3"),
+            ("run.db3", "../run/metadata.yaml", "format-unknown", file),
+        )
+    ):
         folder = shutil.copytree(good, tmp_path / f"copy{k}")
         metadata(folder, old, new)
-        assert reason(read_bag, folder)[1].startswith(expected), old
+        assert reason(read_bag, folder) == (code, where), old
     (good / "metadata.yaml").unlink()
-    where, what, fix = reason(read_log, good)
-    assert (where, what) == ("run", "has no metadata.yaml")
-    assert "ros2 bag reindex" in fix
+    assert reason(read_log, good) == ("bag-metadata-missing", "run")
 
 
-def test_metadata_without_end_is_refused(tmp_path, monkeypatch):
-    path = bags.rosbag(tmp_path / "run", said())
+def test_metadata_that_is_too_large_is_refused(tmp_path, monkeypatch):
+    path = bags.rosbag(tmp_path / "run", recording())
     monkeypatch.setattr(bag_file, "MOST_METADATA", 100)
-    assert reason(read_bag, path)[1] == "has more than 100 bytes"
+    assert reason(read_bag, path) == ("file-too-large", "metadata.yaml")
 
 
 def test_every_missing_file_is_named(tmp_path):
-    path = bags.rosbag(tmp_path / "run", said())
+    path = bags.rosbag(tmp_path / "run", recording())
     metadata(path, "paths:\n  - run.db3", "paths:\n  - one.db3\n  - two.db3")
     with pytest.raises(LogError) as error:
         read_bag(path)
-    assert [Path(f.where).name for f in error.value.findings] == ["one.db3", "two.db3"]
+    missing = [(f.code, Path(f.where).name) for f in error.value.findings]
+    assert missing == [("file-missing", "one.db3"), ("file-missing", "two.db3")]
 
 
-def test_an_mcap_that_was_cut_off_is_refused_with_the_way_to_recover_it(tmp_path):
-    whole = bags.alone(tmp_path / "run", said(), "mcap").read_bytes()
+def test_a_truncated_mcap_is_refused(tmp_path):
+    whole = bags.single_file(tmp_path / "run", recording(), "mcap").read_bytes()
     for size in {8, 9, 40, len(whole) // 2, len(whole) - 37, len(whole) - 8, len(whole) - 1}:
         path = tmp_path / "cut.mcap"
         path.write_bytes(whole[:size])
         for read in (read_bag, bag_topics):
-            where, what, fix = reason(read, path)
-            assert where == "cut.mcap"
-            assert what.startswith("was cut off")
-            assert fix == f"Recover what it has: mcap recover {path} -o recovered.mcap"
+            assert reason(read, path) == ("file-truncated", "cut.mcap")
     path.write_bytes(whole[: len(whole) // 2] + whole[-8:])
-    assert reason(read_bag, path)[1].startswith("cannot be read")
+    assert reason(read_bag, path) == ("file-unreadable", "cut.mcap")
 
 
 @pytest.mark.parametrize("plugin", ["sqlite3", "mcap"])
 @pytest.mark.parametrize("mode", ["none", "file"])
-def test_a_folder_says_which_of_its_files_is_cut_off(tmp_path, plugin, mode):
-    folder = bags.rosbag(tmp_path / "run", said(400), plugin, mode)
+def test_the_truncated_file_of_a_folder_is_named(tmp_path, plugin, mode):
+    folder = bags.rosbag(tmp_path / "run", recording(400), plugin, mode)
     (file,) = (f for f in folder.iterdir() if f.name != "metadata.yaml")
     data = file.read_bytes()
     file.write_bytes(data[: len(data) // 2])
-    where, what, _ = reason(read_bag, folder)
-    assert where == file.name
-    assert what.startswith("was cut off")
+    assert reason(read_bag, folder) == ("file-truncated", file.name)
 
 
-def test_a_database_that_was_cut_off_or_is_damaged_is_refused(tmp_path):
-    path = bags.alone(tmp_path / "run", said(400), "sqlite3")
+def test_a_truncated_database_is_refused(tmp_path):
+    path = bags.single_file(tmp_path / "run", recording(400), "sqlite3")
     whole = path.read_bytes()
     for size in (20, 100, 4096, len(whole) // 2, len(whole) - 4096, len(whole) - 1):
         path.write_bytes(whole[:size])
         for read in (read_bag, bag_topics):
-            assert reason(read, path)[1].startswith("was cut off" if size >= 100 else "cannot be read (")
+            assert reason(read, path) == ("file-truncated" if size >= 100 else "file-unreadable", path.name)
 
 
 def test_a_database_that_was_not_closed_is_refused(tmp_path):
-    path = bags.alone(tmp_path / "run", said(), "sqlite3")
+    path = bags.single_file(tmp_path / "run", recording(), "sqlite3")
     path.with_name("run.db3-wal").write_bytes(b"")
     assert len(read_bag(path)) == 60
     path.with_name("run.db3-wal").write_bytes(b"x")
-    _, what, fix = reason(read_bag, path)
-    assert what == "was not closed: part of it still lies in run.db3-wal"
-    assert "wal_checkpoint" in fix
+    assert reason(read_bag, path) == ("bag-not-closed", "run.db3")
 
 
-def test_a_database_of_something_else_is_refused(tmp_path):
+def test_a_database_of_other_data_is_refused(tmp_path):
     path = tmp_path / "other.db3"
     with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE topics (id, name, type, serialization_format)")
         db.execute("CREATE VIEW messages AS SELECT 1 AS id, 1 AS topic_id, 1 AS timestamp, 'x' AS data")
     db.close()
-    assert reason(read_bag, path)[1] == "has no table messages"
+    assert reason(read_bag, path) == ("file-unreadable", "other.db3")
     path.unlink()
     with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE topics (id, name, type, serialization_format)")
@@ -186,11 +183,11 @@ def test_a_database_of_something_else_is_refused(tmp_path):
         db.execute("INSERT INTO topics VALUES (1, '/a', 'sensor_msgs/msg/JointState', 'cdr')")
         db.execute("INSERT INTO messages VALUES (1, 1, 'now', 'text')")
     db.close()
-    assert reason(read_bag, path)[1] == "cannot be read (a message is not a time with bytes)"
+    assert reason(read_bag, path) == ("file-unreadable", "other.db3")
 
 
 def test_paths_may_have_any_characters(tmp_path):
-    path = bags.alone(tmp_path / "run", said(), "sqlite3")
+    path = bags.single_file(tmp_path / "run", recording(), "sqlite3")
     odd = path.rename(tmp_path / "50% of #1?mode=rw & ü.db3")
     assert len(read_bag(odd)) == 60
 
@@ -222,125 +219,122 @@ def records():
     return builder.end()
 
 
-def test_compression_is_undone_up_to_what_a_chunk_claims_and_no_further(tmp_path):
+def test_a_chunk_is_expanded_up_to_the_size_it_claims(tmp_path):
     raw = records()
     packed = zstandard.compress(raw)
     assert len(read_bag(mcap_file(tmp_path / "good.mcap", chunk(packed, "zstd", len(raw))))) == 5
     bomb = zstandard.compress(bytes(2**24))
-    for name, made, expected in (
-        ("bomb", chunk(bomb, "zstd", 100), "cannot be read (something compressed has more than 100 bytes)"),
-        ("short", chunk(packed, "zstd", len(raw) + 1), f"cannot be read (a chunk of {len(raw) + 1} bytes has others)"),
-        ("large", chunk(b"", "", 2**40), f"cannot be read (a chunk of {2**40} bytes)"),
-        ("noise", chunk(b"noise", "zstd", 100), "cannot be read (zstd"),
-        ("lz4", chunk(b"noise" * 9, "lz4", 100), "cannot be read (LZ4"),
-        ("snappy", chunk(raw, "snappy"), "has chunks with the compression 'snappy'"),
-        ("checksum", chunk(raw, crc=1), "cannot be read (crc validation failed"),
+    for name, bad, code in (
+        ("bomb", chunk(bomb, "zstd", 100), "file-unreadable"),
+        ("short", chunk(packed, "zstd", len(raw) + 1), "file-unreadable"),
+        ("large", chunk(b"", "", 2**40), "file-unreadable"),
+        ("noise", chunk(b"noise", "zstd", 100), "file-unreadable"),
+        ("lz4", chunk(b"noise" * 9, "lz4", 100), "file-unreadable"),
+        ("snappy", chunk(raw, "snappy"), "bag-compression-unsupported"),
+        ("checksum", chunk(raw, crc=1), "file-unreadable"),
     ):
-        assert reason(read_bag, mcap_file(tmp_path / f"{name}.mcap", made))[1].startswith(expected), name
+        assert reason(read_bag, mcap_file(tmp_path / f"{name}.mcap", bad)) == (code, f"{name}.mcap")
 
 
-def test_messages_of_a_channel_that_is_not_there_are_refused(tmp_path):
+def test_messages_of_an_undeclared_channel_are_refused(tmp_path):
     builder = RecordBuilder()
     mcap.Message(channel_id=7, sequence=0, log_time=0, publish_time=0, data=b"{}").write(builder)
-    assert reason(read_bag, mcap_file(tmp_path / "run.mcap", chunk(builder.end())))[1] == "cannot be read (7)"
+    path = mcap_file(tmp_path / "run.mcap", chunk(builder.end()))
+    assert reason(read_bag, path) == ("file-unreadable", "run.mcap")
 
 
-def test_statistics_that_lie_are_refused(tmp_path):
-    made = mcap.Statistics(0, 1, {1: 6}, 1, 6, bags.START, bags.START, 0, 1)
-    path = mcap_file(tmp_path / "run.mcap", chunk(records()), made)
-    assert reason(read_bag, path)[1] == "says that it has 6 messages and holds 5"
+def test_statistics_that_claim_more_messages_are_refused(tmp_path):
+    statistics = mcap.Statistics(0, 1, {1: 6}, 1, 6, bags.START, bags.START, 0, 1)
+    path = mcap_file(tmp_path / "run.mcap", chunk(records()), statistics)
+    assert reason(read_bag, path) == ("bag-incomplete", "run.mcap")
 
 
 def test_a_compressed_file_is_expanded_up_to_a_bound(tmp_path, monkeypatch):
-    path = bags.rosbag(tmp_path / "run", said(), mode="file")
+    path = bags.rosbag(tmp_path / "run", recording(), mode="file")
     monkeypatch.setattr(bag_file, "MOST_FILE", 1000)
-    where, what, fix = reason(read_bag, path)
-    assert where == "run.db3.zstd"
-    assert what == "has more than 1000 bytes when expanded"
-    assert "zstd -d" in fix
+    assert reason(read_bag, path) == ("file-too-large", "run.db3.zstd")
 
 
 def altered(tmp_path, k=30, **fields):
     """A JSON bag in which one message differs."""
-    messages = said()
+    messages = recording()
     changed = {key: value for key, value in (messages[k].fields | fields).items() if value is not ...}
     messages[k] = messages[k]._replace(fields=changed)
     return bags.plain_mcap(tmp_path / "run.mcap", messages)
 
 
 @pytest.mark.parametrize(
-    ("fields", "expected"),
+    "fields",
     [
-        ({"name": ["a", "a"]}, "names a joint twice or not at all: a, a"),
-        ({"name": ["a", ""]}, "names a joint twice or not at all: a, "),
-        ({"name": ["a", 3]}, "has 3 for a joint's name"),
-        ({"name": ...}, "lacks the field 'name'"),
-        ({"name": 7}, "'int' object is not iterable"),
-        ({"position": [1.0]}, "has 1 values of position for 2 joints"),
-        ({"position": [1.0, "2"]}, "has '2' where a number is expected"),
-        ({"position": [1.0, True]}, "has True where a number is expected"),
-        ({"position": {"a": 1.0}}, "has namespace(a=1.0) where a list of numbers is expected"),
-        ({"position": [1.0, 10**400]}, "int too large to convert to float"),
-        ({"header": {"stamp": {"sec": 1.5, "nanosec": 0}}}, "has a stamp that is not whole seconds and nanoseconds"),
-        ({"header": {"stamp": {"sec": 10**12, "nanosec": 0}}}, "has the stamp 1000000000000000000000 ns"),
-        ({"header": {"stamp": {"sec": -5, "nanosec": 0}}}, "has the stamp -5000000000 ns"),
+        {"name": ["a", "a"]},
+        {"name": ["a", ""]},
+        {"name": ["a", 3]},
+        {"name": ...},
+        {"name": 7},
+        {"position": [1.0]},
+        {"position": [1.0, "2"]},
+        {"position": [1.0, True]},
+        {"position": {"a": 1.0}},
+        {"position": [1.0, 10**400]},
+        {"header": {"stamp": {"sec": 1.5, "nanosec": 0}}},
+        {"header": {"stamp": {"sec": 10**12, "nanosec": 0}}},
+        {"header": {"stamp": {"sec": -5, "nanosec": 0}}},
     ],
+    ids=str,
 )
-def test_a_message_that_is_no_joint_state_is_named_by_topic_and_number(tmp_path, fields, expected):
-    where, what, fix = reason(read_bag, altered(tmp_path, **fields))
-    assert (where, what) == ("run.mcap/joint_states, message 30", expected)
-    assert 'topics={"joints": ""}' in fix
+def test_an_invalid_joint_state_is_named_by_topic_and_number(tmp_path, fields):
+    path = altered(tmp_path, **fields)
+    assert reason(read_bag, path) == ("message-invalid", "run.mcap, /joint_states, message 30")
+    assert refusal(read_bag, path).remedy == {"topics": {"joints": ""}}
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[1]", b"7", b"\xff\xfe", b'{"name": ["a"]', b"[" * 100_000])
-def test_a_message_that_is_no_json_is_named(tmp_path, data):
-    messages = said()
+def test_a_message_that_is_not_json_is_named(tmp_path, data):
+    messages = recording()
     messages[4] = messages[4]._replace(fields=data)
-    where, what, _ = reason(read_bag, bags.plain_mcap(tmp_path / "run.mcap", messages))
-    assert where == "run.mcap/joint_states, message 4"
-    assert what
+    path = bags.plain_mcap(tmp_path / "run.mcap", messages)
+    assert reason(read_bag, path) == ("message-invalid", "run.mcap, /joint_states, message 4")
 
 
-def test_encodings_that_are_not_read_are_named(tmp_path):
-    messages = [m._replace(fields=b"\x08\x01") for m in said()]
-    for encoding, expected in (("protobuf", "is encoded as protobuf"), ("", "is encoded as nothing that is named")):
-        where, what, fix = reason(read_bag, bags.plain_mcap(tmp_path / "run.mcap", messages, encoding))
-        assert (where, what) == ("run.mcap/joint_states", expected)
-        assert fix.startswith("Write it as cdr or ros1 or json")
+def test_unsupported_encodings_are_refused(tmp_path):
+    messages = [m._replace(fields=b"\x08\x01") for m in recording()]
+    for encoding in ("protobuf", ""):
+        path = bags.plain_mcap(tmp_path / "run.mcap", messages, encoding)
+        assert reason(read_bag, path) == ("encoding-unsupported", "run.mcap, /joint_states")
+        assert refusal(read_bag, path).remedy == {"topics": {"joints": ""}}
 
 
-def test_all_topics_that_cannot_be_read_are_named_at_once_and_one_left_out_does_not_matter(tmp_path):
-    good = [m._replace(topic="/good") for m in said()]
-    bad = [Said(f"/{kind}", f"x/{kind}", bags.START, b"{}") for kind in ("Imu", "Odometry", "WrenchStamped")]
+def test_all_unreadable_topics_are_named_at_once_and_their_remedies_work(tmp_path):
+    good = [m._replace(topic="/good") for m in recording()]
+    bad = [Message(f"/{kind}", f"x/{kind}", bags.START, b"{}") for kind in ("Imu", "Odometry", "WrenchStamped")]
     path = bags.plain_mcap(tmp_path / "run.mcap", [*good, *bad])
     with pytest.raises(LogError) as error:
         read_bag(path)
-    assert [(f.where, f.what) for f in error.value.findings] == [
-        (f"{path}, /Imu, message 0", "lacks the field 'angular_velocity'"),
-        (f"{path}, /Odometry, message 0", "lacks the field 'pose'"),
-        (f"{path}, /WrenchStamped, message 0",
-         'has no header.frame_id; name the frame, topics={"wrench.FRAME": "TOPIC"}'),
-    ]  # fmt: skip
-    assert len(read_bag(path, {"imu": "", "odometry": "", "wrench": ""})) == 60
+    assert [(f.code, f.where) for f in error.value.findings] == [
+        ("message-invalid", f"{path}, {topic}, message 0") for topic in ("/Imu", "/Odometry", "/WrenchStamped")
+    ]
+    remedies = [f.remedy["topics"] for f in error.value.findings]
+    assert remedies == [{"imu": ""}, {"odometry": ""}, {"wrench": ""}]
+    assert len(read_bag(path, dict(pair for remedy in remedies for pair in remedy.items()))) == 60
 
 
-def test_a_cdr_message_that_is_cut_off_or_too_long_is_named(tmp_path):
-    path = bags.alone(tmp_path / "run", said(), "sqlite3")
+def test_a_cdr_message_that_is_truncated_or_too_long_is_named(tmp_path):
+    path = bags.single_file(tmp_path / "run", recording(), "sqlite3")
     with sqlite3.connect(path) as db:
         ((good,),) = db.execute("SELECT data FROM messages WHERE id = 8").fetchall()
         for data in (good[:40], good + bytes(8), b"", b"\0", bytes.fromhex("0001000001020304"), b"\7" + good[1:]):
             db.execute("UPDATE messages SET data = ? WHERE id = 8", (data,))
             db.commit()
-            assert reason(read_bag, path)[0] == "run.db3/joint_states, message 7"
+            assert reason(read_bag, path) == ("message-invalid", "run.db3, /joint_states, message 7")
     db.close()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [k for k in bags.WRITERS if "version" not in k])
-def test_whatever_bytes_are_hit_a_bag_is_read_or_refused(tmp_path, kind):
-    """Bytes changed, cut out and cut off at random: a Log or one of our errors, never anything else."""
-    made = bags.WRITERS[kind](tmp_path, said(30))
-    files = sorted(made.iterdir()) if made.is_dir() else [made]
+def test_a_bag_with_damaged_bytes_is_read_or_refused(tmp_path, kind):
+    """Bytes changed or removed at random: a Log or one of our errors, never another exception."""
+    bag = bags.WRITERS[kind](tmp_path, recording(30))
+    files = sorted(bag.iterdir()) if bag.is_dir() else [bag]
     rng = np.random.default_rng(3)
     refused = 0
     for round in range(120):
@@ -357,9 +351,9 @@ def test_whatever_bytes_are_hit_a_bag_is_read_or_refused(tmp_path, kind):
         file.write_bytes(data)
         for read in (read_bag, bag_topics):
             try:
-                read(made)
+                read(bag)
             except SteelyardError:
                 refused += 1
         file.write_bytes(whole)
     assert refused > 60
-    assert len(read_bag(made)) == 30
+    assert len(read_bag(bag)) == 30

@@ -141,7 +141,7 @@ def _lone(some: Sequence[Channel]) -> Iterator[Finding]:
             few.setdefault(c.topic, c.columns[0])
     for topic, column in few.items():
         fix = "Record longer, correct its header stamps, or do not read the topic"
-        yield Finding("rows-too-few", topic, f"has only one stamp with a value for {column}", fix)
+        yield Finding("rows-too-few", f"{topic}, {column}", "has only one stamp with a value", fix)
 
 
 def _apart(some: Sequence[Channel]) -> list[Finding]:

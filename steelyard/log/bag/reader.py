@@ -108,7 +108,7 @@ def _present(path: str | Path) -> Path:
         fix = f"Give a rosbag2 folder or a file {' or '.join(SUFFIXES)}"
         raise LogError(Finding("file-missing", str(path), "does not exist", fix))
     if missing := [name for name in ("rosbags", "mcap") if find_spec(name) is None]:
-        what = f"is a bag, and {' and '.join(missing)} is not installed"
+        what = f"is a bag, and needs {' and '.join(missing)} to be read"
         fix, remedy = 'Run pip install "steelyard[bags]"', {"install": "steelyard[bags]"}
         raise LogError(Finding("package-missing", str(path), what, fix, remedy))
     return path
