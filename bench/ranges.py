@@ -123,8 +123,14 @@ def _arm(problems: int) -> Iterator[Drawn]:
         model, info = arm.weighed(blocks)
         estimate = info.solve()
         space = Subspace.of(info.R, arm.prior.scale)
-        meat = long_run_covariance(blocks, model, estimate, space)
-        yield theta, Evidence.of(space, info, meat), allowed, uncertainty(space, info, meat, arm.prior.K), estimate
+        score_covariance = long_run_covariance(blocks, model, estimate, space)
+        yield (
+            theta,
+            Evidence.of(space, info, score_covariance),
+            allowed,
+            uncertainty(space, info, score_covariance, arm.prior.K),
+            estimate,
+        )
 
 
 def _drawn(name: str, links: tuple[str, ...], problems: int) -> Iterator[Drawn]:
@@ -139,7 +145,7 @@ def _drawn(name: str, links: tuple[str, ...], problems: int) -> Iterator[Drawn]:
     for k in range(problems):
         theta, info = posed.draw(np.random.default_rng([k, 11]), LEVELS[k % 3])
         info = info.given(known, theta[known])
-        space, meat = Subspace.of(info.R, scale), info.R.T @ info.R
-        unc = uncertainty(space, info, meat, K)
+        space, score_covariance = Subspace.of(info.R, scale), info.R.T @ info.R
+        unc = uncertainty(space, info, score_covariance, K)
         guess = (info + Information.of(K, K @ posed.prior.mean[free])).solve()
-        yield theta[free], Evidence.of(space, info, meat), allowed, unc, guess
+        yield theta[free], Evidence.of(space, info, score_covariance), allowed, unc, guess

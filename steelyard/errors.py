@@ -1,4 +1,8 @@
-"""What can be wrong with what a user gives us: refused once, with every reason and a fix; and names asked for late."""
+"""Errors: every reason why an input is refused, each with a stable code and a fix, raised together.
+
+A function that reads untrusted input collects ``Finding``s and raises them in one ``SteelyardError``. This module also
+has ``lazy_names``, by which packages import their public names at first use.
+"""
 
 from __future__ import annotations
 
@@ -13,35 +17,36 @@ Severity = Literal["error", "doubt", "note"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong with the input, and what mends it.
+    """One fault of the input, and how to mend it.
 
-    Programs and tests rely on ``code``, ``severity`` and ``remedy``, which are stable; the sentences are for people and
-    may change. The library writes them in the words of Python (``delay=0.027``); the command line adds its flags.
+    ``code``, ``severity`` and ``remedy`` are stable, for programs and tests; the sentences are for people and may
+    change. The library writes them in terms of Python (``delay=0.027``); the command line adds its flags.
     """
 
     code: str  # stable, kebab-case: ``joint-misspelt``
     where: str  # file and line, link, column and row: as the user's file names them
     what: str  # no full stop at the end
     fix: str  # an imperative; no full stop at the end
-    remedy: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # keyword → value that mends it; None: a value of the user's
+    remedy: Mapping[str, Any] = field(default_factory=dict)  # keyword → value that mends it; None: the user's own value
     severity: Severity = "error"
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}. {self.fix}. [{self.code}]"
 
     def at(self, where: str) -> Finding:
-        """The same at another place."""
+        """Return the same finding with another ``where``."""
         return replace(self, where=where)
 
     def as_json(self) -> dict[str, Any]:
-        """For ``--json``."""
+        """Return the finding as a dictionary of plain values."""
         return {**vars(self), "remedy": dict(self.remedy)}
 
 
 class SteelyardError(Exception):
-    """Root of all errors that Steelyard raises on purpose; ``findings`` holds every reason."""
+    """Root of all errors that Steelyard raises on purpose.
+
+    ``findings`` holds every reason; ``exit_code`` is what the command line exits with.
+    """
 
     exit_code = 3
 
@@ -50,7 +55,7 @@ class SteelyardError(Exception):
         super().__init__("\n".join(map(str, self.findings)))
 
     def __reduce__(self) -> tuple[type[SteelyardError], tuple[tuple[Finding, ...]]]:
-        """By its findings: an error that comes from another process has them all."""
+        """Pickle by the findings, so that none is lost between processes."""
         return type(self), (self.findings,)
 
 
@@ -63,23 +68,33 @@ class LogError(SteelyardError):
 
 
 class UsageError(SteelyardError):
-    """The call asks for something that does not exist or does not fit together."""
+    """An argument is unknown, out of range, or excluded by another argument."""
 
     exit_code = 2
 
 
 class SolveError(SteelyardError):
-    """No backend produced an answer that passes its certificate."""
+    """No solver returned a solution that passes its certificate."""
 
     exit_code = 4
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str, most: int = 1) -> str:
-    """A fix that offers the known name nearest to one that is not, or up to ``most`` of them; else another fix."""
-    near = difflib.get_close_matches(name, list(dict.fromkeys(known)), n=most)
-    if not near:
+    """Return a fix that offers up to ``most`` known names similar to ``name``; ``otherwise`` if none is similar."""
+    similar = _similar(name, known, most)
+    if not similar:
         return otherwise
-    return f"Did you mean {near[0]!r}" if most == 1 else f"Did you mean {' or '.join(near)}"
+    return f"Did you mean {similar[0]!r}" if most == 1 else f"Did you mean {' or '.join(similar)}"
+
+
+def name_remedy(name: str, known: Iterable[str]) -> dict[str, str]:
+    """Return the remedy of a misspelt name, ``{"name": nearest}``; empty if no known name is similar."""
+    similar = _similar(name, known, 1)
+    return {"name": similar[0]} if similar else {}
+
+
+def _similar(name: str, known: Iterable[str], most: int) -> list[str]:
+    return difflib.get_close_matches(name, list(dict.fromkeys(known)), n=most)
 
 
 def unknown_name(
@@ -104,17 +119,17 @@ def unknown_name(
 def lazy_names(
     package: str, modules: Mapping[str, tuple[str, ...]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package whose names are imported when they are first used.
+    """Return ``__getattr__`` and ``__dir__`` of a package whose public names are imported at first use.
 
     Args:
-        package: Its ``__name__``.
-        modules: Module of the package → names that others may take from it.
+        package: The package's ``__name__``.
+        modules: Module of the package → its public names.
     """
-    where = {name: module for module, names in modules.items() for name in names}
+    module_of = {name: module for module, names in modules.items() for name in names}
 
     def get(name: str) -> Any:
-        if name in where:
-            return getattr(import_module(f"{package}.{where[name]}"), name)
+        if name in module_of:
+            return getattr(import_module(f"{package}.{module_of[name]}"), name)
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
-    return get, lambda: sorted(where)
+    return get, lambda: sorted(module_of)

@@ -1,8 +1,7 @@
-"""Files that are there whole or not at all, whatever stops the writer.
+"""Atomic writing: a set of files appears completely or not at all, whatever interrupts the writer.
 
-Files are staged in a hidden folder inside the target folder and moved when the last one is safe on disk; if
-anything stops that, even in the middle of moving, every file that was there before is back and nothing else
-is left.
+Files are staged in a hidden folder inside the target folder and moved once the last one is synchronised to disk. If
+anything fails, even in the middle of moving, the files that existed before are restored and no other file remains.
 """
 
 from __future__ import annotations
@@ -16,22 +15,26 @@ from types import TracebackType
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text atomically; an existing file stays as it was if anything fails."""
+    """Write UTF-8 text atomically; an existing file is unchanged if anything fails."""
     write_bytes(path, text.encode())
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write bytes atomically; an existing file stays as it was if anything fails."""
+    """Write bytes atomically; an existing file is unchanged if anything fails."""
     with Staging(path.parent) as staging:
         staging.write_bytes(path.name, data)
 
 
 class Staging:
-    """``with Staging(folder) as out: out.write_text("a.json", …)``: all files appear together, or none."""
+    """Context manager that publishes all its files together, or none.
+
+    >>> with Staging(folder) as out:
+    ...     out.write_text("a.json", text)
+    """
 
     def __init__(self, folder: str | Path):
         self.folder = Path(folder)
-        self._made: list[Path] = []  # folders made here, outermost first
+        self._created: list[Path] = []  # folders that did not exist before, outermost first
         self._names: list[str] = []
         self._hidden = Path()
 
@@ -40,7 +43,7 @@ class Staging:
             for parent in reversed([self.folder, *self.folder.parents]):
                 if not parent.exists():
                     parent.mkdir()
-                    self._made.append(parent)
+                    self._created.append(parent)
             self._hidden = Path(tempfile.mkdtemp(prefix=".steelyard-", dir=self.folder))
             (self._hidden / "new").mkdir()
             (self._hidden / "old").mkdir()
@@ -50,7 +53,7 @@ class Staging:
         return self
 
     def path(self, name: str) -> Path:
-        """Where to write the file ``name`` now, for writers that want a path."""
+        """Return the staged path of the file ``name``, for writers that need a path."""
         if Path(name).name != name:
             raise ValueError(f"'{name}' must be a plain file name: everything is staged in one folder")
         if name not in self._names:
@@ -71,7 +74,7 @@ class Staging:
         try:
             if kind is None:
                 self._publish()
-                self._made.clear()
+                self._created.clear()
         finally:
             self._clean()
 
@@ -84,7 +87,7 @@ class Staging:
             for name in staged:
                 target = self.folder / name
                 if target.exists():
-                    _keep(target, old / name)
+                    _back_up(target, old / name)
             for name in staged:
                 os.replace(new / name, self.folder / name)
             _sync(self.folder)
@@ -92,22 +95,22 @@ class Staging:
             for name in staged:
                 if (old / name).exists():
                     os.replace(old / name, self.folder / name)
-                elif not (new / name).exists():  # it had been moved, and nothing was there before
+                elif not (new / name).exists():  # already moved, and there was no such file before
                     (self.folder / name).unlink(missing_ok=True)
             raise
 
     def _clean(self) -> None:
         if self._hidden != Path():
             shutil.rmtree(self._hidden, ignore_errors=True)
-        for folder in reversed(self._made):
+        for folder in reversed(self._created):
             try:
                 folder.rmdir()
-            except OSError:  # someone else has put something there meanwhile
+            except OSError:  # another process has put a file into it
                 break
 
 
-def _keep(target: Path, copy: Path) -> None:
-    """A second name for a file; a copy where the disk has no hard links."""
+def _back_up(target: Path, copy: Path) -> None:
+    """Hard-link a file, or copy it where the file system has no hard links."""
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder")
     try:
@@ -125,6 +128,6 @@ def _sync(path: Path) -> None:
 
 
 def digest(path: str | Path) -> str:
-    """SHA-256 of a file's bytes, as hexadecimal digits."""
+    """Return the SHA-256 of a file's bytes in hexadecimal."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

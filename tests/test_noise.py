@@ -87,8 +87,8 @@ def spread(made, robust):
     model, info = noise.estimate(made, NAMES, NOTHING, robust=robust)
     theta = info.solve()
     space = Subspace.of(info.R, np.ones(4))
-    meat = long_run_covariance(made, model, theta, space, robust)
-    unc = uncertainty(space, info, meat, 1e-6 * np.eye(4))
+    score_covariance = long_run_covariance(made, model, theta, space, robust)
+    unc = uncertainty(space, info, score_covariance, 1e-6 * np.eye(4))
     return theta, np.array([unc.std(g) for g in np.eye(4)])
 
 

@@ -43,7 +43,7 @@ class ShapeSet:
     parts: tuple[Primitive, ...]
     floors: Array  # (k,) least mass of each, kg
     swept: tuple[Primitive, ...] = ()  # found empty: their masses stay as they are
-    swept_masses: Array = field(default_factory=lambda: np.zeros(0))
+    removed_masses: Array = field(default_factory=lambda: np.zeros(0))
 
     @cached_property
     def map(self) -> Array:
@@ -51,14 +51,14 @@ class ShapeSet:
         return np.column_stack([p.parameters for p in self.parts])
 
     @cached_property
-    def swept_map(self) -> Array:
+    def removed_map(self) -> Array:
         """(10, n) the same of what was swept aside."""
-        return np.column_stack([p.parameters for p in self.swept]) if self.swept else np.zeros((10, 0))
+        return np.column_stack([p.parameters for p in self.removed]) if self.removed else np.zeros((10, 0))
 
     @cached_property
     def dust(self) -> Array:
         """(10,) of what was swept aside."""
-        return np.asarray(self.swept_map @ self.swept_masses)
+        return np.asarray(self.removed_map @ self.removed_masses)
 
     @property
     def composition(self) -> Composition:
@@ -87,20 +87,20 @@ class ShapeSet:
             self,
             parts=tuple(self.parts[k] for k in keep),
             floors=self.floors[keep],
-            swept=self.swept + tuple(self.parts[k] for k in out),
-            swept_masses=np.concatenate([self.swept_masses, masses[out]]),
+            removed=self.removed + tuple(self.parts[k] for k in out),
+            removed_masses=np.concatenate([self.removed_masses, masses[out]]),
         ), masses[keep]
 
     def returned(self, shape: Primitive, masses: Array) -> tuple[ShapeSet, Array]:
         """One that was swept aside may grow again."""
-        k = self.swept.index(shape)
-        mass = float(self.swept_masses[k])
+        k = self.removed.index(shape)
+        mass = float(self.removed_masses[k])
         return replace(
             self,
             parts=(*self.parts, shape),
             floors=np.append(self.floors, mass),
-            swept=self.swept[:k] + self.swept[k + 1 :],
-            swept_masses=np.delete(self.swept_masses, k),
+            removed=self.removed[:k] + self.removed[k + 1 :],
+            removed_masses=np.delete(self.removed_masses, k),
         ), np.append(masses, mass)
 
     def merged(self, masses: Array, which: Sequence[int]) -> tuple[ShapeSet, Array]:
@@ -121,7 +121,7 @@ class ShapeSet:
         """Neighbours of one density as one: dividing them has shown nothing."""
         shapes = self
         while pair := shapes._alike(masses):
-            shapes, masses = shapes.merged(masses, pair)
+            shapes, masses = shapes.merge(masses, pair)
         return shapes, masses
 
     def with_shape(self, shape: Primitive, masses: Array) -> tuple[ShapeSet, Array]:
@@ -130,7 +130,7 @@ class ShapeSet:
 
     def distance(self, target: Array, root: Array) -> float:
         """How far ten parameters are from all that these shapes can make: least ‖root·(θ − target)‖."""
-        return cone_distance(root @ np.hstack([self.map, self.swept_map]), root @ target)
+        return cone_distance(root @ np.hstack([self.map, self.removed_map]), root @ target)
 
     def _replaced(
         self, out: Sequence[int], new: Sequence[Primitive], masses: Array, new_masses: Array, shares: Array
@@ -188,7 +188,7 @@ def complete(body: Body, given: Sequence[Primitive] = ()) -> ShapeSet:
     masses, unit = shapes.floors, _unit(body)
     while len(shapes.parts) < FINE and not _any(np.linalg.solve(unit, shapes.map)):
         for k in np.argsort([-part.volume for part in shapes.parts], kind="stable"):
-            if (finer := shapes.divided(masses, int(k))) is not None:
+            if (finer := shapes.divide(masses, int(k))) is not None:
                 shapes, masses = finer
                 break
         else:

@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.errors import Finding, LogError
 from steelyard.log.log import QUATERNION, Log
 from steelyard.robot.model import GRAVITY, Robot
-from steelyard.spatial import Array, continuous, rotation_from_quaternion
+from steelyard.spatial import Array, rotation_from_quaternion, unwrap_quaternions
 
 
 def base_pose(robot: Robot, log: Log, smooth) -> Array:  # type: ignore[no-untyped-def]
@@ -109,7 +109,7 @@ def _orientation(log: Log, smooth) -> Array | None:  # type: ignore[no-untyped-d
                 "Give unit quaternions",
             )
         )
-    return rotation_from_quaternion(smooth(continuous(quaternion / length[:, None])))
+    return rotation_from_quaternion(smooth(unwrap_quaternions(quaternion / length[:, None])))
 
 
 def tilt_both_ways(gyro: Array, acc: Array, rate: float, seconds: float = 2.0) -> Array:

@@ -41,10 +41,10 @@ class Evidence:
     z: Array  # (r,)
 
     @classmethod
-    def of(cls, space: Subspace, info: Information, meat: Array) -> Evidence:
-        """From the information A = RᵀR and the long-run covariance B = ``meat`` of its right-hand side."""
+    def of(cls, space: Subspace, info: Information, score_covariance: Array) -> Evidence:
+        """From the information A = RᵀR and the long-run covariance B = ``score_covariance`` of its right-hand side."""
         half = space.scale[:, None] * (space.V / space.values)
-        w, Q = np.linalg.eigh(half.T @ (0.5 * (meat + meat.T)) @ half)
+        w, Q = np.linalg.eigh(half.T @ (0.5 * (score_covariance + score_covariance.T)) @ half)
         root = (Q / np.sqrt(np.maximum(w, LEAST_NOISE))).T
         return cls(root @ (space.values[:, None] * space.V.T / space.scale), root @ (info.R @ half).T @ info.z)
 

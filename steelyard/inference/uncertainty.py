@@ -54,16 +54,22 @@ class Uncertainty:
 
 
 def uncertainty(
-    space: Subspace, info: Information, meat: Array, prior_K: Array, *, pulled: bool = True, pull: Array | None = None
+    space: Subspace,
+    info: Information,
+    score_covariance: Array,
+    prior_K: Array,
+    *,
+    pulled: bool = True,
+    pull: Array | None = None,
 ) -> Uncertainty:
-    """Sandwich covariance A⁻¹BA⁻¹, A = RᵀR, B = ``meat`` the long-run covariance of Yᵀe.
+    """Sandwich covariance A⁻¹BA⁻¹, A = RᵀR, B = ``score_covariance`` the long-run covariance of Yᵀe.
 
     ``prior_K`` (n, n) is the square root of the belief's precision. ``pulled``: whether the prior pulled the estimate;
     where it did not (least squares) it only speaks in the null space. ``pull`` (n, n): with what precision it pulled,
     where not with all of it.
     """
     half = space.V / space.values  # (n, r), scaled: A⁺ = half·halfᵀ
-    middle = half.T @ (space.scale[:, None] * meat * space.scale) @ half
+    middle = half.T @ (space.scale[:, None] * score_covariance * space.scale) @ half
     w, Q = np.linalg.eigh(0.5 * (middle + middle.T))
     data_root = space.scale[:, None] * (half @ (Q * np.sqrt(np.maximum(w, 0))))
     root = np.linalg.inv(prior_K)
@@ -76,7 +82,7 @@ def uncertainty(
     precision = K.T @ K
     H = (info.R.T @ info.R + precision) * np.outer(D, D)
     inverse = np.linalg.pinv(H, rcond=1e-14, hermitian=True)
-    posterior = inverse @ ((meat + precision) * np.outer(D, D)) @ inverse * np.outer(D, D)
+    posterior = inverse @ ((score_covariance + precision) * np.outer(D, D)) @ inverse * np.outer(D, D)
     return Uncertainty(space, data_root, 0.5 * (posterior + posterior.T), root @ root.T)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.log.log import QUATERNION, Log
-from steelyard.spatial import Array, continuous
+from steelyard.spatial import Array, unwrap_quaternions
 
 GAP = 4.0  # a step of more than this many median steps splits the log
 NEAR_STAMPS = 0.25  # of the median step: samples closer than this are taken for one
@@ -44,7 +44,7 @@ def merged(log: Log) -> tuple[Log, int]:
     columns = dict(log.columns)
     if log.has(*QUATERNION):  # q and −q are one orientation, but their mean is none
         quaternion = np.column_stack([columns[name] for name in QUATERNION])
-        columns |= zip(QUATERNION, continuous(quaternion).T, strict=True)
+        columns |= zip(QUATERNION, unwrap_quaternions(quaternion).T, strict=True)
     columns = {name: np.add.reduceat(values, first) / sizes for name, values in columns.items()}
     time = np.add.reduceat(log.time - log.time[0], first) / sizes + log.time[0]
     return replace(log, time=time, columns=columns), len(log) - len(first)

@@ -258,8 +258,8 @@ class OnlineEngine:
         data = self.running.data
         scale = self.prior.scale[self.free]
         K = self.prior.K[np.ix_(self.free, self.free)]
-        meat = data.R.T @ data.R * max(self.dispersion, 1.0)
-        return uncertainty(Subspace.of(data.R, scale), data, meat, K)
+        score_covariance = data.R.T @ data.R * max(self.dispersion, 1.0)
+        return uncertainty(Subspace.of(data.R, scale), data, score_covariance, K)
 
     def estimate(self) -> OnlineEstimate:
         """All that is known, with intervals and verdicts."""

@@ -124,7 +124,7 @@ def test_a_look_ahead_takes_the_division_that_explains_most(seed):
     gains = []
     for b, s in enumerate(state.shapes):
         for index in range(len(s.parts)):
-            after = s.divided(state.masses[b], index)
+            after = s.divide(state.masses[b], index)
             if after is not None:
                 one = refine(total, [*made[:b], after[0], *made[b + 1 :]], rest, Rule(most=0))
                 gains.append(one.steps[0].objective)
@@ -155,7 +155,7 @@ def test_reduced_costs_promise_no_more_than_a_division_brings(seed):
     market = choosing._Market(total, state)
     for b, s in enumerate(state.shapes):
         for index in range(len(s.parts)):
-            after = s.divided(state.masses[b], index, 3)
+            after = s.divide(state.masses[b], index, 3)
             if after is None:
                 continue
             promise = market.promise(b, after)
@@ -183,7 +183,7 @@ def test_several_shapes_are_divided_at_once_each_into_several_parts():
     made = [shape_set.initial(body_of(parts), parts)]
     found = refine(Information.of(np.eye(10), 2 * AREA.parameters), made, NOTHING, Rule(at_once=2, parts=3, most=1))
     assert found.steps[1].done == ("b: cuboid divided",) * 2
-    first = {p for p in parts if p not in (*found.state.shapes[0].parts, *found.state.shapes[0].swept)}
+    first = {p for p in parts if p not in (*found.state.shapes[0].parts, *found.state.shapes[0].removed)}
     assert len(first) == 2
     assert len(found.shapes["b"]) == 1 + 2 * 3
 
@@ -261,7 +261,11 @@ def test_what_was_swept_aside_is_still_there_for_a_look_ahead_and_returns_when_t
     first = shape_set.initial(body_of(parts, name="a"), parts)
     second = shape_set.initial(body_of(parts, name="b"), parts)
     swept = replace(
-        first, parts=(parts[0], parts[2]), floors=first.floors[[0, 2]], swept=(parts[1],), swept_masses=np.array([0.5])
+        first,
+        parts=(parts[0], parts[2]),
+        floors=first.floors[[0, 2]],
+        removed=(parts[1],),
+        removed_masses=np.array([0.5]),
     )
     truth = np.concatenate([first.map @ [0.3, 1.7, 0.0], second.map @ [1.0, 0.5, 0.5]])
     weights = 1 / np.tile([0.01] + [0.01] * 3 + [0.01] * 6, 2)

@@ -48,7 +48,7 @@ def some_masses(made, rng):
 
 
 def theta(made, masses):
-    return made.map @ masses + made.dust
+    return made.map @ masses + made.removed_parameters
 
 
 @settings(max_examples=80)
@@ -59,7 +59,7 @@ def test_whatever_the_masses_the_body_is_consistent_with_the_solvers_margin(seed
         p = theta(made, some_masses(made, rng))
         assert inertia.is_consistent(p, made.body.size)
         assert inertia.min_eigenvalue(p) >= 0.999 * SOLVER_MARGIN * made.body.size**2
-        made, _ = made.divided(made.floors, int(rng.integers(len(made.parts))), int(rng.integers(2, 9))) or (made, None)
+        made, _ = made.divide(made.floors, int(rng.integers(len(made.parts))), int(rng.integers(2, 9))) or (made, None)
 
 
 @settings(max_examples=40)
@@ -74,7 +74,7 @@ def test_the_floors_add_up_to_the_least_mass_of_the_body_and_children_share_thei
     for _ in range(5):
         index = int(rng.integers(len(made.parts)))
         floor, mass, count = made.floors[index], masses[index], len(made.parts)
-        after = made.divided(masses, index)
+        after = made.divide(masses, index)
         if after is None:
             continue
         made, masses = after
@@ -94,15 +94,15 @@ def test_nothing_that_is_done_to_shapes_changes_the_body(seed):
         index = int(rng.integers(len(made.parts)))
         match rng.integers(5):
             case 0:
-                made, masses = made.divided(masses, index, int(rng.integers(2, 5))) or (made, masses)
+                made, masses = made.divide(masses, index, int(rng.integers(2, 5))) or (made, masses)
             case 1:
-                made, masses = made.pruned(masses)
+                made, masses = made.prune(masses)
             case 2:
-                made, masses = made.with_shape(random_primitive("cuboid", rng), masses)
-            case 3 if made.swept:
-                made, masses = made.returned(made.swept[int(rng.integers(len(made.swept)))], masses)
+                made, masses = made.add(random_primitive("cuboid", rng), masses)
+            case 3 if made.removed:
+                made, masses = made.restore(made.removed[int(rng.integers(len(made.removed)))], masses)
             case 4:
-                made, masses = made.evened(masses)
+                made, masses = made.merge_alike(masses)
         assert len(masses) == len(made.parts) == len(made.floors)
         assert np.all(masses >= made.floors * (1 - 1e-12))
         np.testing.assert_allclose(theta(made, masses), before, rtol=0, atol=1e-11 * np.linalg.norm(before))
@@ -115,18 +115,18 @@ def test_at_most_ten_shapes_are_needed_and_the_empty_ones_are_swept_aside(seed):
     made, rng = some_body(seed, thin=0.05)
     masses = made.floors + rng.uniform(0.1, 1, len(made.parts))
     while len(made.parts) < 30:
-        made, masses = made.divided(masses, int(rng.integers(len(made.parts)))) or (made, masses)
+        made, masses = made.divide(masses, int(rng.integers(len(made.parts)))) or (made, masses)
     before = theta(made, masses)
-    few, left = made.pruned(masses)
+    few, left = made.prune(masses)
     assert len(few.parts) <= 10
-    assert len(few.parts) + len(few.swept) == len(made.parts)
-    assert few.swept_masses.sum() < 1e-3 * made.body.parameters[0]
+    assert len(few.parts) + len(few.removed) == len(made.parts)
+    assert few.removed_masses.sum() < 1e-3 * made.body.parameters[0]
     np.testing.assert_allclose(theta(few, left), before, rtol=0, atol=1e-10 * np.linalg.norm(before))
 
 
 def test_a_body_that_is_all_empty_keeps_its_shapes():
     made, _ = some_body(3)
-    same, masses = made.pruned(made.floors)
+    same, masses = made.prune(made.floors)
     assert same is made
     np.testing.assert_array_equal(masses, made.floors)
 
@@ -135,10 +135,10 @@ def test_what_was_swept_aside_can_grow_again():
     parts = [cuboid([0.1, 0.1, 0.1], at(x, 0, 0)) for x in (-0.2, 0, 0.2)]
     made = shape_set.initial(body_of(parts), parts)
     masses = made.floors + np.array([1.0, 0.0, 1.0])
-    made, masses = made.pruned(masses)
-    assert made.swept == (parts[1],)
-    again, masses = made.returned(parts[1], masses)
-    assert again.swept == ()
+    made, masses = made.prune(masses)
+    assert made.removed == (parts[1],)
+    again, masses = made.restore(parts[1], masses)
+    assert again.removed == ()
     assert again.parts[-1] is parts[1]
     assert again.floors.sum() == pytest.approx(mass_floor(made.body))
 
@@ -147,20 +147,20 @@ def test_neighbours_of_one_density_become_one_and_others_do_not():
     x = 0.1
     row = [cuboid([x, x, x], at(k * x, 0, 0)) for k in range(4)] + [cuboid([x, x, x], at(1.0, 0, 0))]
     made = shape_set.initial(body_of(row), row)
-    merged, masses = made.evened(np.array([1.0, 1.01, 2.0, 2.0, 1.0]))
+    merged, masses = made.merge_alike(np.array([1.0, 1.01, 2.0, 2.0, 1.0]))
     assert len(merged.parts) == 3, "two pairs that touch; the far one stays alone"
     assert sorted(masses) == pytest.approx([1.0, 2.01, 4.0])
     pair = max(merged.parts, key=lambda p: p.parameters[1] if p.kind == "cluster" else -1)
     np.testing.assert_allclose(pair.parameters, cuboid([2 * x, x, x], at(2.5 * x, 0, 0)).parameters, atol=1e-15)
-    apart, masses = merged.divided(masses, merged.parts.index(pair))
+    apart, masses = merged.divide(masses, merged.parts.index(pair))
     assert {row[2], row[3]} <= set(apart.parts), "and can be divided again"
 
 
 def test_merging_what_was_merged_keeps_one_level():
     row = [cuboid([0.1] * 3, at(0.1 * k, 0, 0)) for k in range(3)]
     made = shape_set.initial(body_of(row), row)
-    made, masses = made.merged(np.array([1.0, 2.0, 3.0]), [0, 1])
-    made, masses = made.merged(masses, [0, 1])
+    made, masses = made.merge(np.array([1.0, 2.0, 3.0]), [0, 1])
+    made, masses = made.merge(masses, [0, 1])
     (whole,) = made.parts
     assert set(whole.parts) == set(row)
     assert masses == pytest.approx([6.0])
@@ -171,8 +171,8 @@ def test_a_shape_is_not_divided_into_what_is_too_thin():
     thin = np.sqrt(12 * thickness(body))
     made = shape_set.initial(body, [cuboid([1.9 * thin] * 3), cuboid([2.1 * thin, 1.5 * thin, 1.5 * thin])])
     masses = made.composition.start
-    assert made.divided(masses, 0) is None
-    assert made.divided(masses, 1) is not None
+    assert made.divide(masses, 0) is None
+    assert made.divide(masses, 1) is not None
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -131,9 +131,9 @@ def test_a_thin_body_has_minus_infinity_where_it_is_thin(covariance, thin):
 
 
 def test_log_cholesky_refuses_what_is_no_body():
-    with pytest.raises(ValueError, match="positive mass"):
+    with pytest.raises(ValueError, match="mass"):
         inertia.log_cholesky(np.zeros(10))
-    with pytest.raises(ValueError, match="not physical"):
+    with pytest.raises(ValueError, match="covariance"):
         inertia.log_cholesky(inertia.pack(1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0])))
 
 

@@ -8,7 +8,6 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial.transform import Rotation
 
 from steelyard.spatial import (
-    continuous,
     cross,
     placement,
     quaternion_from_rotation,
@@ -21,6 +20,7 @@ from steelyard.spatial import (
     rpy_from_rotation,
     skew,
     translation,
+    unwrap_quaternions,
 )
 
 ANGLES = st.one_of(st.floats(-4, 4), st.sampled_from([0, np.pi / 2, -np.pi / 2, np.pi]), st.floats(1.57, 1.5708))
@@ -106,6 +106,6 @@ def test_a_placement_moves_points_as_pinocchio_does(rpy, position, point):
 @given(arrays(float, (6, 4), elements=st.floats(0.1, 1)), arrays(bool, 6))
 def test_continuous_quaternions_are_the_same_orientations_without_a_jump(quaternions, flipped):
     given_ = np.where(flipped[:, None], -quaternions, quaternions)
-    smooth = continuous(given_)
+    smooth = unwrap_quaternions(given_)
     assert np.array_equal(smooth, quaternions * (-1.0 if flipped[0] else 1.0))
     close(rotation_from_quaternion(smooth), rotation_from_quaternion(given_))

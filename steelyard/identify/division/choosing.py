@@ -55,10 +55,10 @@ class Move:
         """The body afterwards, as heavy everywhere as before; None where a child would be too thin."""
         match self.done:
             case "added":
-                return shapes.with_shape(self.shape, masses)
+                return shapes.add(self.shape, masses)
             case "returned":
-                return shapes.returned(self.shape, masses)
-        return shapes.divided(masses, shapes.parts.index(self.shape), self.parts, self.axis)
+                return shapes.restore(self.shape, masses)
+        return shapes.divide(masses, shapes.parts.index(self.shape), self.parts, self.axis)
 
 
 def choose(
@@ -145,7 +145,9 @@ def _moves(state: State, rule: Rule, volumes: Sequence[float], slopes: Sequence[
             axes = (0, 1, 2) if every else (None,)
             moves += [Move(b, part, "divided", weight, rule.parts, axis) for axis in axes]
         if rule.choose != "criterion":
-            moves += [Move(b, shapes.swept[k], "returned") for k in np.flatnonzero(slopes[b] @ shapes.swept_map < 0)]
+            moves += [
+                Move(b, shapes.removed[k], "returned") for k in np.flatnonzero(slopes[b] @ shapes.removed_map < 0)
+            ]
             new = cells(shapes.body) if rule.add else []
             moves += [Move(b, cell, "added") for cell in new if slopes[b] @ cell.parameters < 0]
     return moves
@@ -158,13 +160,13 @@ def _costs(total: Information, state: State, rest: Composition, trials: Sequence
     columns.append(total.R[:, n:] @ rest.map)
     lower = [s.floors for s in state.shapes] + [rest.lower if rest.lower.size else np.full(rest.size, -np.inf)]
     constant = float(total.triangle[-1, -1]) ** 2
-    dust = [total.R[:, 10 * b : 10 * b + 10] @ s.dust for b, s in enumerate(state.shapes)]
-    everywhere = np.sum(dust, axis=0)
+    removed = [total.R[:, 10 * b : 10 * b + 10] @ s.removed_parameters for b, s in enumerate(state.shapes)]
+    everywhere = np.sum(removed, axis=0)
     costs = []
     for body, shapes in trials:
         here = [*columns[:body], total.R[:, 10 * body : 10 * body + 10] @ shapes.map, *columns[body + 1 :]]
         A = np.hstack(here)
-        z = total.z - everywhere + dust[body] - total.R[:, 10 * body : 10 * body + 10] @ shapes.dust
+        z = total.z - everywhere + removed[body] - total.R[:, 10 * body : 10 * body + 10] @ shapes.removed_parameters
         x = nnls.least(A, z, np.concatenate([*lower[:body], shapes.floors, *lower[body + 1 :]]))[0]
         costs.append(0.5 * (float(np.sum((A @ x - z) ** 2)) + constant))
     return np.array(costs)

@@ -77,7 +77,7 @@ class Refined:
         return {
             s.body.name: [
                 {**part.as_json(), "mass": float(m)}
-                for part, m in zip((*s.parts, *s.swept), (*masses, *s.swept_masses), strict=True)
+                for part, m in zip((*s.parts, *s.removed), (*masses, *s.removed_masses), strict=True)
             ]
             for s, masses in zip(self.state.shapes, self.state.masses, strict=True)
         }
@@ -162,13 +162,13 @@ def _solve(
     save: Path | None = None,
 ) -> tuple[State, Certificate]:
     assembly = Assembly((*(s.composition for s in shapes), rest))
-    dust = np.concatenate([*(s.dust for s in shapes), np.zeros(rest.size)])
-    shifted = np.column_stack([total.triangle[:, :-1], total.triangle @ np.append(-dust, 1.0)])
+    removed = np.concatenate([*(s.removed_parameters for s in shapes), np.zeros(rest.size)])
+    shifted = np.column_stack([total.triangle[:, :-1], total.triangle @ np.append(-removed, 1.0)])
     posed = Information(shifted, total.rows).through(assembly.map)
     problem = Problem(posed, assembly.scale, assembly.start, (), assembly.lower)
     solution, proof = certified(problem, backends=backends, save=save)
     masses = [solution.theta[at : at + len(s.parts)] for at, s in zip(assembly.offsets, shapes, strict=False)]
-    theta = assembly.map @ solution.theta + dust
+    theta = assembly.map @ solution.theta + removed
     return State(tuple(shapes), tuple(masses), theta, 0.5 * total.cost(theta)), proof
 
 
@@ -176,9 +176,9 @@ def _tidied(state: State, rule: Rule) -> State:
     """The same bodies of fewer shapes."""
     made = list(zip(state.shapes, state.masses, strict=True))
     if rule.prune:
-        made = [s.pruned(m) for s, m in made]
+        made = [s.prune(m) for s, m in made]
     if rule.merge:
-        made = [s.evened(m) for s, m in made]
+        made = [s.merge_alike(m) for s, m in made]
     return State(tuple(s for s, _ in made), tuple(m for _, m in made), state.theta, state.objective)
 
 

@@ -46,7 +46,7 @@ def recorded_body(steps: Sequence[Step], name: str) -> list[dict[str, Any]]:
 def cells(step: Step, name: str) -> list[dict[str, Any]]:
     """The shapes of a body with their masses; round corners of meshes left out."""
     made, masses = step.made[name], step.masses[name]
-    every = zip((*made.parts, *made.swept), (*masses, *made.swept_masses), strict=True)
+    every = zip((*made.parts, *made.removed), (*masses, *made.removed_masses), strict=True)
     return [{**simple(part), "mass": float(mass)} for part, mass in every]
 
 

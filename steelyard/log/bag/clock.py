@@ -15,7 +15,7 @@ import numpy as np
 from steelyard.errors import Finding
 from steelyard.log.log import QUATERNION
 from steelyard.log.timing import GAP
-from steelyard.spatial import Array, continuous
+from steelyard.spatial import Array, unwrap_quaternions
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def _at(channel: Channel, stamps: Array) -> Array:
         return np.column_stack([np.interp(seconds, known, x) for x in values.T])
     # The norm is interpolated too, so that a check still sees the recorded one.
     length = np.linalg.norm(values, axis=1)
-    chord = np.column_stack([np.interp(seconds, known, x) for x in continuous(values / length[:, None]).T])
+    chord = np.column_stack([np.interp(seconds, known, x) for x in unwrap_quaternions(values / length[:, None]).T])
     return np.asarray(chord * (np.interp(seconds, known, length) / np.linalg.norm(chord, axis=1))[:, None])
 
 
