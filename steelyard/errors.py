@@ -87,12 +87,6 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str, most: int = 1)
     return f"Did you mean {similar[0]!r}" if most == 1 else f"Did you mean {' or '.join(similar)}"
 
 
-def name_remedy(name: str, known: Iterable[str]) -> dict[str, str]:
-    """Return the remedy of a misspelt name, ``{"name": nearest}``; empty if no known name is similar."""
-    similar = _similar(name, known, 1)
-    return {"name": similar[0]} if similar else {}
-
-
 def _similar(name: str, known: Iterable[str], most: int) -> list[str]:
     return difflib.get_close_matches(name, list(dict.fromkeys(known)), n=most)
 
@@ -100,20 +94,20 @@ def _similar(name: str, known: Iterable[str], most: int) -> list[str]:
 def unknown_name(
     where: str, what: str, name: str, known: Iterable[str], otherwise: str, most: int = 1, code: str = "name-unknown"
 ) -> Finding:
-    """The finding about a name that does not exist; its remedy is the nearest name that does.
+    """Return the finding about a name that does not exist; its remedy is the most similar name that does.
 
     Args:
         where: Place of the name.
         what: What it is not a name of: ``"is not in a1"``.
         name: As the user wrote it.
         known: Names that exist.
-        otherwise: The fix where no known name is near.
-        most: How many near names the fix offers.
+        otherwise: The fix if no known name is similar.
+        most: How many similar names the fix offers.
         code: Of a name that is neither a joint, a link, a frame nor a column.
     """
-    names = list(dict.fromkeys(known))
-    near = difflib.get_close_matches(name, names, n=1)
-    return Finding(code, where, what, did_you_mean(name, names, otherwise, most), {"name": near[0]} if near else {})
+    names = list(known)
+    remedy = {"name": similar[0]} if (similar := _similar(name, names, 1)) else {}
+    return Finding(code, where, what, did_you_mean(name, names, otherwise, most), remedy)
 
 
 def lazy_names(

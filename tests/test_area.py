@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from steelyard import Options, UnknownLoad, UsageError, identify, inertia
-from steelyard.compose.load_area import as_cuboid, on_top
+from steelyard.compose.load_area import area_above, as_cuboid
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify.weighing import load_report, weigh_load
 from steelyard.log.table import write_log
@@ -131,8 +131,8 @@ def test_an_area_that_makes_no_sense_is_refused(options, message):
 def test_an_area_is_a_cuboid_and_the_top_of_a_link_is_above_its_shapes(dog):
     low, high = as_cuboid(AREA).box
     assert np.column_stack([low, high]).ravel() == pytest.approx(AREA)
-    assert on_top(dog.robot, "trunk", 0.1) == pytest.approx((-0.1335, 0.1335, -0.097, 0.097, 0.057, 0.157))
+    assert area_above(dog.robot, "trunk", 0.1) == pytest.approx((-0.1335, 0.1335, -0.097, 0.097, 0.057, 0.157))
     with pytest.raises(UsageError, match="nothing says where its top is"):
-        on_top(dog.robot, "imu_link", 0.1)
+        area_above(dog.robot, "imu_link", 0.1)
     with pytest.raises(UsageError, match="is no cuboid"):
         as_cuboid((0.0, 1.0))

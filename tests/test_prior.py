@@ -107,7 +107,7 @@ def beliefs(draw):
 @given(beliefs())
 def test_in_the_null_space_the_prior_is_all_it_was_and_elsewhere_next_to_nothing(case):
     K, null, rng = case
-    pull = priors.unseen(K, null)
+    pull = priors.null_space_root(K, null)
     v = null @ rng.normal(size=null.shape[1])
     assert np.linalg.norm(pull @ v) == pytest.approx(np.linalg.norm(K @ v), rel=1e-6)
     u = rng.normal(size=len(K))
@@ -126,7 +126,7 @@ def test_without_constraints_the_base_parameters_are_those_of_least_squares(case
     Y = 10 * rng.normal(size=(30, len(seen))) @ seen * np.linalg.norm(K) / np.linalg.norm(seen)
     data = Information.of(Y, rng.normal(size=30))
     mean = rng.normal(size=n)
-    pull = priors.unseen(K, null)
+    pull = priors.null_space_root(K, null)
     theta = (data + Information.of(pull, pull @ mean)).solve()
     np.testing.assert_allclose(Y @ theta, Y @ data.solve(), atol=1e-5 * np.abs(Y @ mean).max())
     left = K @ (theta - mean)

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from steelyard import inertia
-from steelyard.compose.load_area import Area, on_top
+from steelyard.compose.load_area import Area, area_above
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.record import Recording
 from steelyard.experiment.simulate.sensors import Sensors, measured
@@ -91,7 +91,7 @@ def carrier(robot: Robot) -> str:
 def area_on(robot: Robot) -> Area:
     """x0 x1 y0 y1 z0 z1 of ``AREA`` on top of the trunk, in the link's axes."""
     wide, deep, high = AREA
-    *_, low, top = on_top(robot, carrier(robot), high)
+    *_, low, top = area_above(robot, carrier(robot), high)
     return -wide / 2, wide / 2, -deep / 2, deep / 2, low, top
 
 

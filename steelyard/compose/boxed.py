@@ -1,10 +1,10 @@
-"""Positive mass, centre of mass in the body's box, inertia positive along some directions (Jovic 4): linear rows all.
+"""Positive mass, centre of mass in the body's box, inertia positive along some directions (Jovic 4): all linear.
 
-    m ≥ m₁,    lower·m ≤ h ≤ upper·m,    vᵀ(I − ε m s² 1)v ≥ 0    for the directions v that are asked for.
+    m ≥ m₁,    lower·m ≤ h ≤ upper·m,    vᵀ(I − ε m s² 1)v ≥ 0    for the given directions v.
 
 I is the inertia about the frame's origin, which is linear in the parameters, as in the paper. Positive along nine
-directions is not positive definite, and that is not yet a body that can exist: who uses this has to look again
-(``identify/methods/constrained.py``).
+directions is not positive definite, and positive definite is not yet physically consistent: the caller checks the
+result and adds directions (``identify/methods/constrained.py``).
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ DIRECTIONS = np.array(
 
 
 def composition(body: Body, scale: Array) -> Composition:
-    """Ten parameters under linear rows; of a load no box is known."""
-    start, rows = body.parameters, np.stack([cut(body, v) for v in DIRECTIONS])
+    """Return ten parameters under linear inequalities; a load has no box."""
+    start, rows = body.parameters, np.stack([direction_row(body, v) for v in DIRECTIONS])
     if body.carrier is None:
-        start, rows = geometry.box_inertia(start[0], body.room), np.vstack([centred(body), rows])
+        start, rows = geometry.box_inertia(start[0], body.room), np.vstack([com_rows(body), rows])
     return Composition(np.eye(10), start, scale, (), mass_bound(body), rows=rows, consistent=False)
 
 
-def centred(body: Body) -> Array:
-    """(6, 10) rows that are positive where the centre of mass is in the body's box."""
+def com_rows(body: Body) -> Array:
+    """Return rows (6, 10) whose products with θ are non-negative exactly if the CoM is in the body's box."""
     least, most = body.room
     rows = np.zeros((6, 10))
     rows[:3, 0], rows[:3, 1:4] = -least, np.eye(3)
@@ -43,8 +43,8 @@ def centred(body: Body) -> Array:
     return rows
 
 
-def cut(body: Body, direction: Array) -> Array:
-    """(10,) of vᵀ(I − ε m s² 1)v as a function of the ten parameters, v made a unit vector."""
+def direction_row(body: Body, direction: Array) -> Array:
+    """Return the row (10,) of vᵀ(I − ε m s² 1)v, which is linear in θ; v is normalised."""
     v = direction / np.linalg.norm(direction)
     twice = np.where(np.array([0, 1, 0, 1, 1, 0], bool), 2.0, 1.0)
     return np.concatenate([[-SOLVER_MARGIN * body.size**2], np.zeros(3), twice * inertia.six(np.outer(v, v))])

@@ -1,4 +1,4 @@
-"""The shapes that a description gives a body, as primitives thick enough to be a body by themselves."""
+"""A body's shapes in the robot description, as primitives; thin ones thickened until each is a consistent body."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from steelyard.robot.model import Body
 from steelyard.spatial import placement, translation
 
 
-def described(body: Body) -> list[Primitive]:
-    """Collision shapes of its links, else visual ones; its box where it has none."""
+def described_shapes(body: Body) -> list[Primitive]:
+    """Return the collision shapes of the body's links, else the visual ones, else its box."""
     shapes = [shape for link, placement in body.parts for shape in geometry.link_shapes(link, placement)]
     box = cuboid(body.box[1] - body.box[0], translation((body.box[0] + body.box[1]) / 2))
-    return [primitive(shape) for shape in shapes] or [box]
+    return [to_primitive(shape) for shape in shapes] or [box]
 
 
-def thickness(body: Body) -> float:
-    """Least eigenvalue of the density covariance that a shape of this body may have, m²."""
+def least_variance(body: Body) -> float:
+    """Return the least eigenvalue of the density covariance that a shape of this body may have, m²."""
     return SOLVER_MARGIN * body.size**2
 
 
 def cells(body: Body, count: int = 3) -> list[Solid]:
-    """The body's box in count³ cuboids."""
+    """Return the body's box divided into count³ cuboids."""
     low, high = body.box
     edges = (high - low) / count
     corners = [low + edges * np.array(at) for at in np.ndindex(count, count, count)]
-    return [_thick(cuboid(edges, translation(corner + edges / 2)), thickness(body)) for corner in corners]
+    return [_thicken_solid(cuboid(edges, translation(corner + edges / 2)), least_variance(body)) for corner in corners]
 
 
-def primitive(shape: Shape) -> Primitive:
-    """A description's shape; a mesh is its convex hull, or its box where it is flat."""
+def to_primitive(shape: Shape) -> Primitive:
+    """Return a shape of the description as a primitive; a mesh becomes its convex hull, a flat mesh its box."""
     size, T = shape.size, shape.placement
     match shape.kind:
         case "box":
@@ -68,20 +68,20 @@ def primitive(shape: Shape) -> Primitive:
         return cuboid(high - low, T @ translation((low + high) / 2))
 
 
-def thickened(shape: Primitive, least: float) -> Primitive:
-    """The shape itself where its density covariance is at least this in every direction, else one that is."""
+def thicken(shape: Primitive, least: float) -> Primitive:
+    """Return the shape, enlarged where necessary so that every eigenvalue of its density covariance is ≥ ``least``."""
     match shape:
         case Solid():
-            return _thick(shape, least)
+            return _thicken_solid(shape, least)
         case Cluster():
-            return Cluster(tuple(thickened(p, least) for p in shape.parts), shape.shares, shape.kind)
+            return Cluster(tuple(thicken(p, least) for p in shape.parts), shape.shares, shape.kind)
         case Polyhedron() if shape.thinnest < least:
-            ends = [[shape.reach(sign * axis) for axis in shape.axes.T] for sign in (-1.0, 1.0)]
+            ends = [[shape.support(sign * axis) for axis in shape.axes.T] for sign in (-1.0, 1.0)]
             T = placement(shape.axes, shape.axes @ (np.subtract(ends[1], ends[0]) / 2))
-            return _thick(cuboid(shape.widths, T), least)
+            return _thicken_solid(cuboid(shape.widths, T), least)
     return shape
 
 
-def _thick(solid: Solid, least: float) -> Solid:
+def _thicken_solid(solid: Solid, least: float) -> Solid:
     short = np.sqrt(1.001 * least / CANON[solid.kind].variance)
     return solid if np.all(solid.half >= short) else Solid(solid.kind, np.maximum(solid.half, short), solid.placement)

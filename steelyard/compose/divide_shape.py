@@ -1,4 +1,4 @@
-"""Shapes divided into smaller ones that together are the same body (Xu III-D): refining can only help.
+"""Division of a shape into smaller ones with the same total parameters (Xu III-D): refining only enlarges the cone.
 
 Along an axis of symmetry with half axis a and second moment a²/k, p equal children of half axis b, evenly spaced
 between the parent's ends, have the parent's second moment if
@@ -6,11 +6,11 @@ between the parent's ends, have the parent's second moment if
     b²/k + (a − b)² g = a²/k,    g = (p + 1)/(3(p − 1)),    so    b/a = (gk − 1)/(gk + 1).
 
 Other axes stay as they are, and so do all ten parameters. Where k = 3 (a cuboid, a cylinder along its axis) this is b =
-a/p: a cut into slices. Elsewhere (k = 4 across a cylinder, 5 for an ellipsoid) it is no partition of the volume but as
-good: only moments can be seen. For p = 2 the children have b = a(k − 1)/(k + 1) and sit at ±2a/(k + 1). A cap is not
-symmetric along its axis: there a is the distance from its centre of mass to the nearer end.
+a/p: a cut into slices. Elsewhere (k = 4 across a cylinder, 5 for an ellipsoid) it is not a partition of the volume but
+serves as well: motion depends on the moments alone. For p = 2 the children have b = a(k − 1)/(k + 1), at
+±2a/(k + 1). A cap is not symmetric along its axis: there a is the distance from its centre of mass to the nearer end.
 
-Polyhedra are cut by planes. A cluster, and so a capsule, falls into its parts.
+Polyhedra are cut by planes. A cluster, such as a capsule, is divided into its parts.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ MOST_PARTS = 8  # a cap along its axis has k = 2.37: more children than this wou
 
 
 class Child(NamedTuple):
-    """A child and its share of the parent's mass."""
+    """One part of a divided shape, and its share of the parent's mass."""
 
     share: float
     shape: Primitive
 
 
-def longest(shape: Solid | Polyhedron) -> int:
-    """The axis along which a shape extends farthest; the first of equals."""
+def longest_axis(shape: Solid | Polyhedron) -> int:
+    """Return the axis along which a shape extends farthest; the first of equals."""
     return int(np.argmax(shape.widths > (1 - 1e-9) * np.max(shape.widths)))
 
 
 @lru_cache(maxsize=4096)
 def divide(shape: Primitive, parts: int = 2, axis: int | None = None) -> tuple[Child, ...]:
-    """Children that carry the parent's ten parameters exactly; along its longest axis unless told otherwise."""
+    """Return children whose parameters sum exactly to the parent's; ``axis`` defaults to the longest."""
     if not 2 <= parts <= MOST_PARTS:
-        raise ValueError(f"a shape is divided into 2 to {MOST_PARTS} parts, not {parts}")
+        raise ValueError(f"parts must lie in 2 … {MOST_PARTS} (got {parts})")
     if isinstance(shape, Cluster):
         return tuple(Child(float(s), p) for s, p in zip(shape.shares, shape.parts, strict=True) if s > 0)
     assert isinstance(shape, Solid | Polyhedron)
-    along = longest(shape) if axis is None else axis
+    along = longest_axis(shape) if axis is None else axis
     return _split(shape, parts, along) if isinstance(shape, Solid) else _slices(shape, parts, along)
 
 
 def criterion(mass: float, volume: float, k1: float, k2: float) -> float:
-    """v = k₁ m V + k₂ m/V (Xu 16): much mass in much volume, or at great density."""
+    """Return v = k₁ m V + k₂ m/V (Xu 16), large for heavy shapes of great volume or great density."""
     return k1 * mass * volume + k2 * mass / volume
 
 
@@ -64,7 +64,7 @@ def _split(solid: Solid, parts: int, axis: int) -> tuple[Child, ...]:
     half[axis] *= smaller
     pieces = []
     for place in np.linspace(-1.0, 1.0, parts):
-        # The mean moves by place·(a − b); the origin also takes up that the mean of a cap comes nearer to it.
+        # The mean moves by place·(a − b); for a cap, whose mean is not its origin, the origin moves by the difference.
         shift = solid.half[axis] * (1 - smaller) * (place * end + canon.mean[axis])
         T = solid.placement.copy()
         T[:3, 3] += shift * solid.axes[:, axis]
@@ -74,7 +74,7 @@ def _split(solid: Solid, parts: int, axis: int) -> tuple[Child, ...]:
 
 def _slices(whole: Polyhedron, parts: int, axis: int) -> tuple[Child, ...]:
     normal = whole.axes[:, axis]
-    low, high = -whole.reach(-normal), whole.reach(normal)
+    low, high = -whole.support(-normal), whole.support(normal)
     pieces, rest = [], whole
     for k in range(1, parts):
         below, rest = cut(rest, normal, low + (high - low) * k / parts)
@@ -84,9 +84,9 @@ def _slices(whole: Polyhedron, parts: int, axis: int) -> tuple[Child, ...]:
 
 
 def cut(whole: Polyhedron, normal: Array, offset: float) -> tuple[Polyhedron, Polyhedron]:
-    """The parts below and above the plane normal·x = offset, which must pass through the inside.
+    """Return the parts below and above the plane normal·x = offset, which must intersect the interior.
 
-    Triangles on both sides are cut in three; the section is closed by a fan about its middle, the same for both.
+    Triangles across the plane are cut in three; the section is closed by a fan about its middle, the same for both.
     """
     height = whole.triangles @ normal - offset  # (t, 3)
     above = height >= 0
@@ -114,7 +114,7 @@ def cut(whole: Polyhedron, normal: Array, offset: float) -> tuple[Polyhedron, Po
 
 
 def _without_slivers(triangles: Array) -> Array:
-    """Without those of two equal corners, which a plane through a corner leaves."""
+    """Remove degenerate triangles (two equal corners), which a plane through a corner produces."""
     a, b, c = triangles[:, 0], triangles[:, 1], triangles[:, 2]
     same = (a == b).all(axis=1) | (b == c).all(axis=1) | (a == c).all(axis=1)
     return np.asarray(triangles[~same])

@@ -1,4 +1,4 @@
-"""How shapes are divided, and when that ends."""
+"""Settings of shape division: which shapes are divided, how, and when that ends (Xu, Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -26,31 +26,36 @@ _RANGES = {
 
 @dataclass(frozen=True)
 class Rule:
-    """How shapes are divided, and when that ends."""
+    """Which shapes are divided, how, and when division ends.
+
+    Raises:
+        UsageError: A value is out of its range.
+    """
 
     choose: Choice = "look-ahead"
-    k1: float = 1.0  # of (16), with volumes in units of what the body's shapes had to begin with
+    k1: float = 1.0  # of (16), with volumes relative to that of the body's initial shapes
     k2: float = 0.0
     axes: Axes = "longest"
-    at_once: int = 0  # shapes divided in one step; 0: one for every two bodies, and at least one
-    parts: int = 2  # that each is divided into
-    width: int = 16  # a look-ahead tries at most so many divisions
-    prune: bool = True  # sweep empty shapes together
-    merge: bool = False  # neighbours of one density are one
-    add: bool = False  # cells of the body's box may be added
+    at_once: int = 0  # shapes divided in a step; 0: one for every two bodies, at least one
+    parts: int = 2  # number of children of a shape
+    width: int = 16  # number of divisions that a look-ahead tries at most
+    prune: bool = True  # remove empty shapes
+    merge: bool = False  # merge neighbours of equal density
+    add: bool = False  # allow cells of the body's box to be added
     tolerance: float = 1e-3  # ε of Algorithm 1, in SI units for each kilogram of the body
-    patience: int = 3  # steps in a row that change less than ε
-    thorough: bool = True  # and not before all that can be hoped for is less than ε of the objective
+    patience: int = 3  # consecutive steps that change less than ε before division ends
+    thorough: bool = True  # nor before the bound on any further decrease is below ε of the objective
     most: int = 200  # steps at most
 
     def __post_init__(self) -> None:
         hints = get_type_hints(Rule)
         findings = [
             Finding(
-                "todo",
-                f"division, {name} {value!r}",
-                "is not known",
+                "option-unknown-choice",
+                f"division.{name}={value!r}",
+                "is not one of the choices",
                 f"Choose from: {', '.join(get_args(hints[name]))}",
+                {name: None},
             )
             for name in ("choose", "axes")
             if (value := getattr(self, name)) not in get_args(hints[name])
@@ -59,13 +64,13 @@ class Rule:
             value = getattr(self, name)
             if not least <= value <= most:
                 upper = f" to {most:g}" if most < np.inf else " or more"
-                findings.append(
-                    Finding("todo", f"division, {name} {value!r}", "is out of range", f"Give {least:g}{upper}")
-                )
+                where, fix = f"division.{name}={value!r}", f"Give {least:g}{upper}"
+                findings.append(Finding("option-value", where, "is out of range", fix, {name: None}))
         if not self.k1 + self.k2 > 0:
-            findings.append(Finding("todo", "division, k1 and k2", "are both zero", "Give one of them a weight"))
+            where, fix = "division.k1, division.k2", "Give at least one of them a value above 0"
+            findings.append(Finding("option-value", where, "are both zero", fix, {"k1": None}))
         if not self.tolerance > 0:
-            what = "is no length of a step"
-            findings.append(Finding("todo", f"division, tolerance {self.tolerance!r}", what, "Give a number above 0"))
+            where, fix = f"division.tolerance={self.tolerance!r}", "Give a number above 0"
+            findings.append(Finding("option-value", where, "must be > 0", fix, {"tolerance": None}))
         if findings:
             raise UsageError(findings)

@@ -1,18 +1,18 @@
-"""A link is masses at fixed points of its box or convex hull (Ayusawa 9–15): θ = Pρ, ρ ≥ 0.
+"""Point masses at fixed points of a body's box or convex hull (Ayusawa 9–15): θ = Pρ, ρ ≥ 0.
 
-A mass at r has J = [r; 1][r; 1]ᵀ, so any masses that are not negative add up to J ⪰ 0; but that cone is closed, and
-masses on a plane are no body. So each of the unit masses is a point and a little of the whole: with J₀ the region
-itself, evenly filled with a mass of one, Σ₀ its density covariance and s the body's size,
+A mass at r has J = [r; 1][r; 1]ᵀ, so non-negative masses sum to J ⪰ 0; but that cone is closed, and masses in one plane
+are not physically consistent. So each unit mass is a point and a small share of the whole region: with J₀ the
+pseudo-inertia of the region uniformly filled with unit mass, Σ₀ its density covariance and s the body's size,
 
     Jₖ = (1 − δ) [rₖ; 1][rₖ; 1]ᵀ + δ J₀,    δ = ε s² / λ_min(Σ₀).
 
-Whatever the masses x ≥ 0 of the whole and of the points, with M their sum, J/M = δ J₀ + (1 − δ) J′ where J′ ⪰ 0 has
-mass one. The density covariance of a mixture is that of its parts and of their centres,
+For any masses x ≥ 0 of the whole and of the points, with M their sum, J/M = δ J₀ + (1 − δ) J′ where J′ ⪰ 0 has unit
+mass. The density covariance of a mixture is that of its parts and of their centres,
 
     Σ = δ Σ₀ + (1 − δ) Σ′ + δ (1 − δ) (c₀ − c′)(c₀ − c′)ᵀ ⪰ δ Σ₀ ⪰ ε s² 1,
 
-however heavy one point becomes: a fixed least mass a point could not promise that. The mass floor is the least mass of
-the whole (the first unknown), so a finer grid that has all points of a coarser one has its cone too.
+however heavy one point becomes, which a fixed lower bound on each mass would not guarantee. The least mass is a bound
+on the whole (the first unknown), so the cone of a grid contains that of every coarser grid with a subset of its points.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ Count = int | Literal["auto"]
 GRID = 3  # points along each edge (Ayusawa's 27)
 COARSEST, FINEST = 2, 9
 RIDGE = 1e-3  # λ_ρ (Ayusawa 24)
-INSIDE = 1e-6  # relative distance up to which parameters count as made of the masses
-TIE = 1e-6  # relative difference below which rounding, not the body, would decide which of two is larger
-REACH = 1.25  # carriers lie this much further out, squared, than they must: what they carry is not at the edge
+INSIDE = 1e-6  # relative distance up to which parameters count as inside the cone of masses
+TIE = 1e-6  # relative difference below which two values count as equal: rounding must not choose between them
+REACH = 1.25  # factor on the squared distance of carriers, so that the prior is not on the boundary of the cone
 
 
 @dataclass(frozen=True)
 class Masses:
-    """Where the masses of a body may be."""
+    """The points at which a body may have mass."""
 
     points: Array  # (k, 3) m, body frame
-    whole: Array  # (10,) the region evenly filled, of mass one
+    whole: Array  # (10,) parameters of the region, uniformly filled, of unit mass
     blur: float  # δ
     per_axis: int
     within: Within
-    carriers: int = 0  # points placed for the description's sake, the last of all; they may lie outside the region
+    carriers: int = 0  # number of points added for the prior, the last ones; they may lie outside the region
 
     @property
     def map(self) -> Array:
-        """(10, 1 + k) the whole, then the points, each with its share of the whole (Ayusawa 10, 11)."""
+        """(10, 1 + k) columns of the whole and of the points, each blended with the whole (Ayusawa 10, 11)."""
         P = np.column_stack([inertia.pack(1.0, r, np.zeros((3, 3))) for r in self.points])
         return np.column_stack([self.whole, (1 - self.blur) * P + self.blur * self.whole[:, None]])
 
@@ -71,33 +71,39 @@ def composition(
     ridge: float = RIDGE,
     prior: Array | None = None,
 ) -> Composition:
-    """Masses on a grid; ``prior`` (10,) is what is believed, the description where not given.
+    """Return point masses on a grid.
 
-    ``ridge`` (λ_ρ) pulls every mass towards ρ_ref = P⁺φ_ref (Ayusawa 23, 24): off by all that the body's mass may be
-    off, a mass costs λ_ρ of what the prior says about one standard deviation.
+    Args:
+        body: The body.
+        scale: Unused: masses have the scale of the body's mass.
+        count: Points along each edge, or ``auto`` (see ``place``).
+        within: Region of the points.
+        ridge: λ_ρ, pulls every mass towards ρ_ref = P⁺φ_ref (Ayusawa 23, 24). A mass that deviates by the prior
+            standard deviation of the body's mass costs λ_ρ times what one standard deviation costs in the prior.
+        prior: (10,) prior mean; the description if not given.
     """
-    believed = body.parameters if prior is None else prior
-    P = place(body, believed, count, within).map
+    mean = body.parameters if prior is None else prior
+    P = place(body, mean, count, within).map
     mass, k = float(body.parameters[0]), P.shape[1]
     lower = np.append(mass_floor(body), np.zeros(k - 1))
     unit = np.full(k, mass / k)
     weight = np.full(k, np.sqrt(ridge) / (RELATIVE * mass)) if ridge > 0 else np.zeros(0)
-    N = _natural(believed, body.size)
-    reference = np.linalg.lstsq(N @ P, N @ believed)[0]
+    N = _natural(mean, body.size)
+    reference = np.linalg.lstsq(N @ P, N @ mean)[0]
     return Composition(P, unit, unit, (), lower, weight, reference)
 
 
 def distance(P: Array, body: Body, parameters: Array) -> float:
-    """How far parameters are from the cone of masses, relative to their own length in natural units."""
+    """Return the distance of parameters from the cone of masses, relative to their own norm in natural units."""
     N, floor = _natural(parameters, body.size), np.eye(P.shape[1])[0] * mass_floor(body)
     return cone_distance(N @ P, N @ (parameters - P @ floor)) / float(np.linalg.norm(N @ parameters))
 
 
 def place(body: Body, parameters: Array, count: Count = GRID, within: Within = "box") -> Masses:
-    """Points for a body that is believed to have these parameters (10,).
+    """Return points for a body whose prior mean is ``parameters`` (10,).
 
-    ``auto``: the coarse grid; a finer one where the coarse one cannot have these parameters; where neither can, the
-    coarse grid and seven points that carry exactly them.
+    With ``auto``, the coarse grid if its cone contains the mean, else a finer one, else the coarse grid and seven
+    points whose masses can have exactly these parameters.
     """
     if count != "auto":
         return _grid(body, count, within)
@@ -111,7 +117,7 @@ def place(body: Body, parameters: Array, count: Count = GRID, within: Within = "
 
 
 def _grid(body: Body, n: int, within: Within) -> Masses:
-    """An even grid of n³ points, corners included; in a hull those inside, and its corners that stick out furthest."""
+    """A regular grid of n³ points, corners included; for a hull those inside it, and its extreme vertices."""
     vertices, within = _region(body, within)
     lower, upper = vertices.min(axis=0), vertices.max(axis=0)
     centre, half = (lower + upper) / 2, (upper - lower) / 2
@@ -135,15 +141,15 @@ def _grid(body: Body, n: int, within: Within) -> Masses:
 
 
 def rank(points: Array) -> int:
-    """Of P for points (k, 3) in units of their region: ten if masses there can add up to any ten parameters."""
+    """Return the rank of P for points (k, 3) in units of their region: ten if it spans all parameters."""
     return int(np.linalg.matrix_rank(_moments(points), tol=1e-6 * np.sqrt(len(points))))
 
 
 def _furthest(vertices: Array, directions: Array) -> Array:
-    """Which of the vertices (v, 3), in units of their region, lie furthest in some of these directions (d, 3).
+    """Indices of the vertices (v, 3), in units of their region, that are extreme in one of the directions (d, 3).
 
-    Where an edge or a face lies furthest, each of its ends in the other directions does, as if the direction leaned a
-    little towards these. Rounding thus decides nothing, and what is symmetric stays so.
+    If an edge or a face is extreme, its vertices that are extreme in the other directions are taken, as if the
+    direction were slightly inclined towards those. So rounding decides nothing, and symmetry is preserved.
     """
     ahead = directions @ vertices.T
     tied = ahead >= ahead.max(axis=1, keepdims=True) - TIE
@@ -156,10 +162,10 @@ def _furthest(vertices: Array, directions: Array) -> Array:
 
 
 def _completed(points: Array, others: Array, centre: Array, half: Array) -> Array:
-    """Some of the others added, those that add most first, until the rank is as high as they can raise it.
+    """Add candidates from ``others``, those with the largest gain first, until they raise the rank no further.
 
-    Those that add equally much are added together. In a box they mirror each other (with two points an edge they are
-    the centres of all six faces), and rounding would choose between them: otherwise wherever the frame's origin is.
+    Candidates of equal gain are added together. In a box they mirror each other (with two points an edge they are the
+    centres of all six faces), and rounding would choose between them, differently for every origin of the frame.
     """
     have, more = _moments((points - centre) / half), _moments((others - centre) / half)
     added = np.zeros(len(others), bool)
@@ -177,13 +183,13 @@ def _completed(points: Array, others: Array, centre: Array, half: Array) -> Arra
 
 
 def _moments(points: Array) -> Array:
-    """(10, k) one, r and rrᵀ of each point."""
+    """(10, k) moments 1, r and rrᵀ of each point."""
     x, y, z = points.T
     return np.array([np.ones_like(x), x, y, z, x * x, x * y, y * y, x * z, y * z, z * z])
 
 
 def _region(body: Body, within: Within) -> tuple[Array, Within]:
-    """Corners (v, 3) of where mass may be: the hull of the body's shapes if it has one and asked, else its box."""
+    """Vertices (v, 3) of the region: the convex hull of the body's shapes if asked for and not flat, else its box."""
     if within == "hull":
         vertices = geometry.outline(body.parts)
         if vertices is not None and inertia.min_eigenvalue(geometry.solid(vertices)) >= (THIN * body.size) ** 2 / 3:
@@ -194,10 +200,10 @@ def _region(body: Body, within: Within) -> tuple[Array, Within]:
 
 
 def _carriers(parameters: Array, masses: Masses) -> Array:
-    """(7, 3) points whose masses, with their share of the whole, can have exactly these parameters.
+    """(7, 3) points whose masses, blended with the whole, can have exactly these parameters.
 
-    Centre c and c ± √(3κ) a, κ the ``REACH``: six masses of m/6κ have the covariance Σ aaᵀ. The three a are √λ e along
-    the principal axes; where two of these are equally long no axes are principal, and they are the columns of √Σ.
+    Centre c and c ± √(3κ) a, κ = ``REACH``: six masses of m/6κ have the covariance Σ aaᵀ. The three a are √λ e along
+    the principal axes; if two eigenvalues are equal the axes are not unique, and the columns of √Σ are taken.
     """
     J = inertia.pseudo(parameters / parameters[0]) - masses.blur * inertia.pseudo(masses.whole)
     rest = inertia.from_pseudo(J / J[3, 3])
@@ -209,5 +215,5 @@ def _carriers(parameters: Array, masses: Masses) -> Array:
 
 
 def _natural(parameters: Array, size: float) -> Array:
-    """(10, 10) brings parameters to units in which a body's own are about one."""
+    """(10, 10) matrix that scales parameters so that the body's own are about one."""
     return np.asarray(np.linalg.inv(body_root(parameters, size)))

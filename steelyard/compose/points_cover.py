@@ -1,4 +1,4 @@
-"""Whether masses at a body's points can be what is believed about it, and how far off they stay if not."""
+"""Whether the cone of a body's point masses contains its prior mean, and the distance if not."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from steelyard.spatial import Array
 
 @dataclass(frozen=True)
 class Cover:
-    """The masses of one body."""
+    """The point masses of one body, and how well they represent its prior."""
 
     count: int
     per_axis: int
     within: Within
-    carriers: int  # placed only because the prior has mass there
-    prior_distance: float  # of its mean from all that these masses can make, over its length, in natural units
+    carriers: int  # points added for the prior
+    prior_distance: float  # of the prior mean from the cone of masses, over its norm, in natural units
 
     @property
     def inside(self) -> bool:
@@ -31,27 +31,27 @@ class Cover:
 
 
 def cover(body: Body, prior: Array, count: Count = GRID, within: Within = "box") -> Cover:
-    """What method ``points`` makes of a body that is believed to have the parameters ``prior`` (10,)."""
+    """Place the points of a body with the prior mean ``prior`` (10,), and measure how well they represent it."""
     masses = place(body, prior, count, within)
     off = distance(masses.map, body, prior)
     return Cover(len(masses.points), masses.per_axis, masses.within, masses.carriers, off)
 
 
 def cover_notices(covers: Mapping[str, Cover], asked: Within) -> list[str]:
-    """What a user should know about the masses of each body."""
+    """Return notices about priors that the masses cannot represent, and points other than those asked for."""
     far = sorted((c.prior_distance, name) for name, c in covers.items() if not c.inside)[::-1]
     carried = [name for name, c in covers.items() if c.carriers]
     boxed = [name for name, c in covers.items() if c.within != asked]
-    said = []
+    notices = []
     if far:
         shown = ", ".join(f"{name} {100 * off:.2g} %" for off, name in far[:4])
         more = f" and {len(far) - 4} more" if len(far) > 4 else ""
-        said.append(
-            f"the prior of {len(far)} of {len(covers)} bodies cannot be made of masses at their points, and is off by "
-            f"{shown}{more}: more points may come nearer, and --points auto covers all"
+        notices.append(
+            f"point masses cannot represent the prior of {len(far)} of {len(covers)} bodies; relative distance "
+            f"{shown}{more}. A finer grid may be closer; points='auto' represents all priors exactly"
         )
     if carried:
-        said.append(f"the prior does not fit in the {asked} of {', '.join(carried)}: masses were added to carry it")
+        notices.append(f"the prior of {', '.join(carried)} does not fit into the {asked}: points were added for it")
     if boxed:
-        said.append(f"no shapes give a hull of {', '.join(boxed)}: masses are in the box")
-    return said
+        notices.append(f"{', '.join(boxed)}: without shapes that have a convex hull, points are in the box")
+    return notices

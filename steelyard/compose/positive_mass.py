@@ -1,4 +1,4 @@
-"""Any ten numbers whose mass is positive: what textbooks call a constrained fit. Most such bodies cannot exist."""
+"""Ten parameters with a positive mass and no other constraint: most such bodies are not physically consistent."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from steelyard.spatial import Array
 
 
 def composition(body: Body, scale: Array) -> Composition:
-    """Ten free parameters, the mass bounded from below."""
+    """Return ten free parameters, the mass bounded from below."""
     return Composition(np.eye(10), body.parameters, scale, (), mass_bound(body), consistent=False)

@@ -1,9 +1,9 @@
 """Bodies of uniform density whose ten parameters are known in closed form, at any pose (Xu 10–12).
 
-A solid is a canonical one (cube, cylinder, ball, half ball) stretched by its half axes h and placed by R, t. Its centre
-of mass is t + R(h ∘ μ) and its density covariance R diag(h² ∘ ν) Rᵀ, with μ and ν those of the canonical one. A convex
-polyhedron is a fan of tetrahedra about a point o inside; of one with corners o, a, b, c, and s = a + b + c, all seen
-from o,
+A solid is a canonical one (cube, cylinder, ball, half ball) scaled by its half axes h and placed by R, t. Its centre of
+mass is t + R(h ∘ μ) and its density covariance R diag(h² ∘ ν) Rᵀ, with μ and ν those of the canonical one. A convex
+polyhedron is a fan of tetrahedra about an inner point o; for one with corners o, a, b, c, and s = a + b + c, all
+relative to o,
 
     V = det[a b c]/6,    ∫x = V s/4,    ∫xxᵀ = V (aaᵀ + bbᵀ + ccᵀ + ssᵀ)/20,    exactly.
 
@@ -28,12 +28,12 @@ from steelyard.spatial import Array
 
 
 class Canon(NamedTuple):
-    """A canonical solid, its half axes 1."""
+    """A canonical solid, with half axes of 1."""
 
     volume: float
     mean: Array  # (3,)
     variance: Array  # (3,) about the mean
-    lower: Array  # (3,) where it begins along each axis; it ends at 1
+    lower: Array  # (3,) its lower end along each axis; the upper is 1
 
 
 CANON = {
@@ -50,7 +50,7 @@ _GRID = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
 
 
 class Primitive(ABC):
-    """Something of uniform density and unit mass, in the frame of a body."""
+    """A solid of uniform density and unit mass, in the frame of a body."""
 
     kind: str
 
@@ -60,7 +60,7 @@ class Primitive(ABC):
 
     @property
     def volume(self) -> float:
-        """m³."""
+        """Volume, m³."""
         return self._moments[0]
 
     @property
@@ -74,25 +74,25 @@ class Primitive(ABC):
         return self._moments[2]
 
     @abstractmethod
-    def reach(self, direction: Array) -> float:
-        """How far it extends in a direction (3,): the greatest direction·x of its points x."""
+    def support(self, direction: Array) -> float:
+        """Return the support function in a direction (3,): the greatest direction·x over its points x."""
 
     @property
     @abstractmethod
     def points(self) -> Array:
-        """(n, 3) some of its points: towards its ends in all directions, and its middle."""
+        """(n, 3) sample points: its middle, and near its ends in all directions."""
 
     @abstractmethod
     def placed(self, placement: Array) -> Primitive:
-        """The same in another frame, in which this one has the pose ``placement`` (4, 4)."""
+        """Return the same solid in another frame, in which the present frame has the pose ``placement`` (4, 4)."""
 
     @abstractmethod
     def as_json(self) -> dict[str, Any]:
-        """Its kind and measures, in SI units and the frame of the body."""
+        """Return kind and dimensions, in SI units and the frame of the body."""
 
     @cached_property
     def parameters(self) -> Array:
-        """(10,) of one kilogram of it: u of Xu (12)."""
+        """(10,) inertial parameters for a mass of 1 kg: u of Xu (12)."""
         return inertia.pack(1.0, self.mean, np.trace(self.covariance) * np.eye(3) - self.covariance)
 
     @cached_property
@@ -102,16 +102,16 @@ class Primitive(ABC):
 
     @cached_property
     def box(self) -> tuple[Array, Array]:
-        """Lower and upper corner of the box around it, in the body's axes."""
-        ends = np.array([[self.reach(sign * e) for e in np.eye(3)] for sign in (-1.0, 1.0)])
+        """Lower and upper corner of its bounding box, in the body's axes."""
+        ends = np.array([[self.support(sign * e) for e in np.eye(3)] for sign in (-1.0, 1.0)])
         return -ends[0], ends[1]
 
 
 @dataclass(frozen=True, eq=False)
 class Solid(Primitive):
-    """A canonical solid with half axes of its own, somewhere."""
+    """A canonical solid, scaled and placed."""
 
-    kind: str  # of CANON
+    kind: str  # key of CANON
     half: Array  # (3,) m
     placement: Array  # (4, 4)
 
@@ -131,8 +131,8 @@ class Solid(Primitive):
         mean = self.placement[:3, 3] + R @ (self.half * canon.mean)
         return float(canon.volume * np.prod(self.half)), mean, (R * (self.half**2 * canon.variance)) @ R.T
 
-    def reach(self, direction: Array) -> float:
-        """Support function: 1-norm, disc and 1-norm, or 2-norm of the stretched direction."""
+    def support(self, direction: Array) -> float:
+        """Return the 1-norm (cuboid), disc plus 1-norm (cylinder) or 2-norm (ellipsoid) of the scaled direction."""
         d = self.half * (self.axes.T @ direction)
         match self.kind:
             case "cuboid":
@@ -147,7 +147,7 @@ class Solid(Primitive):
 
     @cached_property
     def points(self) -> Array:
-        """A grid of three along each axis; of round solids what lies inside."""
+        """A grid of three points along each axis; for round solids projected into them."""
         grid = 0.9 * _GRID
         match self.kind:
             case "cylinder":
@@ -158,11 +158,11 @@ class Solid(Primitive):
         return np.asarray((grid * self.half) @ self.axes.T + self.placement[:3, 3])
 
     def placed(self, placement: Array) -> Solid:
-        """Only its placement changes."""
+        """Return the solid with another placement."""
         return Solid(self.kind, self.half, placement @ self.placement)
 
     def as_json(self) -> dict[str, Any]:
-        """Half axes, origin and axes."""
+        """Return kind, half axes, origin and axes."""
         return {
             "kind": self.kind,
             "half": self.half.tolist(),
@@ -173,7 +173,7 @@ class Solid(Primitive):
 
 @dataclass(frozen=True, eq=False)
 class Polyhedron(Primitive):
-    """A convex polyhedron by its triangles, which turn counter-clockwise seen from outside."""
+    """A convex polyhedron by its triangles, counter-clockwise seen from outside."""
 
     triangles: Array  # (t, 3, 3) corners, m
     axes: Array  # (3, 3) as columns, along which it is measured and cut
@@ -195,24 +195,24 @@ class Polyhedron(Primitive):
         second = np.einsum("t,tki,tkj->ij", V, corners, corners) + np.einsum("t,ti,tj->ij", V, s, s)
         return volume, inside + first, second / (20 * volume) - np.outer(first, first)
 
-    def reach(self, direction: Array) -> float:
-        """The farthest corner."""
+    def support(self, direction: Array) -> float:
+        """Return the value at the farthest corner."""
         return float(np.max(self.triangles.reshape(-1, 3) @ direction))
 
     @cached_property
     def points(self) -> Array:
-        """The corners that are farthest along its axes and between them, drawn in a little, and the middle."""
+        """The middle, and the corners farthest along its axes and diagonals, moved slightly inwards."""
         corners = self.triangles.reshape(-1, 3)
         farthest = corners[np.argmax(corners @ self.axes / self.widths @ _GRID[np.any(_GRID != 0, axis=1)].T, axis=0)]
         return np.vstack([self.mean, self.mean + 0.9 * (farthest - self.mean)])
 
     def placed(self, placement: Array) -> Polyhedron:
-        """All corners move."""
+        """Return the polyhedron with all corners transformed."""
         R = placement[:3, :3]
         return Polyhedron(self.triangles @ R.T + placement[:3, 3], R @ self.axes)
 
     def as_json(self) -> dict[str, Any]:
-        """Its corners."""
+        """Return kind and corners."""
         return {"kind": self.kind, "corners": np.unique(self.triangles.reshape(-1, 3), axis=0).tolist()}
 
 
@@ -228,62 +228,62 @@ class Cluster(Primitive):
     def _moments(self) -> tuple[float, Array, Array]:
         volumes, means, covariances = (np.array(x) for x in zip(*(p._moments for p in self.parts), strict=True))
         mean = self.shares @ means
-        off = means - mean  # the covariance is that within the parts and that between them
+        offsets = means - mean  # the covariance is that within the parts and that between them
         within = np.tensordot(self.shares, covariances, axes=1)
-        return float(sum(volumes)), mean, within + (off.T * self.shares) @ off
+        return float(sum(volumes)), mean, within + (offsets.T * self.shares) @ offsets
 
-    def reach(self, direction: Array) -> float:
-        """That of the part that extends farthest."""
-        return max(p.reach(direction) for p in self.parts)
+    def support(self, direction: Array) -> float:
+        """Return the largest value of the parts."""
+        return max(p.support(direction) for p in self.parts)
 
     @cached_property
     def points(self) -> Array:
-        """Those of its parts."""
+        """The sample points of its parts."""
         return np.vstack([p.points for p in self.parts])
 
     def placed(self, placement: Array) -> Cluster:
-        """All parts move."""
+        """Return the cluster with all parts transformed."""
         return Cluster(tuple(p.placed(placement) for p in self.parts), self.shares, self.kind)
 
     def as_json(self) -> dict[str, Any]:
-        """Its parts and their shares."""
+        """Return kind, parts and their shares of the mass."""
         parts = [{**p.as_json(), "share": float(s)} for p, s in zip(self.parts, self.shares, strict=True)]
         return {"kind": self.kind, "parts": parts}
 
 
 def cuboid(edges: ArrayLike, placement: Array | None = None) -> Solid:
-    """By its edge lengths, m."""
+    """Return a cuboid by its edge lengths, m."""
     return _solid("cuboid", np.asarray(edges, float) / 2, placement)
 
 
 def cylinder(radius: float, length: float, placement: Array | None = None) -> Solid:
-    """Along z of its placement."""
+    """Return a cylinder along z of its placement, by radius and length, m."""
     return _solid("cylinder", np.array([radius, radius, length / 2]), placement)
 
 
 def ellipsoid(half: ArrayLike, placement: Array | None = None) -> Solid:
-    """By its half axes, m."""
+    """Return an ellipsoid by its half axes, m."""
     return _solid("ellipsoid", np.asarray(half, float), placement)
 
 
 def sphere(radius: float, placement: Array | None = None) -> Solid:
-    """An ellipsoid of equal half axes."""
+    """Return a ball by its radius, m: an ellipsoid of equal half axes."""
     return _solid("ellipsoid", np.full(3, radius), placement)
 
 
 def capsule(radius: float, length: float, placement: Array | None = None) -> Cluster:
-    """A cylinder of this length along z between two half balls, one density throughout."""
+    """Return a capsule of uniform density: a cylinder of this length along z between two half balls, m."""
     T = np.eye(4) if placement is None else placement
     caps = []
     for sign in (1.0, -1.0):
         end = np.diag([1.0, sign, sign, 1.0])  # the lower cap is turned over about x
         end[2, 3] = sign * length / 2
         caps.append(_solid("cap", np.full(3, radius), T @ end))
-    return together((cylinder(radius, length, T), *caps), kind="capsule")
+    return combine((cylinder(radius, length, T), *caps), kind="capsule")
 
 
 def polyhedron(points: ArrayLike, placement: Array | None = None) -> Polyhedron:
-    """The convex hull of points (n, 3); ValueError where they lie in one plane."""
+    """Return the convex hull of points (n, 3); ValueError if they lie in one plane."""
     T = np.eye(4) if placement is None else placement
     cloud = np.asarray(points, float) @ T[:3, :3].T + T[:3, 3]
     centre = cloud.mean(axis=0)
@@ -295,8 +295,8 @@ def polyhedron(points: ArrayLike, placement: Array | None = None) -> Polyhedron:
     return Polyhedron(corners, T[:3, :3].copy())
 
 
-def together(parts: Sequence[Primitive], masses: ArrayLike | None = None, kind: str = "cluster") -> Cluster:
-    """Several as one, with shares like these masses; else of one density."""
+def combine(parts: Sequence[Primitive], masses: ArrayLike | None = None, kind: str = "cluster") -> Cluster:
+    """Combine primitives into one, in the proportions of ``masses``; of uniform density if not given."""
     weights = np.array([p.volume for p in parts]) if masses is None else np.asarray(masses, float)
     return Cluster(tuple(parts), weights / weights.sum(), kind)
 

@@ -1,13 +1,13 @@
-"""What is believed before any data: a mean and a width for every parameter.
+"""Gaussian prior on the parameters: mean and standard deviation from the robot description.
 
-The width is set in a frame at the body's centre of mass along its principal axes, where "the mass may be half off,
-its centre an eighth of the body away" has a meaning, and is carried to the body frame (Ayusawa 27, with σ as a
-standard deviation and 1/σ² as the weight, where the paper's (28) has the variances themselves). The paper's own widths
-(17–22), as far as any mass in the body's box can be off, are the alternative.
+Standard deviations are set in a frame at the body's centre of mass along its principal axes, where "mass ± 50 %, centre
+of mass ± an eighth of the body" is meaningful, and transformed to the body frame (Ayusawa 27, with σ as a standard
+deviation and 1/σ² as the weight, where the paper's (28) has the variances themselves). The alternative is the paper's
+own σ (17–22), the largest deviation of any mass in the body's box.
 
-Or the width is that of the affine-invariant geometry of pseudo-inertias at the mean J₀ (Lee, Wensing and Park), the
-``pullback`` metric ½γ·tr((J₀⁻¹ΔJ)²) with γ = 1/(2·RELATIVE²). It knows of no axes, origin or units, and it is the
-entropic divergence γ·(tr(J₀⁻¹J) − log det(J₀⁻¹J) − 4) to second order.
+Or the covariance is that of the affine-invariant geometry of pseudo-inertias at the mean J₀ (Lee, Wensing and Park),
+the ``pullback`` metric ½γ·tr((J₀⁻¹ΔJ)²) with γ = 1/(2·RELATIVE²). It is independent of axes, origin and units, and
+equals the entropic divergence γ·(tr(J₀⁻¹J) − log det(J₀⁻¹J) − 4) to second order.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ Kind = Literal["cad", "box", "none"]
 Regularisation = Literal["quadratic", "entropic", "pullback"]
 Width = Literal["inertia", "box"]
 
-RELATIVE = 0.5  # how far off the description may be: mass, and moments in units of mass × box
-FLAT = 100.0  # times its natural scale: joint terms, offsets and loads are as good as unknown
-NEGLIGIBLE = 1e-4  # weight of the mean under prior "none": decides only what nothing else does
-THIN = 0.02  # of a body's size: nothing is thinner to either side of its middle
-HEAVIEST_ERROR = 2.0  # kg: the mass of a body is not further off (Ayusawa V-A), if widths are those of its box
+RELATIVE = 0.5  # relative standard deviation of the description: mass, and moments in units of mass × box
+FLAT = 100.0  # times the natural scale: standard deviation of joint terms, offsets and loads, in effect unknown
+NEGLIGIBLE = 1e-4  # weight under prior "none": decides only directions that nothing else determines
+THIN = 0.02  # of a body's size: least half-thickness that is assumed
+HEAVIEST_ERROR = 2.0  # kg: largest deviation of a body's mass (Ayusawa V-A), with widths from its box
 
 
 @dataclass(frozen=True)
 class Prior:
-    """Gaussian belief N(mean, (KᵀK)⁻¹)."""
+    """Gaussian prior N(mean, (KᵀK)⁻¹)."""
 
     kind: Kind
     mean: Array  # (n,)
@@ -54,16 +54,16 @@ class Prior:
 
     @property
     def std(self) -> Array:
-        """(n,) width of the belief about each parameter."""
+        """(n,) prior standard deviation of each parameter."""
         return np.asarray(np.linalg.norm(np.linalg.inv(self.K), axis=1))
 
     @property
     def information(self) -> Information:
-        """The belief in the form that solvers see; it counts no rows."""
+        """The prior as information, for solvers; it counts no rows."""
         return replace(Information.of(self.K, self.K @ self.mean), rows=0)
 
     def about(self, index: Array) -> Prior:
-        """The belief about some of the parameters, the others being exactly where it has them."""
+        """Return the prior on some of the parameters, conditional on the others at their means."""
         return replace(self, mean=self.mean[index], K=self.K[np.ix_(index, index)], scale=self.scale[index])
 
 
@@ -76,11 +76,16 @@ def make(
     width: Width = "inertia",
     weight: float = 1.0,
 ) -> Prior:
-    """Belief about all columns.
+    """Return the prior on all columns of the regressor.
 
-    ``cad``: the description. ``box``: its masses, spread evenly over each body's box. ``none``: no pull, but for
-    a negligible one that says where to stay when nothing else does. ``width``: how far off that may be, by the body's
-    own spread of mass, or by its box; ``weight`` (λ_φ) multiplies the bodies' precision.
+    Args:
+        robot: The robot, whose description gives the means.
+        columns: The parameters: bodies, joint terms, sensor offsets.
+        kind: ``cad``: the description. ``box``: its masses, uniformly distributed over each body's box. ``none``: a
+            negligible weight that only determines what the data leave open.
+        regularisation: Metric of the bodies' precision.
+        width: Standard deviations from the body's own inertia, or from its box.
+        weight: λ_φ, multiplies the bodies' precision.
     """
     n = columns.n
     mean, K, scale = np.zeros(n), np.zeros((n, n)), np.zeros(n)
@@ -107,7 +112,7 @@ def of_bodies(
     width: Width = "inertia",
     weight: float = 1.0,
 ) -> Prior:
-    """Belief about bodies alone; loads are as good as unknown."""
+    """Return the prior on bodies alone; that on loads is flat."""
     n = 10 * len(bodies)
     mean, K, scale = np.zeros(n), np.zeros((n, n)), np.zeros(n)
     for k, body in enumerate(bodies):
@@ -126,13 +131,13 @@ def of_bodies(
 
 
 def pullback_root(mean: Array) -> Array:
-    """(10, 10) triangular K with ‖K Δ‖² = tr((J₀⁻¹ΔJ)²): with J₀ = LLᵀ it is ‖L⁻¹ΔJ L⁻ᵀ‖² in the Frobenius norm."""
+    """Return the triangular K (10, 10) with ‖K Δ‖² = tr((J₀⁻¹ΔJ)²) = ‖L⁻¹ΔJ L⁻ᵀ‖² (Frobenius), J₀ = LLᵀ."""
     L = np.linalg.inv(np.linalg.cholesky(inertia.pseudo(mean)))
     return np.asarray(np.linalg.qr((L @ inertia.PSEUDO_BASIS @ L.T).reshape(10, 16).T, mode="r"))
 
 
 def _joint_scale(robot: Robot, joint: str, term: str) -> float:
-    """A tenth of what the joint can give, at the speed it can reach; gains are relative to what was found."""
+    """A tenth of the joint's effort limit, at its velocity limit; gains are relative to the current estimate."""
     limits = robot.description.joints[joint]
     effort = limits.effort if 0 < limits.effort < np.inf else 50.0
     speed = limits.velocity if 0 < limits.velocity < np.inf else 2.0
@@ -141,43 +146,43 @@ def _joint_scale(robot: Robot, joint: str, term: str) -> float:
 
 
 def _offset_scale(robot: Robot, component: str) -> float:
-    """A tenth of the robot's weight; for a moment at the length of its largest body."""
+    """A tenth of the robot's weight; for moments times the size of its largest body."""
     weight = GRAVITY * sum(float(b.parameters[0]) for b in robot.bodies)
     return 0.1 * weight * (1.0 if component.startswith("f") else max(b.size for b in robot.bodies))
 
 
-def unseen(K: Array, null: Array) -> Array:
-    """(n, n) square root of the precision NᵀKᵀKN that pulls in the null space alone (Ayusawa 24, 25).
+def null_space_root(K: Array, null: Array) -> Array:
+    """Return a square root (n, n) of the precision NᵀKᵀKN, which acts in the null space alone (Ayusawa 24, 25).
 
-    ``null`` (n, d) is a basis of it. N = 1 − Z⁺Z with the pseudo-inverse weighted by the prior: N(θ − θ₀) is what is
-    left of θ − θ₀ once the likeliest change with the same base parameters is taken off. In the plain one kilograms
-    and kg·m² count alike. Elsewhere the pull is negligible, not zero: it decides what could be seen, but was not.
+    ``null`` (n, d) is a basis of it. N = 1 − Z⁺Z with the pseudo-inverse weighted by the prior: N(θ − θ₀) is θ − θ₀
+    less the most probable change with the same base parameters. The unweighted one would compare kilograms with kg·m².
+    Outside the null space the precision is negligible, not zero: it determines what the data could excite but did not.
     """
     Q = np.linalg.qr(K @ null)[0]  # ‖QᵀKδ‖ = ‖KNδ‖
     return np.asarray(np.linalg.qr(np.vstack([Q.T @ K, NEGLIGIBLE * K]), mode="r"))
 
 
 def body_root(mean: Array, size: float) -> Array:
-    """(10, 10) A with AAᵀ the covariance of a body's parameters in its own frame, were they off by all they are."""
+    """Return A (10, 10) with AAᵀ the covariance of a body's parameters at a relative standard deviation of 100 %."""
     mass, com, _ = inertia.unpack(mean)
     w, V = np.linalg.eigh(inertia.density_covariance(mean))
-    half = np.sqrt(3 * np.maximum(w, (THIN * size) ** 2))  # edges of the cuboid; no body is a sheet
+    half = np.sqrt(3 * np.maximum(w, (THIN * size) ** 2))  # half edges of the equivalent cuboid
     spread = _box_moments(half) / np.array([1, *[2] * 3, *[3] * 6])
-    own = placement(V * np.sign(np.linalg.det(V)), com)
-    return np.asarray(inertia.transform_matrix(own) @ np.diag(mass * spread))
+    principal = placement(V * np.sign(np.linalg.det(V)), com)
+    return np.asarray(inertia.transform_matrix(principal) @ np.diag(mass * spread))
 
 
 def _box_moments(half: Array) -> Array:
-    """(10,) the greatest |parameters| of one kilogram within ± half (3,)."""
+    """(10,) the largest absolute parameters of 1 kg within ± half (3,)."""
     x, y, z = half
     return np.array([1, x, y, z, y * y + z * z, x * y, z * z + x * x, x * z, y * z, x * x + y * y])
 
 
 def box_root(mean: Array, body: Body) -> Array:
-    """(10, 10) the same from the body's box and how far off its mass may be (Ayusawa 17–28).
+    """Return the same (10, 10) from the body's box and the deviation Δm of its mass (Ayusawa 17–28).
 
     σ is the greater distance of the mean from the bounds (22), a standard deviation rather than its square; the mass
-    lies within m ± Δm, where (19) has a negative lower bound; Δm = min(m/2, 2 kg) as the formula of V-A says.
+    lies within m ± Δm, where (19) has a negative lower bound; Δm = min(m/2, 2 kg) by the formula of V-A.
     """
     lower, upper = body.box
     m = float(mean[0])
@@ -187,5 +192,5 @@ def box_root(mean: Array, body: Body) -> Array:
     least[[4, 6, 9]] = 0.0
     least[0] = m - error
     middle = translation((lower + upper) / 2)
-    here = inertia.transform(mean, np.linalg.inv(middle))  # (18)
-    return np.asarray(inertia.transform_matrix(middle) @ np.diag(np.maximum(most - here, here - least)))
+    centred = inertia.transform(mean, np.linalg.inv(middle))  # (18)
+    return np.asarray(inertia.transform_matrix(middle) @ np.diag(np.maximum(most - centred, centred - least)))

@@ -1,11 +1,11 @@
-"""All mass inside an ellipsoid around the body's box: some positive density there has these parameters, or none does.
+"""Density realisability: all mass lies inside the smallest ellipsoid around the body's box.
 
 With [x; 1]ᵀ Q [x; 1] ≥ 0 inside the ellipsoid and < 0 outside, J ≻ 0 is the second moment of a density inside it
 exactly when
 
     tr(J Q) = ∫ [x; 1]ᵀ Q [x; 1] ρ(x) dx ≥ 0    (Wensing, Kim and Slotine),
 
-one more linear inequality. Of all ellipsoids around a box the smallest has √3 times its half edges.
+one more linear inequality. The smallest ellipsoid around a box has √3 times its half edges.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from steelyard.robot import geometry
 from steelyard.robot.model import Body
 from steelyard.spatial import Array, translation
 
-ROOM = 1e-3  # of the mass: a start has to be this far inside
+ROOM = 1e-3  # of the mass: least slack of a start
 
 
 def quadric(box: geometry.Box) -> Array:
-    """(4, 4) Q of the smallest ellipsoid around a box."""
+    """Return Q (4, 4) of the smallest ellipsoid around a box."""
     centre, half = (box[0] + box[1]) / 2, (box[1] - box[0]) / 2
     T = translation(-centre)
     return np.asarray(T.T @ np.diag(np.append(-1 / (3 * half**2), 1.0)) @ T)
 
 
-def row(body: Body) -> Array:
-    """(10,) of tr(J Q) as a function of the ten parameters; kg."""
+def ellipsoid_row(body: Body) -> Array:
+    """Return the row (10,) of tr(J Q) as a function of the ten parameters, kg."""
     return np.asarray(np.einsum("kij,ij->k", inertia.PSEUDO_BASIS, quadric(body.room)))
 
 
-def inside(part: Composition, body: Body) -> Composition:
-    """The same composition, confined to the ellipsoid around the body's box; a start outside moves into the box."""
-    q, start = row(body), part.start
+def confine(part: Composition, body: Body) -> Composition:
+    """Return the composition confined to the ellipsoid around the body's box; a start outside moves into the box."""
+    q, start = ellipsoid_row(body), part.start
     if q @ (part.map @ start) < ROOM * body.parameters[0]:
         start = np.linalg.lstsq(part.map, geometry.box_inertia(body.parameters[0], body.room), rcond=None)[0]
     rows = (q @ part.map)[None]

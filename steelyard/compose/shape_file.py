@@ -1,4 +1,4 @@
-"""A file of shapes: what links are made of to begin with, and how that is divided, as TOML.
+"""Shape files (TOML): the initial shapes of links, and the settings of their division.
 
     [division]                 # optional; the keys of ``Rule``
     choose = "look-ahead"
@@ -43,15 +43,15 @@ _COUNT = {"cuboid": 3, "cylinder": 2, "ellipsoid": 3, "sphere": 1, "capsule": 2}
 
 @dataclass(frozen=True)
 class ShapeFile:
-    """Shapes by link, each in its link's frame, and how they are divided."""
+    """Initial shapes by link, each in its link's frame, and the settings of their division."""
 
-    source: str = "shapes"  # what messages and provenance call it
+    source: str = "shapes"  # name in messages and provenance
     links: Mapping[str, tuple[Primitive, ...]] = field(default_factory=dict)
     rule: Rule = field(default_factory=Rule)
 
     def bodies(self, robot: Robot) -> dict[str, tuple[Primitive, ...]]:
-        """Shapes by moving body, in its frame; a link that does not move, or is not there, is refused."""
-        found: dict[str, tuple[Primitive, ...]] = {}
+        """Return shapes by moving body, in its frame; UsageError for links that do not exist or do not move."""
+        by_body: dict[str, tuple[Primitive, ...]] = {}
         findings = list[Finding]()
         for link, shapes in self.links.items():
             try:
@@ -60,17 +60,18 @@ class ShapeFile:
                 findings += [f.at(f"{self.source}, {f.where}") for f in error.findings]
                 continue
             T = np.eye(4) if body.carrier is not None else robot.frames[link].placement
-            found[body.name] = found.get(body.name, ()) + tuple(shape.placed(T) for shape in shapes)
+            by_body[body.name] = by_body.get(body.name, ()) + tuple(shape.placed(T) for shape in shapes)
         if findings:
             raise UsageError(findings)
-        return found
+        return by_body
 
 
 def read_shapes(path: str | Path) -> ShapeFile:
-    """Read and check a file of shapes; every reason against it is in the DescriptionError."""
+    """Read and check a shape file; the DescriptionError has a finding for every fault."""
     path = Path(path)
     if not path.is_file():
-        raise DescriptionError(Finding("todo", str(path), "is no file", "Give a TOML file with shapes of links"))
+        what, fix = "does not exist or is not a file", "Give a TOML file with the shapes of links"
+        raise DescriptionError(Finding("file-missing", str(path), what, fix))
     return _Shapes(str(path)).check(read_toml(path))
 
 

@@ -20,7 +20,7 @@ from steelyard.compose import boxed, pseudo_inertia
 from steelyard.robot.model import Body
 from steelyard.solve.certify import Certificate
 from steelyard.solve.problem import Cone, LinearConstraints, Problem
-from steelyard.solve.solve import certified
+from steelyard.solve.solve import solve_certified
 from steelyard.spatial import Array
 
 ROUNDS = 5  # of cutting planes
@@ -31,13 +31,13 @@ def solve(
     problem: Problem, bodies: Sequence[Body], save: Path | None = None, rounds: int = ROUNDS
 ) -> tuple[Array, Certificate, tuple[str, ...]]:
     """θ, its certificate, and the names of the bodies that had to be repaired."""
-    solution, proof = certified(problem, save=save)
+    solution, proof = solve_certified(problem, save=save)
     for _ in range(rounds):
         cuts = [row for k, b in enumerate(bodies) for row in _violated(b, solution.theta, k, len(problem.scale))]
         if not cuts:
             break
         problem = replace(problem, linear=problem.linear + LinearConstraints.of(np.stack(cuts)))
-        solution, proof = certified(problem, save=save)
+        solution, proof = solve_certified(problem, save=save)
     repaired: list[int] = []
     while bad := [
         k
@@ -47,7 +47,7 @@ def solve(
         repaired += bad
         cones = tuple(Cone(10 * k, pseudo_inertia.lmi(bodies[k])) for k in bad)
         problem = replace(problem, cones=problem.cones + cones)
-        solution, proof = certified(problem, save=save)
+        solution, proof = solve_certified(problem, save=save)
     return solution.theta, proof, tuple(bodies[k].name for k in sorted(repaired))
 
 
@@ -56,7 +56,7 @@ def notices(bodies: Sequence[Body], repaired: Sequence[str]) -> tuple[str, ...]:
     texts = []
     if repaired:
         texts.append(f"{REPAIRED} {', '.join(repaired)}")
-    moved = [b.name for b in bodies if b.carrier is None and np.any(boxed.centred(b) @ b.parameters < 0)]
+    moved = [b.name for b in bodies if b.carrier is None and np.any(boxed.com_rows(b) @ b.parameters < 0)]
     if moved:
         texts.append(f"as described, the centre of mass lies outside the box of the shapes of {', '.join(moved)}")
     return tuple(texts)
@@ -72,6 +72,6 @@ def _violated(body: Body, theta: Array, k: int, n: int) -> list[Array]:
     for value, v in zip(w, V.T, strict=True):
         if value < margin - 1e-9 * natural:
             row = np.zeros(n)
-            row[10 * k : 10 * k + 10] = boxed.cut(body, v)
+            row[10 * k : 10 * k + 10] = boxed.direction_row(body, v)
             rows.append(row)
     return rows

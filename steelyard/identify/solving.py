@@ -98,7 +98,7 @@ def prior_root(setup: Setup, data: Information, prior: Prior, options: Options) 
     K: Array = prior.K[np.ix_(free, free)].copy()
     if options.prior_space == "all":
         return K
-    return priors.unseen(K, excited_subspace(setup, data, prior.scale[free], options.prior_space).null)
+    return priors.null_space_root(K, excited_subspace(setup, data, prior.scale[free], options.prior_space).null)
 
 
 def excited_subspace(setup: Setup, data: Information, scale: Array, source: Source) -> Subspace:

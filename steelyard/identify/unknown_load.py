@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from steelyard.compose.division_rule import Rule
-from steelyard.compose.load_area import RULE, Area, area_findings, as_cuboid, on_top
+from steelyard.compose.load_area import RULE, Area, area_above, area_findings, as_cuboid
 from steelyard.compose.primitives import Primitive
 from steelyard.compose.shape_file import ShapeFile
 from steelyard.errors import Finding, UsageError
@@ -42,7 +42,7 @@ class UnknownLoad:
 
     def start(self, robot: Robot) -> tuple[Primitive, ...]:
         """Its initial shapes, in the axes of its link."""
-        area = self.area if self.top is None else on_top(robot, self.link, self.top)
+        area = self.area if self.top is None else area_above(robot, self.link, self.top)
         if area is not None:
             return (as_cuboid(area),)
         assert self.shapes is not None

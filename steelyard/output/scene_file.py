@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.compose.described import described, primitive
+from steelyard.compose.described import described_shapes, to_primitive
 from steelyard.errors import Finding, SteelyardError
 from steelyard.identify.division.history import simple
 from steelyard.robot import geometry
@@ -39,7 +39,7 @@ def make_scene(robot: Robot, posture: Array | None = None) -> dict[str, Any]:
         if body.carrier is not None:
             bodies[body.name] = _entry(pose @ body.carrier.placement, [])
         else:
-            bodies[body.name] = _entry(pose, [simple(part) for part in described(body)])
+            bodies[body.name] = _entry(pose, [simple(part) for part in described_shapes(body)])
     standing = [f for f in robot.frames.values() if f.joint == 0 and f.name in robot.description.links]
     links = robot.description.links
     still = [shape for f in standing for shape in geometry.link_shapes(links[f.name], f.placement)]
@@ -48,7 +48,7 @@ def make_scene(robot: Robot, posture: Array | None = None) -> dict[str, Any]:
         "robot": robot.name,
         "posture": dict(zip(robot.joints, q.tolist(), strict=True)),
         "bodies": bodies,
-        "fixed": [simple(primitive(shape)) for shape in still],
+        "fixed": [simple(to_primitive(shape)) for shape in still],
     }
 
 

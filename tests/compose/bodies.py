@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard import inertia
-from steelyard.compose.primitives import capsule, cuboid, cylinder, ellipsoid, polyhedron, sphere, together
+from steelyard.compose.primitives import capsule, combine, cuboid, cylinder, ellipsoid, polyhedron, sphere
 from steelyard.robot.model import Body
 from tests.motions import rotation
 
@@ -46,7 +46,7 @@ def random_primitive(kind, rng, size=0.3, thin=0.1):
 
 def body_of(parts, mass=2.0, name="b", weights=None):
     """A body that its description has made of these, one density or these masses."""
-    whole = together(parts, weights)
+    whole = combine(parts, weights)
     lower, upper = whole.box
     size = float(np.linalg.norm(upper - lower))
     parameters = inertia.nearest_consistent(mass * whole.parameters, size)

@@ -123,7 +123,7 @@ def test_a_cut_is_the_inertia_along_a_direction(seed):
     p = rng.normal(size=10)
     u = v / np.linalg.norm(v)
     expected = u @ inertia.matrix(p[4:]) @ u
-    assert boxed.cut(b, v) @ p == pytest.approx(expected - 4e-8 * p[0] * b.size**2, rel=1e-12)
+    assert boxed.direction_row(b, v) @ p == pytest.approx(expected - 4e-8 * p[0] * b.size**2, rel=1e-12)
 
 
 def test_a_load_has_no_box():

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.compose.divide_shape import MOST_PARTS, criterion, cut, divide, longest
-from steelyard.compose.primitives import Solid, capsule, cuboid, cylinder, ellipsoid, polyhedron, sphere, together
+from steelyard.compose.divide_shape import MOST_PARTS, criterion, cut, divide, longest_axis
+from steelyard.compose.primitives import Solid, capsule, combine, cuboid, cylinder, ellipsoid, polyhedron, sphere
 from tests.compose.bodies import KINDS, pose, random_primitive
 
 pytestmark = pytest.mark.numerical
@@ -80,7 +80,7 @@ def inside(child, parent, rng):
     """Convex: inside exactly where no direction reaches farther."""
     directions = rng.normal(size=(100, 3))
     size = np.linalg.norm(np.subtract(*parent.box))
-    return all(child.reach(d) <= parent.reach(d) + 1e-12 * size * np.linalg.norm(d) for d in directions)
+    return all(child.support(d) <= parent.support(d) + 1e-12 * size * np.linalg.norm(d) for d in directions)
 
 
 def tiles(shape, axis, count, rng):
@@ -91,7 +91,9 @@ def tiles(shape, axis, count, rng):
     assert all(inside(piece.shape, shape, rng) for piece in pieces)
     normal = shape.axes[:, axis]
     for below, above in pairwise(pieces):
-        assert below.shape.reach(normal) == pytest.approx(-above.shape.reach(-normal), abs=1e-12), "no gap, no overlap"
+        assert below.shape.support(normal) == pytest.approx(-above.shape.support(-normal), abs=1e-12), (
+            "no gap, no overlap"
+        )
 
 
 @settings(max_examples=30)
@@ -122,11 +124,11 @@ def test_any_plane_through_its_inside_cuts_a_polyhedron_in_two(seed):
     whole = random_primitive("polyhedron", rng)
     normal = rng.normal(size=3)
     normal /= np.linalg.norm(normal)
-    low, high = -whole.reach(-normal), whole.reach(normal)
+    low, high = -whole.support(-normal), whole.support(normal)
     offset = low + (high - low) * rng.uniform(0.05, 0.95)
     below, above = cut(whole, normal, offset)
-    assert below.reach(normal) == pytest.approx(offset, abs=1e-12)
-    assert -above.reach(-normal) == pytest.approx(offset, abs=1e-12)
+    assert below.support(normal) == pytest.approx(offset, abs=1e-12)
+    assert -above.support(-normal) == pytest.approx(offset, abs=1e-12)
     for half in (below, above):
         assert inside(half, whole, rng)
         again = polyhedron(half.triangles.reshape(-1, 3))  # the hull of its corners is itself
@@ -165,19 +167,19 @@ def test_a_capsule_falls_once_into_a_cylinder_and_two_caps_that_tile_it():
 @given(seed=seeds, count=parts, kind=st.sampled_from(["cylinder", "ellipsoid", "sphere", "cap"]), axis=axes)
 def test_a_split_is_no_cut_but_stays_between_the_ends_of_its_parent(seed, count, kind, axis):
     shape = random_primitive(kind, np.random.default_rng(seed))
-    along = shape.axes[:, longest(shape) if axis is None else axis]
+    along = shape.axes[:, longest_axis(shape) if axis is None else axis]
     children = [piece.shape for piece in divide(shape, count, axis)]
-    assert max(c.reach(along) for c in children) <= shape.reach(along) + 1e-12
-    assert max(c.reach(-along) for c in children) <= shape.reach(-along) + 1e-12
+    assert max(c.support(along) for c in children) <= shape.support(along) + 1e-12
+    assert max(c.support(-along) for c in children) <= shape.support(-along) + 1e-12
 
 
 def test_the_longest_axis_is_divided_and_the_first_of_equals():
-    assert longest(cuboid([0.1, 0.3, 0.2])) == 1
-    assert longest(sphere(0.2)) == 0
-    assert longest(cylinder(0.1, 0.3)) == 2
-    assert longest(Solid("cap", np.array([0.1, 0.1, 0.19]), np.eye(4))) == 0, "a cap is as high as one half axis"
+    assert longest_axis(cuboid([0.1, 0.3, 0.2])) == 1
+    assert longest_axis(sphere(0.2)) == 0
+    assert longest_axis(cylinder(0.1, 0.3)) == 2
+    assert longest_axis(Solid("cap", np.array([0.1, 0.1, 0.19]), np.eye(4))) == 0, "a cap is as high as one half axis"
     tall = np.random.default_rng(0).normal(size=(30, 3)) * [0.1, 0.1, 1.0]
-    assert longest(polyhedron(tall)) == 2
+    assert longest_axis(polyhedron(tall)) == 2
     low, high = divide(cuboid([0.1, 0.3, 0.2]))
     np.testing.assert_allclose(low.shape.widths, [0.1, 0.15, 0.2])
     np.testing.assert_allclose(high.shape.mean - low.shape.mean, [0, 0.15, 0])
@@ -200,7 +202,7 @@ def test_a_number_of_parts_that_makes_no_sense_is_refused(parts):
 
 def test_a_cluster_falls_into_what_it_was_made_of_without_what_carries_nothing():
     a, b, c = cuboid([1, 1, 1]), sphere(0.5), cylinder(0.1, 0.2)
-    pieces = divide(together([a, b, c], [3.0, 1.0, 0.0]))
+    pieces = divide(combine([a, b, c], [3.0, 1.0, 0.0]))
     assert [(piece.share, piece.shape) for piece in pieces] == [(0.75, a), (0.25, b)]
 
 

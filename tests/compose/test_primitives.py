@@ -14,12 +14,12 @@ from steelyard import inertia
 from steelyard.compose.primitives import (
     Solid,
     capsule,
+    combine,
     cuboid,
     cylinder,
     ellipsoid,
     polyhedron,
     sphere,
-    together,
 )
 from tests.compose.bodies import KINDS, pose, random_primitive
 
@@ -174,8 +174,8 @@ def test_moving_a_shape_moves_its_parameters(kind, seed):
     np.testing.assert_allclose(moved.parameters, inertia.transform(shape.parameters, T), atol=1e-13)
     assert moved.volume == pytest.approx(shape.volume, rel=1e-13)
     direction = rng.normal(size=3)
-    expected = shape.reach(T[:3, :3].T @ direction) + T[:3, 3] @ direction
-    assert moved.reach(direction) == pytest.approx(expected, abs=1e-12)
+    expected = shape.support(T[:3, :3].T @ direction) + T[:3, 3] @ direction
+    assert moved.support(direction) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -188,9 +188,9 @@ def test_reach_is_where_the_farthest_point_is(kind, seed):
     inside = points @ T[:3, :3].T + T[:3, 3]
     directions = rng.normal(size=(20, 3))
     farthest = np.max(inside @ directions.T, axis=0)
-    reach = np.array([shape.reach(d) for d in directions])
+    reach = np.array([shape.support(d) for d in directions])
     assert np.all(farthest <= reach + 1e-12)
-    spread = reach + [shape.reach(-d) for d in directions]
+    spread = reach + [shape.support(-d) for d in directions]
     assert np.all(farthest > reach - 0.25 * spread), "quadrature nodes stop short of the surface, but not by much"
     lower, upper = shape.box
     assert np.all((inside >= lower - 1e-12) & (inside <= upper + 1e-12))
@@ -204,20 +204,20 @@ def test_its_points_lie_inside_a_shape_and_reach_towards_its_ends(kind, seed):
     shape = random_primitive(kind, rng)
     for d in rng.normal(size=(20, 3)):
         far = np.max(shape.points @ d)
-        assert far <= shape.reach(d) + 1e-12
-        assert far > shape.mean @ d + 0.4 * (shape.reach(d) - shape.mean @ d)
+        assert far <= shape.support(d) + 1e-12
+        assert far > shape.mean @ d + 0.4 * (shape.support(d) - shape.mean @ d)
 
 
 def test_shapes_together_have_the_sum_of_their_parameters():
     rng = np.random.default_rng(3)
     parts = [random_primitive(kind, rng) for kind in KINDS]
     masses = rng.uniform(0.1, 2.0, len(parts))
-    whole = together(parts, masses)
+    whole = combine(parts, masses)
     expected = sum(m * p.parameters for m, p in zip(masses, parts, strict=True)) / masses.sum()
     np.testing.assert_allclose(whole.parameters, expected, atol=1e-14)
     assert whole.volume == pytest.approx(sum(p.volume for p in parts))
     direction = rng.normal(size=3)
-    assert whole.reach(direction) == max(p.reach(direction) for p in parts)
+    assert whole.support(direction) == max(p.support(direction) for p in parts)
 
 
 def test_a_capsule_of_no_length_would_be_a_ball():
@@ -241,7 +241,7 @@ def test_what_json_has_of_a_shape_is_the_shape(kind):
 
 def again(text):
     if "parts" in text:
-        return together([again(p) for p in text["parts"]], [p["share"] for p in text["parts"]])
+        return combine([again(p) for p in text["parts"]], [p["share"] for p in text["parts"]])
     if "corners" in text:
         return polyhedron(text["corners"])
     T = np.eye(4)

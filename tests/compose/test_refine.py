@@ -260,7 +260,7 @@ def test_what_was_swept_aside_is_still_there_for_a_look_ahead_and_returns_when_t
     parts = [cuboid([0.1, 0.1, 0.1], at(x, 0, 0)) for x in (-0.2, 0.0, 0.2)]
     first = shape_set.initial(body_of(parts, name="a"), parts)
     second = shape_set.initial(body_of(parts, name="b"), parts)
-    swept = replace(
+    pruned = replace(
         first,
         parts=(parts[0], parts[2]),
         floors=first.floors[[0, 2]],
@@ -270,12 +270,12 @@ def test_what_was_swept_aside_is_still_there_for_a_look_ahead_and_returns_when_t
     truth = np.concatenate([first.map @ [0.3, 1.7, 0.0], second.map @ [1.0, 0.5, 0.5]])
     weights = 1 / np.tile([0.01] + [0.01] * 3 + [0.01] * 6, 2)
     total = Information.of(np.diag(weights), weights * truth)
-    state = state_of(total, [swept, second], NOTHING)
+    state = state_of(total, [pruned, second], NOTHING)
     costs = choosing._costs(total, state, NOTHING, list(enumerate(state.shapes)))
     np.testing.assert_allclose(costs, state.objective, rtol=1e-9)
     (move,), _ = choose(total, state, NOTHING, Rule(at_once=1), [0.003, 0.003])
     assert (move.done, move.shape) == ("returned", parts[1])
-    found = refine(total, [swept, second], NOTHING, Rule(most=1, at_once=1))
+    found = refine(total, [pruned, second], NOTHING, Rule(most=1, at_once=1))
     assert found.steps[1].done == ("a: cuboid returned",)
     assert found.steps[1].objective < 1e-6 * found.steps[0].objective
 

@@ -179,7 +179,7 @@ def points_inside(J, Q):
 def test_a_body_is_realisable_exactly_when_it_is_made_of_mass_points_inside_the_ellipsoid(seed):
     rng = np.random.default_rng(seed)
     b = body(rng, half=rng.uniform(0.05, 0.5, 3))
-    Q, q = realisable.quadric(b.room), realisable.row(b)
+    Q, q = realisable.quadric(b.room), realisable.ellipsoid_row(b)
     x = rng.normal(size=(6, 3))
     x *= (rng.uniform(0, 1, 6) ** (1 / 3) / np.linalg.norm(x, axis=1))[:, None] * np.sqrt(3) * b.box[1]
     made = sum(m * inertia.pack(1.0, c, np.zeros((3, 3))) for m, c in zip(rng.uniform(0, 1, 6), x, strict=True))
@@ -199,7 +199,7 @@ def test_mass_stays_inside_where_it_is_asked_to_and_pays_for_it():
     data, prior = measured(rng, bodies, 25, 1.0), priors.of_bodies(bodies)
     free = solve_bodies(data, bodies, prior, Lmi())
     kept = solve_bodies(data, bodies, prior, Lmi(inside="ellipsoid"))
-    rows = [realisable.row(b) for b in bodies]
+    rows = [realisable.ellipsoid_row(b) for b in bodies]
     out = [q @ free.theta[10 * k : 10 * k + 10] for k, q in enumerate(rows)]
     inside = [q @ kept.theta[10 * k : 10 * k + 10] for k, q in enumerate(rows)]
     assert min(out) < -0.1
@@ -220,14 +220,14 @@ def test_a_load_may_be_anywhere():
     data, prior = measured(rng, [load], 25, 0.1), priors.of_bodies([load])
     free = solve_bodies(data, [load], prior, Lmi())
     kept = solve_bodies(data, [load], prior, Lmi(inside="ellipsoid"))
-    assert realisable.row(load) @ free.theta < 0
+    assert realisable.ellipsoid_row(load) @ free.theta < 0
     np.testing.assert_array_equal(kept.theta, free.theta)
 
 
 def test_a_sheet_has_room_for_its_mass():
     rng = np.random.default_rng(0)
     sheet = body(rng, half=np.array([0.2, 0.1, 0.0]))
-    part = realisable.inside(pseudo_inertia.composition(sheet, np.ones(10)), sheet)
+    part = realisable.confine(pseudo_inertia.composition(sheet, np.ones(10)), sheet)
     assert np.all(part.rows @ part.start > 0)
     assert inertia.is_consistent(part.start, sheet.size)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from steelyard import inertia
 from steelyard.compose import shape_set
-from steelyard.compose.described import cells, described, thickened, thickness
+from steelyard.compose.described import cells, described_shapes, least_variance, thicken
 from steelyard.compose.primitives import cuboid, polyhedron, sphere
 from steelyard.compose.pseudo_inertia import mass_floor
 from steelyard.inertia import SOLVER_MARGIN
@@ -168,7 +168,7 @@ def test_merging_what_was_merged_keeps_one_level():
 
 def test_a_shape_is_not_divided_into_what_is_too_thin():
     body = body_of([cuboid([1.0, 1.0, 1.0])])
-    thin = np.sqrt(12 * thickness(body))
+    thin = np.sqrt(12 * least_variance(body))
     made = shape_set.initial(body, [cuboid([1.9 * thin] * 3), cuboid([2.1 * thin, 1.5 * thin, 1.5 * thin])])
     masses = made.composition.start
     assert made.divide(masses, 0) is None
@@ -180,9 +180,9 @@ def test_a_shape_is_not_divided_into_what_is_too_thin():
 @given(seed=seeds)
 def test_too_thin_a_shape_is_made_as_thick_as_needed_and_no_other_is_touched(kind, seed):
     shape = random_primitive(kind, np.random.default_rng(seed), thin=1e-3)
-    assert thickened(shape, 0.5 * least_part(shape)) == shape or kind == "capsule"
+    assert thicken(shape, 0.5 * least_part(shape)) == shape or kind == "capsule"
     for least in (1e-6, 1e-3):
-        thick = thickened(shape, least)
+        thick = thicken(shape, least)
         assert least_part(thick) >= least
         np.testing.assert_allclose(thick.mean, shape.mean, atol=0.1 + np.sqrt(least))
 
@@ -193,7 +193,7 @@ def least_part(shape):
 
 def test_a_flat_polyhedron_becomes_the_box_around_it():
     flat = polyhedron(np.random.default_rng(0).normal(size=(20, 3)) * [1, 1, 1e-6], at(0.3, 0, 0))
-    thick = thickened(flat, 1e-4)
+    thick = thicken(flat, 1e-4)
     assert thick.kind == "cuboid"
     np.testing.assert_allclose(thick.box[0][:2], flat.box[0][:2], atol=1e-12)
     np.testing.assert_allclose(thick.box[1][:2], flat.box[1][:2], atol=1e-12)
@@ -241,7 +241,7 @@ def part(tmp_path, geometry="", more=""):
 
 def test_collision_shapes_come_first_then_visual_ones_each_where_its_link_is(tmp_path):
     both = BOX.format(0.2) + BOX.format(0.5).replace("collision", "visual")
-    first, second = described(part(tmp_path, both, TIP))
+    first, second = described_shapes(part(tmp_path, both, TIP))
     np.testing.assert_allclose(first.mean, [0, 0, 0.2])
     np.testing.assert_allclose(first.widths, [0.4, 0.2, 0.1])
     assert second.kind == "cylinder"
@@ -250,7 +250,7 @@ def test_collision_shapes_come_first_then_visual_ones_each_where_its_link_is(tmp
 
 def test_a_body_without_geometry_is_made_of_its_box(tmp_path):
     body = part(tmp_path)
-    (box,) = described(body)
+    (box,) = described_shapes(body)
     np.testing.assert_allclose(box.box, body.box, atol=1e-12)
 
 
@@ -271,12 +271,12 @@ def test_a_mesh_is_its_convex_hull_at_its_scale_and_a_flat_one_its_box(tmp_path)
     (tmp_path / "b.stl").write_bytes(stl([[[0, 0, 0], [1, 0, 0], [0, 2, 0]]]))
     mesh = '<collision><origin xyz="0 1 0"/><geometry><mesh filename="{}" scale="0.1 0.2 -0.1"/></geometry></collision>'
     body = part(tmp_path, mesh.format("a.stl") + mesh.format("b.stl"))
-    hull, flat = described(body)
+    hull, flat = described_shapes(body)
     expected = polyhedron(corners.astype(float) * [0.1, 0.2, -0.1] + [0, 1, 0])
     np.testing.assert_allclose(hull.parameters, expected.parameters, atol=1e-12)
     assert flat.kind == "cuboid"
     np.testing.assert_allclose(flat.box, [[0, 1, 0], [0.1, 1.4, 0]], atol=1e-12)
-    assert min(p.thinnest for p in shape_set.initial(body).parts) >= thickness(body)
+    assert min(p.thinnest for p in shape_set.initial(body).parts) >= least_variance(body)
 
 
 @pytest.mark.parametrize(("kind", "volume"), [
@@ -291,7 +291,7 @@ def test_shapes_that_only_mjcf_knows_are_read_too(tmp_path, kind, volume):
         f'<mujoco><worldbody><body><freejoint/><geom {kind} pos="1 0 0" mass="2"/></body></worldbody></mujoco>'
     )
     body = Robot.load(path, base="floating").bodies[0]
-    (shape,) = described(body)
+    (shape,) = described_shapes(body)
     assert shape.volume == pytest.approx(volume)
     np.testing.assert_allclose(2 * shape.parameters, body.parameters, atol=1e-9, err_msg="as MuJoCo integrates it")
 

@@ -58,7 +58,7 @@ class Lmi(Composed):
         from steelyard.compose import pseudo_inertia, realisable
 
         consistent = pseudo_inertia.composition(body, prior.scale)
-        return realisable.inside(consistent, body) if self.inside and body.carrier is None else consistent
+        return realisable.confine(consistent, body) if self.inside and body.carrier is None else consistent
 
     def entropies(self, posed: Posed) -> tuple[Entropy, ...]:
         """Entropic penalties in place of the prior's quadratic ones; a load has none."""
@@ -76,5 +76,5 @@ class Lmi(Composed):
         from steelyard.compose import realisable
 
         own = [b for b in posed.bodies if self.inside and b.carrier is None]
-        out = ", ".join(b.name for b in own if realisable.row(b) @ b.parameters < 0)
+        out = ", ".join(b.name for b in own if realisable.ellipsoid_row(b) @ b.parameters < 0)
         return (f"as described, the mass of {out} reaches out of the ellipsoid around its box",) if out else ()
