@@ -45,7 +45,7 @@ from steelyard.robot.model import Robot
 from steelyard.solve import log_cholesky_newton
 from steelyard.solve.log_cholesky import Chart
 from steelyard.solve.problem import Cone, Problem
-from steelyard.solve.solve import certified
+from steelyard.solve.solve import solve_certified
 from steelyard.spatial import Array
 
 WINDOW = 10
@@ -299,7 +299,7 @@ def _methods(repeats: int) -> dict[str, Any]:
             times[name].append(1e6 * (time.perf_counter() - start) / len(some))
     result: dict[str, Any] = {name: {"min": min(t), "median": float(np.median(t))} for name, t in times.items()}
     result["ratio"] = {name: result[name]["min"] / result["shapes"]["min"] for name in ("nonlinear", "points")}
-    best = [certified(p)[0].theta for p in problems]
+    best = [solve_certified(p)[0].theta for p in problems]
     result["nonlinear"] |= _right(problems, best, [backend(p).theta for p in problems])
     result["nonlinear"] |= {"steps": float(np.mean([_steps(p, chart_of(body)) for p in problems]))}
     for name, solves in rivals.items():

@@ -8,7 +8,7 @@ from steelyard import inertia
 from steelyard.compose import pseudo_inertia
 from steelyard.information import Information
 from steelyard.solve.problem import Cone, Entropy, LinearConstraints, Problem
-from steelyard.solve.solve import certified
+from steelyard.solve.solve import solve_certified
 from tests.bodies import SIZE, body
 from tests.motions import physical
 
@@ -44,7 +44,7 @@ def rows(p, weighed=False, pull=0.0):
 
     ``pull`` moves the bound beyond the best value without it, so that it is active where it is more than zero.
     """
-    best = certified(p)[0].theta
+    best = solve_certified(p)[0].theta
     wanted = best[1] - best[0] * p.start[1] / p.start[0]  # the first moment about where the start has its centre
     sign = np.sign(wanted)
     A = np.zeros((1, len(p.scale)))

@@ -11,9 +11,9 @@ from steelyard.compose import positive_inertia
 from steelyard.information import Information
 from steelyard.solve import interior, nnls
 from steelyard.solve.certify import certify
-from steelyard.solve.face import settled
+from steelyard.solve.face import settle_on_face
 from steelyard.solve.problem import Cone, Problem
-from steelyard.solve.solve import certified
+from steelyard.solve.solve import solve_certified
 from tests import newton
 from tests.bodies import body
 from tests.cone_problems import CASES, problem
@@ -87,8 +87,8 @@ def test_an_answer_that_does_not_settle_is_left_as_it_was():
     p = QUADRATIC["at the cones"]
     right = interior.solve(p)
     swapped = replace(right, duals=tuple(10 * np.eye(4) for _ in right.duals))  # as if every body were a point
-    assert settled(p, swapped) is swapped
-    again = settled(p, right)
+    assert settle_on_face(p, swapped) is swapped
+    again = settle_on_face(p, right)
     np.testing.assert_allclose(again.theta / p.scale, right.theta / p.scale, rtol=0, atol=1e-9)
 
 
@@ -100,9 +100,9 @@ def test_without_any_constraint_one_step_is_enough():
 
 
 def test_cones_go_to_the_quickest_entropies_and_equalities_to_those_that_know_them():
-    assert certified(QUADRATIC["at the cones"])[0].backend == "interior"
+    assert solve_certified(QUADRATIC["at the cones"])[0].backend == "interior"
     for name in ("entropic", "rows and an equality"):
-        assert certified(CASES[name])[0].backend == "clarabel"
+        assert solve_certified(CASES[name])[0].backend == "clarabel"
         with pytest.raises(ValueError, match="entropies or equalities"):
             interior.solve(CASES[name])
 
@@ -112,6 +112,6 @@ def test_what_no_row_sees_is_held_by_its_cone():
     blind = p.information.triangle.copy()
     blind[:, 3] = 0.0
     p = replace(p, information=Information.of(blind[:, :-1], blind[:, -1]))
-    solution, proof = certified(p)
+    solution, proof = solve_certified(p)
     assert solution.backend == "interior"
     assert proof.holds

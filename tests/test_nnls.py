@@ -16,7 +16,7 @@ from steelyard.solve import clarabel_ as conic
 from steelyard.solve import nnls
 from steelyard.solve.certify import certify
 from steelyard.solve.problem import Problem
-from steelyard.solve.solve import certified
+from steelyard.solve.solve import solve_certified
 
 pytestmark = pytest.mark.numerical
 
@@ -188,7 +188,7 @@ def test_a_multiplier_that_nothing_opposes_is_no_proof(multiplier):
 
 def test_bounds_alone_go_to_the_active_set():
     rng = np.random.default_rng(4)
-    solution, proof = certified(posed(rng.normal(size=(20, 6)), rng.normal(size=20)))
+    solution, proof = solve_certified(posed(rng.normal(size=(20, 6)), rng.normal(size=20)))
     assert solution.backend == "nnls"
     assert proof.holds
 

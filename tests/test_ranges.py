@@ -145,18 +145,18 @@ def test_a_search_without_cones_or_duals_comes_as_far_as_the_ends_and_no_further
     data, allowed, _ = case(1, 1, 0, 6, 0.2)
     region, _ = make_region(data, allowed, ONE)
     found, E = Extremes(region), np.eye(10)
-    mass, h, least = E[0], E[2], found.least(E[0]).proved
-    for sign, bound in ((1, found.greatest(mass)), (-1, found.least(mass))):
+    mass, h, least = E[0], E[2], found.minimise(E[0]).proved
+    for sign, bound in ((1, found.maximise(mass)), (-1, found.minimise(mass))):
         reached = pushed(data, region, lambda p, s=sign: s * p[0])
         assert sign * bound.proved - 0.01 < reached <= sign * bound.proved + 1e-9
-    most, fewest = found.greatest_ratio(h, mass, least).proved, found.least_ratio(h, mass, least).proved
+    most, fewest = found.maximise_ratio(h, mass, least).proved, found.minimise_ratio(h, mass, least).proved
     for sign, t in ((1, most), (-1, fewest)):  # h/m goes as far as t where h − t m goes as far as zero
         assert -0.03 < pushed(data, region, lambda p, s=sign, t=t: s * (p[2] - t * p[0])) <= 1e-9
 
     def trace(p):
         return p[4] + p[6] + p[9] - 2 * p[1:4] @ p[1:4] / p[0]
 
-    most = found.greatest_trace(0).proved
+    most = found.maximise_trace(0).proved
     thinner = 3 * 2 * 2.1 * inertia.SOLVER_MARGIN * SIZE**2  # 2 m Σ of a search that comes nearer to flat than a cone
     assert 0.99 * most < pushed(data, region, trace) <= most + thinner
 
@@ -167,7 +167,7 @@ def test_what_is_proved_is_hardly_more_than_what_is_attained(name):
     region, _ = make_region(data, allowed, ONE)
     found, E = Extremes(region), np.eye(len(region.start))
     for c, size in ((E[0], 2.0), (-E[0], 2.0), (E[1], 0.4), (-E[5], 0.08), (E[0] - E[4], 2.0)):
-        bound = found.greatest(c)
+        bound = found.maximise(c)
         assert region.contains(bound.theta, 1e-5)
         assert bound.attained == pytest.approx(c @ bound.theta)
         assert bound.attained - 1e-9 * size <= bound.proved <= bound.attained + 1e-3 * size
@@ -183,7 +183,7 @@ def test_a_bound_holds_whatever_multipliers_it_is_made_from():
             goal = rng.normal(size=len(region.start)) / region.scale
             Z = [size * (A @ A.T - 0.2 * np.eye(4)) for A in rng.normal(size=(2, 4, 4))]
             mu = size * rng.normal(size=len(region.levels))
-            assert region.proved(goal, Z, mu) >= np.max(points @ goal)
+            assert region.prove_bound(goal, Z, mu) >= np.max(points @ goal)
 
 
 def test_where_the_data_decide_a_range_is_the_interval():

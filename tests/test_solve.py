@@ -13,9 +13,9 @@ from steelyard.errors import SolveError
 from steelyard.information import Information
 from steelyard.solve import clarabel_ as conic
 from steelyard.solve.certify import certify
-from steelyard.solve.polish import polished
+from steelyard.solve.polish import polish_solution
 from steelyard.solve.problem import Cone, Entropy, LinearConstraints, Problem, Solution
-from steelyard.solve.solve import certified
+from steelyard.solve.solve import solve_certified
 from tests import newton
 from tests.bodies import SIZE, body
 from tests.cone_problems import CASES, problem
@@ -40,7 +40,7 @@ def test_both_backends_find_the_same_optimum_and_it_is_certified(case):
 def test_no_feasible_point_nearby_is_better(case):
     """The optimum of a convex problem, without a word about duals."""
     p = CASES[case]
-    solution, _ = certified(p)
+    solution, _ = solve_certified(p)
     best = p.objective(solution.theta)
     rng = np.random.default_rng(0)
     tried = 0
@@ -125,7 +125,7 @@ def test_without_constraints_the_answer_is_least_squares():
 
 def test_quantities_that_must_not_be_negative_stop_at_zero_and_pay_for_it():
     p = CASES["friction"]
-    solution, proof = certified(p)
+    solution, proof = solve_certified(p)
     friction = solution.theta[20:]
     np.testing.assert_allclose(friction[0], 0.5, atol=0.6)
     assert np.all(friction >= -1e-9)
@@ -135,7 +135,7 @@ def test_quantities_that_must_not_be_negative_stop_at_zero_and_pay_for_it():
     assert solution.bound_duals[20] < 1e-3
     assert proof.least_eigenvalue > -1e-9
     free = replace(p, lower={i: b for i, b in p.lower.items() if i < 20})
-    assert certified(free)[0].theta[23] < -1, "without the bound the data would have it negative"
+    assert solve_certified(free)[0].theta[23] < -1, "without the bound the data would have it negative"
 
 
 def test_an_equality_is_kept_to_the_last_digit_and_an_active_row_pays_for_itself():
@@ -146,25 +146,26 @@ def test_an_equality_is_kept_to_the_last_digit_and_an_active_row_pays_for_itself
         assert p.linear.slack(solution.theta)[0] == pytest.approx(0.0, abs=1e-5)
         assert solution.linear_duals[0] > 1e-2
     better = replace(p, linear=LinearConstraints.of(p.linear.A[1:], p.linear.b[1:], equal=True))
-    best = certified(p)[0].theta
-    assert p.objective(certified(better)[0].theta) < p.objective(best)
+    best = solve_certified(p)[0].theta
+    assert p.objective(solve_certified(better)[0].theta) < p.objective(best)
     heavier = replace(p, linear=replace(p.linear, b=np.add(p.linear.b, [0.0, 1e-3])))
-    slope = (p.objective(certified(heavier)[0].theta) - p.objective(best)) / 1e-3
-    assert slope == pytest.approx(certified(p)[0].linear_duals[1], rel=0.02), "a multiplier is the price of its row"
+    slope = (p.objective(solve_certified(heavier)[0].theta) - p.objective(best)) / 1e-3
+    multiplier = solve_certified(p)[0].linear_duals[1]
+    assert slope == pytest.approx(multiplier, rel=0.02), "a multiplier is the price of its row"
 
 
 def test_rows_that_contradict_each_other_have_no_answer():
     p = CASES["interior"]
     A = np.eye(20)[:1]
     with pytest.raises(SolveError, match=r"strictly inside.*Infeasible"):
-        certified(replace(p, linear=LinearConstraints.of(A, 3.0) + LinearConstraints.of(-A, -2.0)))
+        solve_certified(replace(p, linear=LinearConstraints.of(A, 3.0) + LinearConstraints.of(-A, -2.0)))
 
 
 @settings(max_examples=15)
 @given(st.integers(0, 10_000), st.floats(0.0, 10.0), st.integers(1, 40))
 def test_every_body_is_consistent_however_noisy_and_few_the_rows(seed, noise, rows):
     p = problem(seed, bodies=2, noise=noise, rows=rows)
-    solution, _ = certified(p)
+    solution, _ = solve_certified(p)
     for k in range(2):
         assert inertia.is_consistent(solution.theta[10 * k : 10 * k + 10], SIZE)
 
@@ -201,7 +202,7 @@ WRONG_ROWS = {
     "a multiplier of the other sign": lambda s, p: replace(s, linear_duals=s.linear_duals * [-1, 1]),
     "multipliers of rows twice too big": lambda s, p: replace(s, linear_duals=2 * s.linear_duals),
     "the answer without the rows": lambda s, p: replace(
-        certified(replace(p, linear=LinearConstraints()))[0], linear_duals=np.zeros(2)
+        solve_certified(replace(p, linear=LinearConstraints()))[0], linear_duals=np.zeros(2)
     ),
 }
 
@@ -256,7 +257,7 @@ def test_a_second_backend_is_tried_when_the_first_is_wrong():
             problem.start, tuple(np.eye(4) for _ in problem.cones), dict.fromkeys(problem.lower, 1.0), "liar", "solved"
         )
 
-    solution, proof = certified(p, backends=(crashing, lying, newton.solve))
+    solution, proof = solve_certified(p, backends=(crashing, lying, newton.solve))
     assert solution.backend == "newton"
     assert proof.holds
 
@@ -287,7 +288,7 @@ def test_an_answer_that_is_nearly_right_is_polished_until_it_can_be_proved(what)
         return spoil(conic.solve(problem), problem)
 
     assert not certify(p, nearly(p)).holds
-    solution, proof = certified(p, backends=(nearly,))
+    solution, proof = solve_certified(p, backends=(nearly,))
     assert proof.holds
     assert proof.least_eigenvalue > -1e-12
     np.testing.assert_allclose(solution.theta / p.scale, conic.solve(p).theta / p.scale, rtol=0, atol=1e-6)
@@ -296,7 +297,7 @@ def test_an_answer_that_is_nearly_right_is_polished_until_it_can_be_proved(what)
 def test_what_is_no_number_cannot_be_polished():
     p = CASES["interior"]
     right = conic.solve(p)
-    assert list(polished(p, replace(right, theta=np.full_like(right.theta, np.nan)))) == []
+    assert list(polish_solution(p, replace(right, theta=np.full_like(right.theta, np.nan)))) == []
 
 
 def test_when_every_backend_is_broken_the_problem_is_saved_and_can_be_solved_later(tmp_path):
@@ -312,13 +313,13 @@ def test_when_every_backend_is_broken_the_problem_is_saved_and_can_be_solved_lat
 
     path = tmp_path / "problem.npz"
     with pytest.raises(SolveError, match=r"out of luck.*liar.*kkt") as error:
-        certified(p, backends=(crashing, lying), save=path)
+        solve_certified(p, backends=(crashing, lying), save=path)
     assert str(path) in error.value.findings[0].where
     again = Problem.load(path)
     np.testing.assert_array_equal(again.information.triangle, p.information.triangle)
     assert again.lower == p.lower
     np.testing.assert_array_equal(again.linear.A, p.linear.A)
-    np.testing.assert_array_equal(certified(again)[0].theta, certified(p)[0].theta)
+    np.testing.assert_array_equal(solve_certified(again)[0].theta, solve_certified(p)[0].theta)
 
 
 def test_a_problem_without_cones_can_be_saved_too(tmp_path):
@@ -330,7 +331,7 @@ def test_a_problem_without_cones_can_be_saved_too(tmp_path):
 
 def test_without_a_place_to_save_the_error_says_why_all_the_same():
     with pytest.raises(SolveError, match="no backend's answer passes"):
-        certified(CASES["interior"], backends=())
+        solve_certified(CASES["interior"], backends=())
 
 
 @settings(max_examples=30)

@@ -39,7 +39,7 @@ from steelyard.log.log import Log
 from steelyard.robot.model import Body
 from steelyard.solve import log_cholesky_newton
 from steelyard.solve.problem import Cone, Problem
-from steelyard.solve.solve import certified
+from steelyard.solve.solve import solve_certified
 from steelyard.spatial import Array
 
 Solver = Callable[[Information], Array]
@@ -112,7 +112,7 @@ def methods(body: Body) -> dict[str, tuple[Callable[[Information], Any], Solver,
         ),
         "mata": (
             lambda w: Problem(w + hint, mata.scale, mata.start, tuple(Cone(0, F) for F in mata.cones), {0: floor}),
-            lambda problem: certified(problem)[0].theta, 10,
+            lambda problem: solve_certified(problem)[0].theta, 10,
         ),
         "linear": (lambda w: ((w + hint).R, (w + hint).z), linear, 10),
         "points": masses(grid(body.box, (6, 3, 3))),

@@ -184,9 +184,9 @@ class Composed(Regularised):
 
     def optimum(self, problem: Problem, posed: Posed) -> tuple[Solution, Certificate]:
         """The optimum and its certificate."""
-        from steelyard.solve.solve import certified
+        from steelyard.solve.solve import solve_certified
 
-        return certified(problem, save=posed.save)
+        return solve_certified(problem, save=posed.save)
 
     def notices(self, posed: Posed) -> tuple[str, ...]:
         """Notices about the estimate."""

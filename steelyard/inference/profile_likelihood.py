@@ -94,13 +94,13 @@ class Profile:
             unit = np.eye(len(self.keep))[10 * k : 10 * k + 10]
             p = self.best[10 * k : 10 * k + 10]
             ends = self._ends(unit[0], unc, total)
-            mass = (max(ends.least(unit[0]).proved, 0.0), ends.greatest(unit[0]).proved)
+            mass = (max(ends.minimise(unit[0]).proved, 0.0), ends.maximise(unit[0]).proved)
             com = []
             for h, c in zip(unit[1:4], p[1:4] / p[0], strict=True):
                 ends = self._ends(h - c * unit[0], unc, total)
-                least = ends.least(unit[0]).proved
+                least = ends.minimise(unit[0]).proved
                 low, high = (
-                    (ends.least_ratio(h, unit[0], least).proved, ends.greatest_ratio(h, unit[0], least).proved)
+                    (ends.minimise_ratio(h, unit[0], least).proved, ends.maximise_ratio(h, unit[0], least).proved)
                     if least > mass_floor(body)
                     else (None, None)  # may weigh nothing: its centre may be anywhere
                 )

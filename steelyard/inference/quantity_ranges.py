@@ -161,7 +161,7 @@ def _body(ends: Extremes, allowed: Allowed, body: Body, unit: Array, which: Whic
 
 def _range(ends: Extremes, c: Array, size: float, low: float) -> Range:
     """Both ends of cᵀθ, which is never below ``low``; ``size``: its natural size."""
-    least, greatest = ends.greatest(-c), ends.greatest(c)
+    least, greatest = ends.maximise(-c), ends.maximise(c)
     below = _top(least, size)
     if below is None or -below <= low:
         return (low if np.isfinite(low) else None, _top(greatest, size))
@@ -170,7 +170,7 @@ def _range(ends: Extremes, c: Array, size: float, low: float) -> Range:
 
 def _top(bound: Bound, size: float) -> float | None:
     """The bound; None where the reach pays for more of it than the quantity's natural size."""
-    return None if bound.far > size or not np.isfinite(bound.proved) else bound.proved
+    return None if bound.reach_share > size or not np.isfinite(bound.proved) else bound.proved
 
 
 def _com(ends: Extremes, h: Array, m: Array, least: float, body: Body, box: tuple[float, float]) -> Range:
@@ -178,7 +178,7 @@ def _com(ends: Extremes, h: Array, m: Array, least: float, body: Body, box: tupl
     low: float | None = float(box[0]) if np.isfinite(box[0]) else None
     high: float | None = float(box[1]) if np.isfinite(box[1]) else None
     if least > mass_floor(body):
-        down, up = ends.greatest_ratio(-h, m, least), ends.greatest_ratio(h, m, least)
+        down, up = ends.maximise_ratio(-h, m, least), ends.maximise_ratio(h, m, least)
         lowest, highest = _top(down, body.size), _top(up, body.size)
         low = low if lowest is None else -lowest if low is None else max(low, -lowest)
         high = high if highest is None else highest if high is None else min(high, highest)
@@ -195,5 +195,5 @@ def _trace(ends: Extremes, unit: Array, com: Sequence[Range], size: float) -> Ra
         for k, (low, high) in enumerate(com):
             assert low is not None and high is not None
             below = below - 2 * ((low + high) * unit[1 + k] - low * high * unit[0])
-        least = max(ends.least(below).proved, 0.0)
-    return (least, _top(ends.greatest_trace(int(np.flatnonzero(unit[0])[0])), size))
+        least = max(ends.minimise(below).proved, 0.0)
+    return (least, _top(ends.maximise_trace(int(np.flatnonzero(unit[0])[0])), size))

@@ -1,9 +1,17 @@
-"""What is the optimum, and its proof?
+"""Convex optimisation with certified results.
 
-In: a ``Problem`` (information, cones, bounds, linear rows, entropies), numbers only. Out: a ``Solution`` and the
-``Certificate`` that proves it, whichever solver found it. Data enter squared: a robust loss weights rows anew
-(``inference/loss.py``). Begin with ``solve.py``; ``certify.py`` is what everything
-rests on.
+A ``Problem`` is a least-squares objective (as ``Information``) with semidefinite cones, bounds, linear constraints and
+entropic priors: numbers only, no robot and no log. ``solve_certified`` returns a ``Solution`` and its ``Certificate``,
+a bound on the distance from the optimum that is computed from the problem alone, whichever backend solved it:
+
+- ``nnls``: bounds only, by an active set;
+- ``interior``: cones, bounds and linear inequalities, by a primal–dual interior-point method; ``face`` refines its
+  result;
+- ``clarabel_``: everything, by Clarabel;
+- ``log_cholesky_newton``: bodies in log-Cholesky coordinates, by Gauss–Newton.
+
+``Region`` and ``Extremes`` bound a quantity over all parameters that data and physics admit. Residuals enter squared: a
+robust loss is fitted by reweighting the rows (``inference/loss.py``). Begin with ``solve.py``, then ``certify.py``.
 """
 
 from steelyard.errors import lazy_names
@@ -13,7 +21,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "problem": ("Cone", "Entropy", "LinearConstraints", "Problem", "Solution"),
         "certify": ("Certificate",),
-        "solve": ("certified",),
+        "solve": ("solve_certified",),
         "region": ("Region",),
         "extreme": ("Extremes",),
     },

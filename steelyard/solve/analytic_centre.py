@@ -1,7 +1,8 @@
-"""The middle of a region: where the barrier Φ = −Σ log det Mᵦ − Σ log slack − log(radius² − ‖Rθ − z‖²) is least.
+"""Analytic centre of a region: the minimum of Φ = −Σ log det Mᵦ − Σ log slack − log(radius² − ‖Rθ − z‖²).
 
-There Z = M⁻¹ and μ = 1/slack balance but for the ball's share, and Φ's Hessian tells how far the region goes in every
-direction, to a factor of its order. Found by Newton's method in coordinates θ = start + W v where the ball is round.
+At the centre the multipliers Z = M⁻¹ and μ = 1/slack balance except for the gradient of the ball's term, and the
+Hessian of Φ gives the extent of the region in every direction, to a factor of its order. Computed by Newton's method in
+coordinates θ = start + W v in which the ball is round.
 """
 
 from __future__ import annotations
@@ -20,21 +21,21 @@ STEPS = 300  # of Newton's method
 
 @dataclass(frozen=True)
 class AnalyticCentre:
-    """A region's analytic centre."""
+    """Slacks and Hessian of a region at its analytic centre."""
 
     roots: Array  # (B, 4, 4) L⁻¹ with M = LLᵀ
     slack: Array  # (m,) of the region's rows
-    triangle: Array  # (n−r, n−r) T with TᵀT the Hessian of Φ in the coordinates that R does not see
+    triangle: Array  # (n−r, n−r) T with TᵀT the Hessian of Φ in the null space of R
 
 
 def find_analytic_centre(region: Region) -> AnalyticCentre:
-    """Newton's method with a line search, from the region's start."""
+    """Compute the analytic centre by Newton's method with a line search, from the region's start."""
     barrier = _Barrier(region)
     v = np.zeros(len(region.start))
     for _ in range(STEPS):
         g, C = barrier.derivatives(v)
         d = 1 / np.linalg.norm(C, axis=0)
-        T = np.asarray(np.linalg.qr(C * d, mode="r"))  # of its root: the Hessian would square its condition
+        T = np.asarray(np.linalg.qr(C * d, mode="r"))  # of the root: the Hessian has its condition number squared
         step = -d * back(T, d * g)
         decrement = float(-g @ step)
         value, length = barrier.value(v), 1.0
@@ -45,12 +46,12 @@ def find_analytic_centre(region: Region) -> AnalyticCentre:
             break
     M, slack, _, _ = barrier.state(v)
     C, r = barrier.derivatives(v)[1], len(region.R)
-    unseen = np.asarray(np.linalg.qr(C[: len(C) - r, r:], mode="r"))
-    return AnalyticCentre(np.linalg.inv(np.linalg.cholesky(M)), slack, unseen)
+    null_triangle = np.asarray(np.linalg.qr(C[: len(C) - r, r:], mode="r"))
+    return AnalyticCentre(np.linalg.inv(np.linalg.cholesky(M)), slack, null_triangle)
 
 
 def back(T: Array, b: Array) -> Array:
-    """(TᵀT)⁻¹b of a triangle."""
+    """Return (TᵀT)⁻¹b for an upper triangular T."""
     return np.asarray(solve_triangular(T, solve_triangular(T, b, trans="T")))
 
 
@@ -67,35 +68,35 @@ class _Barrier:
         self.residual = region.R @ region.start - region.z
 
     def state(self, v: Array) -> tuple[Array, Array, Array, float]:
-        """M (B, 4, 4), slack of the rows, residual of the data, and what is left to the ball."""
+        """M (B, 4, 4), slack of the rows, residual of the data, and radius² − ‖residual‖²."""
         residual = self.residual + v[: len(self.residual)]
         length, radius = float(np.linalg.norm(residual)), self.region.radius
         M = self.M + np.einsum("bkij,bk->bij", self.F, self.blocks @ v)
         return M, self.slack + self.rows @ v, residual, (radius - length) * (radius + length)
 
     def value(self, v: Array) -> float:
-        """Infinite outside."""
-        M, slack, _, left = self.state(v)
-        if left <= 0 or np.any(slack <= 0):
+        """Φ, infinite outside the region."""
+        M, slack, _, ball = self.state(v)
+        if ball <= 0 or np.any(slack <= 0):
             return np.inf
         try:
             L = np.linalg.cholesky(M)
         except np.linalg.LinAlgError:
             return np.inf
-        logs = 2 * np.sum(np.log(np.diagonal(L, axis1=1, axis2=2))) + np.sum(np.log(slack)) + np.log(left)
+        logs = 2 * np.sum(np.log(np.diagonal(L, axis1=1, axis2=2))) + np.sum(np.log(slack)) + np.log(ball)
         return -float(logs)
 
     def derivatives(self, v: Array) -> tuple[Array, Array]:
         """Gradient, and rows C with CᵀC the Hessian; the last r are the ball's."""
-        M, slack, residual, left = self.state(v)
+        M, slack, residual, room = self.state(v)
         inverse = np.linalg.inv(np.linalg.cholesky(M))
         X = inverse[:, None] @ self.F @ np.swapaxes(inverse, 1, 2)[:, None]  # (B, 10, 4, 4)
         bodies = np.swapaxes(pack_symmetric(X), 1, 2) @ self.blocks
         rows = self.rows / slack[:, None]
         r, inner = len(residual), float(residual @ residual)
         g = -np.einsum("bkii,bkn->n", X, self.blocks) - rows.sum(axis=0)
-        g[:r] += 2 * residual / left
-        bend = (np.sqrt(1 + 2 * inner / left) - 1) / inner if inner > 0 else 0.0
+        g[:r] += 2 * residual / room
+        bend = (np.sqrt(1 + 2 * inner / room) - 1) / inner if inner > 0 else 0.0
         ball = np.zeros((r, len(v)))
-        ball[:, :r] = np.sqrt(2 / left) * (np.eye(r) + bend * np.outer(residual, residual))
+        ball[:, :r] = np.sqrt(2 / room) * (np.eye(r) + bend * np.outer(residual, residual))
         return g, np.vstack([bodies.reshape(-1, len(v)), rows, ball])

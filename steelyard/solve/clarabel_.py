@@ -1,8 +1,8 @@
 """Clarabel, called directly: an interior-point method on the semidefinite cones.
 
-The problem is posed in coordinates x = R(θ − centre), where the objective is ½‖x‖² (``Problem.inverse``), and in units
-of ‖x‖ at the answer. That is known only afterwards: so it is solved again where the first guess was far off. Where
-there are more unknowns than rows, x does not tell θ; then both are variables, tied by E(θ − centre) = E W x
+The problem is posed in coordinates x = R(θ − centre), in which the objective is ½‖x‖² (``Problem.inverse``), and in
+units of ‖x‖ at the optimum. These are known only afterwards, so it is solved again if the first guess was far off. With
+more unknowns than rows x does not determine θ; then both are variables, coupled by E(θ − centre) = E W x
 (``Problem.seen``), and a thousand masses cost little more than a hundred.
 """
 
@@ -19,7 +19,7 @@ from steelyard.spatial import Array
 
 
 def solve(problem: Problem, tolerance: float = 1e-10) -> Solution:
-    """Solve with Clarabel; the status is its own word, to be checked by ``certify``."""
+    """Solve with Clarabel; its status is unverified until ``certify`` has checked the solution."""
     best, before = problem.start, np.inf
     floor = 1e-6 * np.sqrt(problem.information.cost(problem.centre)) + 1e-12
     for _ in range(4):
@@ -32,15 +32,15 @@ def solve(problem: Problem, tolerance: float = 1e-10) -> Solution:
 
 
 def run(P: Any, q: Array, A: Any, b: Array, cones: list[Any], tolerance: float, **settings: Any) -> Any:
-    """Clarabel's answer to min ½xᵀPx + qᵀx with b − Ax in these cones."""
+    """Run Clarabel on min ½xᵀPx + qᵀx with b − Ax in these cones, and return its solution object."""
     import clarabel
 
-    asked = clarabel.DefaultSettings()
-    asked.verbose = False
-    asked.tol_gap_abs = asked.tol_gap_rel = asked.tol_feas = tolerance
+    chosen = clarabel.DefaultSettings()
+    chosen.verbose = False
+    chosen.tol_gap_abs = chosen.tol_gap_rel = chosen.tol_feas = tolerance
     for name, value in settings.items():
-        setattr(asked, name, value)
-    return clarabel.DefaultSolver(P, q, A.tocsc(), b, cones, asked).solve()
+        setattr(chosen, name, value)
+    return clarabel.DefaultSolver(P, q, A.tocsc(), b, cones, chosen).solve()
 
 
 def _solve(problem: Problem, size: float, tolerance: float) -> Solution:
@@ -54,13 +54,13 @@ def _solve(problem: Problem, size: float, tolerance: float) -> Solution:
     m, first = W.shape[1], len(problem.scale) if problem.null.shape[1] else 0
     n = first + m
     total = n + 14 * len(problem.entropies)  # v; for each entropy four logarithms and ten entries of Z
-    tied = 0
+    coupled = 0
     if first:
         E = problem.seen
         rows.append(_padded(np.hstack([E * problem.scale, -E @ W]), total))
-        tied = len(E)
-        rhs.append(np.zeros(tied))
-        cones.append(clarabel.ZeroConeT(tied))
+        coupled = len(E)
+        rhs.append(np.zeros(coupled))
+        cones.append(clarabel.ZeroConeT(coupled))
         W = sparse.csr_matrix(sparse.hstack([sparse.diags(problem.scale), sparse.csr_matrix((first, m))]))
     if problem.lower:
         index = np.array(list(problem.lower))
@@ -87,7 +87,7 @@ def _solve(problem: Problem, size: float, tolerance: float) -> Solution:
     P = sparse.diags(np.concatenate([np.zeros(first), np.ones(m), np.zeros(total - n)])).tocsc()
     A = sparse.vstack([*rows, sparse.csc_matrix((0, total))])
     answer = run(P, q, A, np.concatenate([*rhs, []]), cones, tolerance, tol_ktratio=1e-9, max_iter=200)
-    theta, dual = problem.centre + W @ np.array(answer.x)[:n], np.array(answer.z)[tied:] * size**2
+    theta, dual = problem.centre + W @ np.array(answer.x)[:n], np.array(answer.z)[coupled:] * size**2
     count = len(problem.lower)
     bound_duals = {i: max(float(m), 0.0) for i, m in zip(problem.lower, dual[:count], strict=True)}
     linear_duals, at = np.zeros(len(linear)), count
@@ -96,7 +96,7 @@ def _solve(problem: Problem, size: float, tolerance: float) -> Solution:
         at += int(which.sum())
     if len(linear):
         linear_duals /= np.abs(problem.linear.A) @ problem.scale
-        theta = _on(problem, theta)
+        theta = _project_on_equalities(problem, theta)
     duals = []
     for cone in problem.cones:
         p = cone.F.shape[1]
@@ -105,8 +105,8 @@ def _solve(problem: Problem, size: float, tolerance: float) -> Solution:
     return Solution(theta, tuple(duals), bound_duals, "clarabel", str(answer.status), linear_duals)
 
 
-def _on(problem: Problem, theta: Array) -> Array:
-    """The nearest point, in the objective's own metric, where the equalities hold to the last digit."""
+def _project_on_equalities(problem: Problem, theta: Array) -> Array:
+    """The nearest point, in the metric of the objective, at which the equalities hold to the last digit."""
     equal = problem.linear.equal
     W = np.hstack([problem.inverse, problem.null])
     E = problem.linear.A[equal] @ W
@@ -114,7 +114,7 @@ def _on(problem: Problem, theta: Array) -> Array:
 
 
 def _padded(block: Any, total: int) -> Any:
-    """Columns for u, none for what follows."""
+    """The block with zero columns appended, ``total`` in all."""
     return sparse.hstack(
         [sparse.csc_matrix(block), sparse.csc_matrix((block.shape[0], total - block.shape[1]))]
     ).tocsc()
@@ -125,7 +125,7 @@ def _entropy(problem: Problem, e: int, W: Array, total: int) -> tuple[list[Any],
     import clarabel
 
     entropy, n = problem.entropies[e], W.shape[1]
-    here = slice(entropy.at, entropy.at + 10)
+    body = slice(entropy.at, entropy.at + 10)
     C = np.linalg.inv(np.linalg.cholesky(entropy.reference))
     basis = C @ inertia.PSEUDO_BASIS @ C.T  # X = Σ θₖ basis[k]
     t_at = n + 14 * e
@@ -138,7 +138,7 @@ def _entropy(problem: Problem, e: int, W: Array, total: int) -> tuple[list[Any],
         return pack_symmetric(M)
 
     big = sparse.lil_matrix((36, total))
-    big[:, :n] = -embedded(basis).T @ W[here]
+    big[:, :n] = -embedded(basis).T @ W[body]
     for k, (i, j) in enumerate(lower):
         M = np.zeros((8, 8))
         M[i, 4 + j] = M[4 + j, i] = 1.0
@@ -146,7 +146,7 @@ def _entropy(problem: Problem, e: int, W: Array, total: int) -> tuple[list[Any],
             M[4 + i, 4 + i] = 1.0
         big[:, z_at + k] = -pack_symmetric(M)[:, None]
     blocks, kinds = [big.tocsc()], [clarabel.PSDTriangleConeT(8)]
-    sides = [embedded(np.tensordot(problem.centre[here], basis, axes=1))]
+    sides = [embedded(np.tensordot(problem.centre[body], basis, axes=1))]
     for i in range(4):  # (t, 1, Z_ii) in the exponential cone: Z_ii ≥ exp(t)
         block = sparse.lil_matrix((3, total))
         block[0, t_at + i] = -1.0
@@ -156,5 +156,5 @@ def _entropy(problem: Problem, e: int, W: Array, total: int) -> tuple[list[Any],
         kinds.append(clarabel.ExponentialConeT())
     cost = np.zeros(total)
     cost[t_at : t_at + 4] = -entropy.weight
-    cost[:n] = entropy.weight * np.trace(basis, axis1=1, axis2=2) @ W[here]
+    cost[:n] = entropy.weight * np.trace(basis, axis1=1, axis2=2) @ W[body]
     return blocks, sides, kinds, cost

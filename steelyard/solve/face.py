@@ -1,13 +1,14 @@
-"""Where an interior-point method ends, Newton's method goes on: on the face of the cones that its answer lies on.
+"""Refinement of an interior-point solution by Newton's method on the face of the cones on which it lies.
 
 Near the optimum every eigenvalue λ of S = M(θ) has a counterpart ζ in its multiplier Z with λζ = ν. Those with
-small λ/ζ are taken to be zero, and Z to vanish elsewhere: with U their eigenvectors, Z = U Y Uᵀ and
+small λ/ζ are set to zero, and Z to zero elsewhere: with U their eigenvectors, Z = U Y Uᵀ and
 
     ∇f(θ) = M*(U Y Uᵀ),    Uᵀ M(θ) U = 0
 
-is solved for θ and Y by Newton's method, the turning of U included (2 tr(FₖZFₗS⁺)). What no constraint holds, and data
-hardly see, is then where the prior has it, to the last digits; a barrier leaves it where the objective as a whole shows
-no difference. Whether zero was the right guess is seen afterwards: S and Y must still be positive.
+is solved for θ and Y by Newton's method, including the rotation of U (2 tr(FₖZFₗS⁺)). Directions that no constraint
+fixes and the data hardly excite then equal the prior to the last digits; a barrier method stops where the whole
+objective no longer shows a difference. Whether the face was the right one is checked afterwards: S and Y must be
+positive.
 """
 
 from __future__ import annotations
@@ -21,26 +22,26 @@ from steelyard.solve.problem import Problem, Solution, positive
 from steelyard.spatial import Array
 
 STEPS = 3
-OUTSIDE = 1e-9  # of a cone's natural size, or of the objective: what rounding and a turning face may leave
+OUTSIDE = 1e-9  # of a cone's natural size, or of the objective: tolerated violation
 
 
 @dataclass(frozen=True)
 class _Face:
-    """One cone, bound or row: S = Σ xₖFₖ − shift, of which the least ``count`` eigenvalues are to be zero."""
+    """One cone, bound or row: S = Σ xₖFₖ − shift, whose ``count`` smallest eigenvalues are zero."""
 
-    here: slice
+    unknowns: slice
     F: Array  # (k, p, p)
     shift: Array  # (p, p)
     count: int
 
     def slack(self, x: Array) -> Array:
-        return np.asarray(np.tensordot(x[self.here], self.F, axes=1) - self.shift)
+        return np.asarray(np.tensordot(x[self.unknowns], self.F, axes=1) - self.shift)
 
 
-def settled(problem: Problem, solution: Solution) -> Solution:
-    """The same answer, settled on its face; itself where that fails.
+def settle_on_face(problem: Problem, solution: Solution) -> Solution:
+    """Refine a solution on its face; return it unchanged if that fails.
 
-    For quadratic objectives, without equalities.
+    For quadratic objectives without equalities.
     """
     R, z, unit, rows = problem.information.R, problem.information.z, problem.scale, problem.linear
     length = np.linalg.norm(R, axis=0)
@@ -58,9 +59,9 @@ def settled(problem: Problem, solution: Solution) -> Solution:
         duals.append(np.full((1, 1), dual * size))
     worth = 0.5 * float(np.sum((R @ solution.theta - z) ** 2)) + 1e-12 * float(z @ z) + 1e-300
     for faces in _guesses(cones, duals, x, length, worth):
-        found = _settled(R / length, z, x, faces, duals, worth)
-        if found is not None:
-            x, duals = found
+        refined = _refine(R / length, z, x, faces, duals, worth)
+        if refined is not None:
+            x, duals = refined
             first, last = len(problem.cones), len(duals) - len(rows)
             bounds = {i: float(Z[0, 0] / unit[i]) for i, Z in zip(problem.lower, duals[first:last], strict=True)}
             linear = np.array([float(Z[0, 0]) for Z in duals[last:]])
@@ -75,15 +76,15 @@ def settled(problem: Problem, solution: Solution) -> Solution:
 def _guesses(
     cones: list[tuple[int, Array, Array]], duals: list[Array], x: Array, length: Array, worth: float
 ) -> Iterator[list[_Face]]:
-    """Which eigenvalues are zero: by λ/ζ, below the widest gap there is, or below what is natural; or none."""
+    """Candidate faces: eigenvalues with λ/ζ below the widest gap are zero, or below the natural ratio, or none."""
     ratios, scaled = list[Array](), list[tuple[slice, Array, Array]]()
     for (at, F, shift), Z in zip(cones, duals, strict=True):
-        here = slice(at, at + len(F))
-        F = F / length[here][:, None, None]
-        w, V = np.linalg.eigh(np.tensordot(x[here], F, axes=1) - shift)
+        unknowns = slice(at, at + len(F))
+        F = F / length[unknowns][:, None, None]
+        w, V = np.linalg.eigh(np.tensordot(x[unknowns], F, axes=1) - shift)
         zeta = np.einsum("ip,ij,jp->p", V, Z, V)
         ratios.append(np.maximum(w, 1e-300) / np.maximum(zeta, 1e-300))
-        scaled.append((here, F, shift))
+        scaled.append((unknowns, F, shift))
     every = np.sort(np.log(np.concatenate(ratios))) if ratios else np.zeros(0)
     splits = [1 / worth, 0.0]
     if len(every) > 1:
@@ -97,29 +98,29 @@ def _guesses(
             yield [_Face(*parts, count) for parts, count in zip(scaled, counts, strict=True)]
 
 
-def _settled(
+def _refine(
     A: Array, z: Array, x: Array, faces: list[_Face], duals: list[Array], worth: float
 ) -> tuple[Array, list[Array]] | None:
-    """x and multipliers on these faces; None where they turn out to be wrong."""
-    touched = [k for k, face in enumerate(faces) if face.count]
-    active, theirs = [faces[k] for k in touched], [duals[k] for k in touched]
+    """x and multipliers on these faces; None if these are not the optimal ones."""
+    indices = [k for k, face in enumerate(faces) if face.count]
+    active, active_duals = [faces[k] for k in indices], [duals[k] for k in indices]
     for _ in range(STEPS):
-        moved = _newton(A, z, x, active, theirs)
+        moved = _newton(A, z, x, active, active_duals)
         if moved is None:
             return None
-        x, theirs = moved
-    if any(np.linalg.eigvalsh(Z)[0] < -OUTSIDE * worth for Z in theirs):
+        x, active_duals = moved
+    if any(np.linalg.eigvalsh(Z)[0] < -OUTSIDE * worth for Z in active_duals):
         return None
     if any(np.linalg.eigvalsh(face.slack(x))[0] < -OUTSIDE for face in faces):
         return None
-    found = [np.zeros_like(Z) for Z in duals]
-    for k, Z in zip(touched, theirs, strict=True):
-        found[k] = positive(Z)
-    return x, found
+    refined = [np.zeros_like(Z) for Z in duals]
+    for k, Z in zip(indices, active_duals, strict=True):
+        refined[k] = positive(Z)
+    return x, refined
 
 
 def _newton(A: Array, z: Array, x: Array, faces: list[_Face], duals: list[Array]) -> tuple[Array, list[Array]] | None:
-    """One step for x and all Z of faces that are touched; None where they leave nothing to stand on."""
+    """One step for x and all Z of active faces; None if the system is singular."""
     n = len(x)
     K, right = A.T @ A, -(A.T @ (A @ x - z))
     rows, missing, bases = [np.zeros((0, n))], [np.zeros(0)], []
@@ -131,12 +132,12 @@ def _newton(A: Array, z: Array, x: Array, faces: list[_Face], duals: list[Array]
         twice = np.where(i == j, 1.0, 2.0)
         bases.append((U, i, j))
         Z = U @ (U.T @ Z @ U) @ U.T
-        right[face.here] += np.einsum("kij,ij->k", face.F, Z)
+        right[face.unknowns] += np.einsum("kij,ij->k", face.F, Z)
         if rest.size:
             curved = face.F @ Z @ face.F[:, None] @ ((rest / w[face.count :]) @ rest.T)
-            K[face.here, face.here] += 2 * np.trace(curved, axis1=2, axis2=3).T
+            K[face.unknowns, face.unknowns] += 2 * np.trace(curved, axis1=2, axis2=3).T
         block = np.zeros((len(i), n))
-        block[:, face.here] = ((U.T @ face.F @ U)[:, i, j] * twice).T
+        block[:, face.unknowns] = ((U.T @ face.F @ U)[:, i, j] * twice).T
         rows.append(block)
         missing.append(-(U.T @ S @ U)[i, j] * twice)
     C = np.vstack(rows)
@@ -147,11 +148,11 @@ def _newton(A: Array, z: Array, x: Array, faces: list[_Face], duals: list[Array]
         return None
     if not np.isfinite(step).all():
         return None
-    found, at = [], n
+    moved, at = [], n
     for (U, i, j), Z in zip(bases, duals, strict=True):
         Y = U.T @ Z @ U
         Y[i, j] += step[at : at + len(i)]
         Y[j, i] = Y[i, j]
-        found.append(np.asarray(U @ Y @ U.T))
+        moved.append(np.asarray(U @ Y @ U.T))
         at += len(i)
-    return x + step[:n], found
+    return x + step[:n], moved

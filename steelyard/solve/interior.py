@@ -1,4 +1,4 @@
-"""Many small matrix inequalities and bounds: our own primal–dual interior-point method.
+"""Primal–dual interior-point method for many small matrix inequalities, bounds and linear inequalities.
 
 With S = M(θ) the value of each cone and Z its multiplier (a bound is a cone of order one), the central path is
 
@@ -8,8 +8,8 @@ Newton's method on it, symmetrised after Helmberg, Kojima and Monteiro, leaves o
 
     (RᵀR + B) Δθ = M*(ν S⁻¹ − C) − ∇f,    Bₖₗ = tr(Fₖ Z Fₗ S⁻¹),
 
-where B has one block a body. Each iteration predicts with ν = 0 and corrects (C) for what that leaves (Mehrotra). θ
-starts strictly inside and stays there. ``face.py`` has the last steps.
+where B is block diagonal, one block a body. Each iteration predicts with ν = 0 and corrects (C) for the second-order
+error (Mehrotra). θ remains strictly feasible. ``face.py`` has the last steps.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from steelyard.solve.face import settled
+from steelyard.solve.face import settle_on_face
 from steelyard.solve.problem import Problem, Solution
 from steelyard.spatial import Array
 
 ITERATIONS = 60
-STATIONARY = 1e-13  # of the rows' residual, or as near as rounding lets it come
+STATIONARY = 1e-13  # of the residual norm, or until rounding stops progress
 SHORT = 0.99  # of the way to the boundary
 
 
 @dataclass(frozen=True)
 class _Cones:
-    """Those of one shape, handled together: S = Σ xₖFₖ − shift."""
+    """Cones of one order, handled together: S = Σ xₖFₖ − shift."""
 
-    which: tuple[int, ...]  # in the problem's order; () for bounds
-    index: Array  # (b, k) where their unknowns are
+    which: tuple[int, ...]  # indices in the problem; empty for bounds
+    index: Array  # (b, k) indices of their unknowns
     F: Array  # (b, k, p, p) in units of the scaled unknowns
     shift: Array  # (b, p, p)
 
@@ -42,7 +42,7 @@ class _Cones:
         return np.asarray(np.einsum("bk,bkij->bij", x[self.index], self.F))
 
     def adjoint(self, Z: Array, n: int) -> Array:
-        """(n,) ⟨Fₖ, Z⟩ where they belong."""
+        """(n,) ⟨Fₖ, Z⟩ at the indices of the unknowns."""
         return np.bincount(self.index.ravel(), np.einsum("bkij,bij->bk", self.F, Z).ravel(), n)
 
     def curve(self, K: Array, Z: Array, inverse: Array) -> None:
@@ -74,18 +74,18 @@ class _Rows:
 
 
 def solve(problem: Problem, tolerance: float = 1e-9) -> Solution:
-    """Follow the central path until the gap is below ``tolerance`` × objective, then settle on the face it leads to."""
+    """Follow the central path until the gap is below ``tolerance`` × objective, then refine on the face."""
     if problem.entropies or np.any(problem.linear.equal):
-        raise ValueError("has entropies or equalities")
+        raise ValueError("the interior-point method takes neither entropies nor equalities")
     length = np.linalg.norm(problem.information.R, axis=0)
-    length = np.where(length > 0, length, 1 / problem.scale)  # what no row sees is held by its cone alone
+    length = np.where(length > 0, length, 1 / problem.scale)  # columns of zeros are bounded by their cones alone
     A, z, n = problem.information.R / length, problem.information.z, problem.information.n
     families = _families(problem, 1 / length)
     x = _interior(problem) * length
     H, order = A.T @ A, sum(f.shift.shape[0] * f.shift.shape[1] for f in families)
     S = [f.linear(x) - f.shift for f in families]
     if any(np.any(s[:, 0, 0] <= 0) for s in S):
-        raise ArithmeticError("the start is not strictly inside")
+        raise ArithmeticError("the start is not strictly feasible")
     first = float(np.sum((A @ x - z) ** 2)) / 2
     floor = 1e-6 * max(first, 0.5 * float(z @ z)) + 1e-300
     Z = [max(first, floor) / max(order, 1) * np.linalg.inv(s) for s in S]
@@ -112,7 +112,7 @@ def solve(problem: Problem, tolerance: float = 1e-9) -> Solution:
             dx = cho_solve(factor, right, check_finite=False)
             dS = [f.linear(dx) for f in families]
             dZ = [t - m - _symmetric(m @ d @ i) for t, m, d, i in zip(target, Z, dS, inverse, strict=True)]
-            step = min(1.0, (1.0 if predicting else SHORT) * min(_reach(root_S, dS), _reach(root_Z, dZ)))
+            step = min(1.0, (1.0 if predicting else SHORT) * min(_longest_step(root_S, dS), _longest_step(root_Z, dZ)))
             if predicting:
                 after = _inner(_ahead(S, dS, step), _ahead(Z, dZ, step))
                 nu = (after / gap) ** 3 * gap / max(order, 1) if gap > 0 else 0.0
@@ -130,16 +130,16 @@ def solve(problem: Problem, tolerance: float = 1e-9) -> Solution:
         if not f.which:
             bounds = m.ravel() * length[f.index.ravel()]
     bound_duals = {i: float(m) for i, m in zip(problem.lower, bounds, strict=True)}
-    return settled(problem, Solution(x / length, tuple(duals), bound_duals, "interior", status, rows))
+    return settle_on_face(problem, Solution(x / length, tuple(duals), bound_duals, "interior", status, rows))
 
 
 def _families(problem: Problem, unit: Array) -> list[_Cones | _Rows]:
-    """Cones by shape, the bounds, and the rows, for unknowns in these units."""
-    shapes: dict[tuple[int, ...], list[int]] = {}
+    """Cones grouped by order, the bounds, and the linear constraints, for unknowns in these units."""
+    orders: dict[tuple[int, ...], list[int]] = {}
     for which, cone in enumerate(problem.cones):
-        shapes.setdefault(cone.F.shape, []).append(which)
+        orders.setdefault(cone.F.shape, []).append(which)
     families = list[_Cones | _Rows]()
-    for (k, p, _), alike in shapes.items():
+    for (k, p, _), alike in orders.items():
         index = np.array([problem.cones[i].at for i in alike])[:, None] + np.arange(k)
         F = np.stack([problem.cones[i].F for i in alike]) * unit[index][:, :, None, None]
         families.append(_Cones(tuple(alike), index, F, np.zeros((len(alike), p, p))))
@@ -155,12 +155,12 @@ def _families(problem: Problem, unit: Array) -> list[_Cones | _Rows]:
 
 
 def _size(problem: Problem) -> Array:
-    """(r,) natural sizes of the rows."""
+    """(r,) natural sizes of the linear constraints."""
     return np.asarray(np.maximum(np.abs(problem.linear.A) @ problem.scale, 1e-300))
 
 
 def _interior(problem: Problem) -> Array:
-    """The start, moved off its bounds."""
+    """The start, moved strictly inside its bounds."""
     theta = np.array(problem.start, float)
     for i, low in problem.lower.items():
         theta[i] = max(theta[i], low + 1e-3 * problem.scale[i])
@@ -184,8 +184,8 @@ def _root(M: Array) -> Array:
     return np.asarray(np.linalg.inv(np.linalg.cholesky(M)))
 
 
-def _reach(roots: list[Array], steps: list[Array]) -> float:
-    """Longest step that leaves everything positive semidefinite."""
+def _longest_step(roots: list[Array], steps: list[Array]) -> float:
+    """The longest step that keeps all matrices positive semidefinite."""
     lowest = [np.linalg.eigvalsh(L @ d @ np.swapaxes(L, 1, 2)).min() for L, d in zip(roots, steps, strict=True)]
     worst = -float(min(lowest, default=0.0))
     return 1 / worst if worst > 0 else np.inf

@@ -1,17 +1,17 @@
-"""The problem of ``lmi`` without its cone: Gauss–Newton in log-Cholesky coordinates (Rucker and Wensing).
+"""The problem of method ``lmi`` without constraints: Gauss–Newton in log-Cholesky coordinates (Rucker and Wensing).
 
     minimise  f(θ(ξ)) − μ Φ(ξ),    μ → 0,
 
 where ξ is a chart of the cone's interior (``solve/log_cholesky.py``), bounded quantities are their bound plus an
 exponential, and Φ is the sum of all log det M and log(θᵢ − lowerᵢ), nearly linear in ξ. In θ this function is strictly
-convex with bounded level sets, and a chart makes no new stationary points. So for each μ there is one, and a method
-that always descends finds it from wherever it starts; without Φ it would run to infinity wherever a body is thin.
+convex with bounded level sets, and a chart adds no stationary points. So for each μ there is exactly one, and a descent
+method converges to it from any start; without Φ it would diverge wherever the optimal body is thin.
 
-Both parts are sums of squares to second order: f as it stands, and a change dM of M = UUᵀ adds tr Y − ½‖Y‖² to Φ, Y =
-U⁻¹dM U⁻ᵀ. So a step is that of Gauss and Newton, by QR, damped as Levenberg and Marquardt do where it leads up. It is
-taken along ξ, or along the straight line in θ that it begins as (there f, at least, bends as expected), whichever ends
-lower. Charts are turned to the bodies' own axes whenever μ is lowered. One body and nothing else is solved by a kernel
-(``kernels/one_body_newton.py``) that goes to the same end by a shorter way.
+Both parts are sums of squares to second order: f exactly, and a change dM of M = UUᵀ adds tr Y − ½‖Y‖² to Φ, Y =
+U⁻¹dM U⁻ᵀ. So a step is one of Gauss–Newton, by QR, with Levenberg–Marquardt damping if it does not descend. It is taken
+along ξ, or along the tangent line in θ (on which f is exactly quadratic), whichever ends lower. Charts are aligned with
+the bodies' principal axes whenever μ is lowered. A single body is solved by a kernel (``kernels/one_body_newton.py``)
+that reaches the same optimum in fewer operations.
 """
 
 from __future__ import annotations
@@ -25,58 +25,58 @@ from steelyard.solve.log_cholesky import Chart
 from steelyard.solve.problem import Problem, Solution
 from steelyard.spatial import Array
 
-LONGEST = 2.0  # step of a logarithm: a factor of seven
-NEARLY = 0.95  # of the way to the cone's edge
+LONGEST = 2.0  # step of a logarithmic coordinate: a factor of seven
+NEARLY = 0.95  # of the step to the boundary of the cone
 MOST = 500  # steps
-CLOSE = 1e-11  # of the value: smaller differences of it are rounding
+CLOSE = 1e-11  # of the value: smaller differences are rounding
 
 
 def solve(problem: Problem, charts: Sequence[Chart], start: Array | None = None, tolerance: float = 3e-8) -> Solution:
-    """Minimise over all ξ; ``charts`` are of the bodies whose cones the problem has, ``start`` any (n,) θ."""
+    """Minimise over ξ; ``charts`` belong to the bodies whose cones the problem has, ``start`` is any θ (n,)."""
     if (
         problem.entropies
         or len(problem.linear)
         or [c.at for c in problem.cones] != list(range(0, 10 * len(charts), 10))
     ):
-        raise ValueError("only data, a quadratic prior, the cones of bodies and bounds can be put in log-Cholesky form")
+        raise ValueError("log-Cholesky form takes data, a quadratic prior, cones of bodies and bounds only")
     theta = problem.start if start is None else start
     if len(problem.scale) == 10 and len(charts) == 1:
-        return _one(problem, charts[0], theta, tolerance)
+        return _solve_one_body(problem, charts[0], theta, tolerance)
     return along_charts(problem, charts, theta, tolerance)
 
 
 def along_charts(problem: Problem, charts: Sequence[Chart], start: Array, tolerance: float = 3e-8) -> Solution:
-    """The way that any number of bodies can go, with other unknowns or without."""
-    ground = _Ground(problem, charts)
-    xi = ground.coordinates(start)
+    """Minimise for any number of bodies, with other unknowns or without."""
+    barrier = _BarrierObjective(problem, charts)
+    xi = barrier.coordinates(start)
     enough = 1e-6 * max(0.5 * float(problem.information.z @ problem.information.z), 1e-12)
-    mu, budget, last = max(problem.objective(ground.theta(xi)), enough) / ground.order, MOST, False
+    mu, budget, last = max(problem.objective(barrier.theta(xi)), enough) / barrier.order, MOST, False
     while budget > 0:
-        last = mu * ground.order <= tolerance * max(problem.objective(ground.theta(xi)), enough)
-        xi = ground.turn(xi)
-        xi, used = _descend(ground, xi, mu, 1e-16 if last else 1e-2, budget)
+        last = mu * barrier.order <= tolerance * max(problem.objective(barrier.theta(xi)), enough)
+        xi = barrier.align(xi)
+        xi, used = _descend(barrier, xi, mu, 1e-16 if last else 1e-2, budget)
         budget -= used
         if last:
             break
         mu /= 10
-    theta = ground.theta(xi)
-    duals, bounds = ground.duals(xi, mu)
+    theta = barrier.theta(xi)
+    duals, bounds = barrier.duals(xi, mu)
     return Solution(theta, duals, bounds, "nonlinear", "solved" if last and budget else "iteration limit")
 
 
-def _one(problem: Problem, chart: Chart, start: Array, tolerance: float) -> Solution:
-    """One body and nothing else: the same, compiled (``kernels/one_body_newton.py``), to the same last μ."""
+def _solve_one_body(problem: Problem, chart: Chart, start: Array, tolerance: float) -> Solution:
+    """The same for a single body, compiled (``kernels/one_body_newton.py``), to the same final μ."""
     from steelyard.kernels import one_body_newton
 
     body = np.array([chart.mass, chart.floor, chart.size, chart.margin], float)
     information, theta = (np.ascontiguousarray(x, float) for x in (problem.information.triangle, start))
-    found, used = one_body_newton.solve(information, theta, body, tolerance, MOST, lambda: chart.factor(theta))
-    duals, bounds = (found[10:26].reshape(4, 4),), {0: float(found[26])}
-    return Solution(found[:10], duals, bounds, "nonlinear", "solved" if used > 0 else "iteration limit")
+    result, used = one_body_newton.solve(information, theta, body, tolerance, MOST, lambda: chart.factor(theta))
+    duals, bounds = (result[10:26].reshape(4, 4),), {0: float(result[26])}
+    return Solution(result[:10], duals, bounds, "nonlinear", "solved" if used > 0 else "iteration limit")
 
 
 def backend(charts: Sequence[Chart]) -> Callable[[Problem], Solution]:
-    """A backend for the problems of the bodies that these charts are of."""
+    """Return a backend for problems of the bodies of these charts."""
 
     def solve_bodies(problem: Problem) -> Solution:
         return solve(problem, charts)
@@ -84,42 +84,41 @@ def backend(charts: Sequence[Chart]) -> Callable[[Problem], Solution]:
     return solve_bodies
 
 
-def _descend(ground: _Ground, xi: Array, mu: float, close: float, most: int) -> tuple[Array, int]:
-    """To the stationary point at this μ, until a step promises less than ``close``·μ; the number of steps it took."""
-    damping, value, before = 0.0, ground.value(xi, mu), np.inf
+def _descend(barrier: _BarrierObjective, xi: Array, mu: float, close: float, most: int) -> tuple[Array, int]:
+    """Descend to the stationary point at this μ, until the predicted decrease is below ``close``·μ; ξ and the steps."""
+    damping, value, before = 0.0, barrier.value(xi, mu), np.inf
     for used in range(1, most + 1):
-        A, b, T = ground.model(xi, mu)
+        A, b, T = barrier.model(xi, mu)
         while True:
-            step, expected = _least(A, b, damping)
+            step, expected = _damped_step(A, b, damping)
             if expected < max(close * mu, CLOSE * abs(value)):
                 break
-            there, candidate = min(
-                ((x, ground.value(x, mu)) for x in ground.ahead(xi, step, T @ step)), key=lambda found: found[1]
-            )
-            gain = (value - candidate) / expected
+            trials = [(barrier.value(x, mu), x) for x in barrier.candidates(xi, step, T @ step)]
+            lowest, nearest = min(trials, key=lambda trial: trial[0])
+            gain = (value - lowest) / expected
             if gain > 0.05 or damping > 1e12:
                 break
             damping = 4 * max(damping, 1e-6)
         if expected < close * mu:
             return xi, used
-        if expected < CLOSE * abs(value):  # too little for the value to show: on, while it gets less
+        if expected < CLOSE * abs(value):  # below the rounding of the value: continue while it shrinks
             if expected > 0.5 * before:
                 return xi, used
             before = expected
             xi = xi + step
-            value = ground.value(xi, mu)
+            value = barrier.value(xi, mu)
             continue
         if gain <= 0.05:
             return xi, used
         damping = 0.1 * damping if gain > 0.5 else damping
-        xi, value = there, candidate
+        xi, value = nearest, lowest
     return xi, most
 
 
-def _least(A: Array, b: Array, damping: float) -> tuple[Array, float]:
-    """The step of Gauss and Newton, or damped as Levenberg and Marquardt do, and how much lower it promises to lead.
+def _damped_step(A: Array, b: Array, damping: float) -> tuple[Array, float]:
+    """The Gauss–Newton step, or Levenberg–Marquardt with damping, and the predicted decrease.
 
-    By QR: AᵀA would have twice as many digits to lose. The normal equations say what is promised without cancellation.
+    By QR: AᵀA would lose twice as many digits. The normal equations give the predicted decrease without cancellation.
     """
     size = np.linalg.norm(A, axis=0)
     size = np.maximum(size, 1e-12 * size.max())
@@ -130,15 +129,15 @@ def _least(A: Array, b: Array, damping: float) -> tuple[Array, float]:
     triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
     n = len(size)
     step = -solve_triangular(triangle[:n, :n], triangle[:n, n]) / size
-    promised = 0.5 * float(np.sum((A @ step) ** 2)) + damping * float(np.sum((size * step) ** 2))
-    return np.asarray(step), promised
+    predicted = 0.5 * float(np.sum((A @ step) ** 2)) + damping * float(np.sum((size * step) ** 2))
+    return np.asarray(step), predicted
 
 
-class _Ground:
-    """f − μΦ over ξ, its slope and a positive Hessian."""
+class _BarrierObjective:
+    """f − μΦ as a function of ξ, and its Gauss–Newton model."""
 
     def __init__(self, problem: Problem, charts: Sequence[Chart]):
-        self.problem, self.charts, self.chart = problem, charts, Chart.together(charts)
+        self.problem, self.charts, self.chart = problem, charts, Chart.stack(charts)
         self.n, self.first = len(problem.scale), 10 * len(charts)
         self.low = np.array([problem.lower.get(i, -np.inf) for i in range(self.first, self.n)])
         self.bounded = np.isfinite(self.low)
@@ -148,32 +147,32 @@ class _Ground:
         self.logs = np.append(body, self.bounded)
 
     def coordinates(self, theta: Array) -> Array:
-        """ξ of θ in the charts to begin with, moved off the bounds."""
+        """ξ of θ in the initial charts, moved strictly inside the bounds."""
         rest = theta[self.first :] / self.unit
         above = np.maximum((theta[self.first :] - self.low)[self.bounded] / self.unit[self.bounded], 1e-6)
         rest[self.bounded] = np.log(above)
         each = zip(self.charts, self._bodies(theta), strict=True)
         return np.concatenate([*(c.coordinates(p) for c, p in each), rest])
 
-    def ahead(self, xi: Array, step: Array, change: Array) -> Iterator[Array]:
-        """Where a step leads: along ξ, and along the straight line that it begins as in θ."""
+    def candidates(self, xi: Array, step: Array, change: Array) -> Iterator[Array]:
+        """Ends of a step: along ξ, and along its tangent line in θ."""
         long = float(np.max(np.abs(step[self.logs]), initial=0.0))
         yield xi + min(1.0, LONGEST / max(long, 1e-300)) * step
-        far, Y = self.chart.straight(self._bodies(xi), self._bodies(change))
+        longest, Y = self.chart.longest_step(self._bodies(xi), self._bodies(change))
         rest = step[self.first :].copy()
-        down = max(1 / far, float(np.max(-rest[self.bounded], initial=0.0)))
+        down = max(1 / longest, float(np.max(-rest[self.bounded], initial=0.0)))
         length = min(1.0, NEARLY / max(down, 1e-300))
         rest = np.where(self.bounded, np.log1p(np.where(self.bounded, length * rest, 0.0)), length * rest)
-        bodies = self.chart.moved(self._bodies(xi), self._bodies(change), Y, length)
+        bodies = self.chart.advance(self._bodies(xi), self._bodies(change), Y, length)
         yield np.concatenate([bodies.ravel(), xi[self.first :] + rest])
 
-    def turn(self, xi: Array) -> Array:
-        """Charts along the axes that the bodies have at ξ; ξ there."""
-        self.chart, turned = self.chart.turned(self._bodies(xi))
-        return np.concatenate([turned.ravel(), xi[self.first :]])
+    def align(self, xi: Array) -> Array:
+        """Align the charts with the principal axes of the bodies at ξ; return ξ in them."""
+        self.chart, aligned = self.chart.align(self._bodies(xi))
+        return np.concatenate([aligned.ravel(), xi[self.first :]])
 
     def theta(self, xi: Array) -> Array:
-        """(n,)."""
+        """(n,) parameters of ξ."""
         rest = self.unit * xi[self.first :]
         rest[self.bounded] = (self.low + self.unit * np.exp(np.minimum(xi[self.first :], 300)))[self.bounded]
         return np.concatenate([self.chart.parameters(self._bodies(xi)).ravel(), rest])
@@ -200,7 +199,7 @@ class _Ground:
         return np.vstack([R @ T, root * B]), np.append(R @ (theta - self.problem.centre), -root * e), T
 
     def duals(self, xi: Array, mu: float) -> tuple[tuple[Array, ...], dict[int, float]]:
-        """Multipliers on the central path, from ξ: there a thin body is known to the last digit, in θ it is not."""
+        """Multipliers on the central path, from ξ, which represents a thin body to the last digit; θ does not."""
         inverse, above = self.chart.inverse(self._bodies(xi))
         bounds = {10 * k: float(mu / m) for k, m in enumerate(above)}
         for i in np.flatnonzero(self.bounded):
@@ -208,5 +207,5 @@ class _Ground:
         return tuple(mu * inverse), bounds
 
     def _bodies(self, x: Array) -> Array:
-        """(bodies, 10) of what belongs to bodies."""
+        """(bodies, 10) the part that belongs to bodies."""
         return x[: self.first].reshape(-1, 10)

@@ -1,7 +1,7 @@
-"""Problems with bounds and nothing else: our own active set, first on the Gram matrix, then on R itself.
+"""Least squares with bounds: an active set, first on the Gram matrix, then on R itself.
 
-The Gram matrix is quick and squares the condition number. So its answer is only where Lawson and Hanson's method
-starts once more on R, with a fresh QR factorisation at every step: where conditioning is good that ends after one.
+The Gram matrix is fast but squares the condition number. So its solution is only the start of a second run of Lawson
+and Hanson's method on R, with a new QR factorisation in every step: if the conditioning is good that ends after one.
 """
 
 from __future__ import annotations
@@ -12,34 +12,34 @@ from scipy.linalg import qr, solve_triangular
 from steelyard.solve.problem import Problem, Solution
 from steelyard.spatial import Array
 
-NOISE = 1e-15  # of what a gradient is the difference of: below this its sign is rounding
-DEPENDENT = 1e-12  # of a column's length: what is left of it outside the passive columns is rounding
+NOISE = 1e-15  # of the terms whose difference is a gradient: below this its sign is rounding
+DEPENDENT = 1e-12  # of a column's norm: a smaller remainder outside the passive columns is rounding
 ROUNDS = 200  # of QR factorisations
 
 
 def solve(problem: Problem) -> Solution:
-    """Solve a problem without cones and entropies."""
+    """Solve a problem whose only constraints are bounds."""
     if problem.cones or problem.entropies or len(problem.linear):
-        raise ValueError("has more than bounds")
+        raise ValueError("the active set takes no constraints but bounds")
     R, n = problem.information.R, problem.information.n
     lower = np.full(n, -np.inf)
     lower[list(problem.lower)] = list(problem.lower.values())
-    theta, slope, status = least(R, problem.information.z, lower, problem.start)
+    theta, slope, status = solve_bounded(R, problem.information.z, lower, problem.start)
     duals = {i: max(float(slope[i]), 0.0) if theta[i] == low else 0.0 for i, low in problem.lower.items()}
     return Solution(theta, (), duals, "nnls", status)
 
 
-def least(R: Array, z: Array, lower: Array, start: Array | None = None) -> tuple[Array, Array, str]:
-    """(n,) x that minimises ½‖Rx − z‖² with x ≥ lower (−inf: no bound), the slope there, and whether it came to an end.
+def solve_bounded(R: Array, z: Array, lower: Array, start: Array | None = None) -> tuple[Array, Array, str]:
+    """Minimise ½‖Rx − z‖² over x ≥ lower (−inf: no bound); return x (n,), the gradient there, and the status.
 
-    What has no bound is sought as a difference from ``start``.
+    Unknowns without a bound are computed as differences from ``start``.
     """
     from steelyard.kernels import active_set
 
     bounded = np.isfinite(lower)
     origin = np.where(bounded, lower, 0.0 if start is None else start)
     length = np.linalg.norm(R, axis=0)
-    length[length <= 1e-14 * length.max(initial=0.0)] = np.inf  # dust: a column that says nothing
+    length[length <= 1e-14 * length.max(initial=0.0)] = np.inf  # a negligible column
     A, z = R / length, z - R @ origin
     free = np.flatnonzero(~bounded)
     (x, _), _ = active_set.solve(np.ascontiguousarray(A.T @ A), A.T @ z, free, len(free))
@@ -48,20 +48,21 @@ def least(R: Array, z: Array, lower: Array, start: Array | None = None) -> tuple
 
 
 def cone_distance(A: Array, z: Array) -> float:
-    """How far z is from all that masses x ≥ 0 of the columns of A can make: least ‖Ax − z‖.
+    """Return the distance of z from the cone of the columns of A: the least ‖Ax − z‖ over x ≥ 0.
 
-    The residual is measured at the x that was found. ``scipy.optimize.nnls`` (1.17.1) returns zero wherever it chose as
-    many columns as there are rows, even where its x is no answer.
+    The residual is evaluated at the computed x. ``scipy.optimize.nnls`` (1.17.1) returns zero whenever it chose as
+    many columns as there are rows, even if its x is not a solution.
     """
-    x, _, _ = least(A, z, np.zeros(A.shape[1]))
+    x, _, _ = solve_bounded(A, z, np.zeros(A.shape[1]))
     return float(np.linalg.norm(A @ x - z))
 
 
 def refine(A: Array, z: Array, start: Array, bounded: Array) -> tuple[Array, Array, str]:
-    """Lawson and Hanson from a feasible start: min ½‖Ax − z‖², x ≥ 0 where ``bounded``, columns of length one or zero.
+    """Run Lawson and Hanson's method from a feasible start: min ½‖Ax − z‖², x ≥ 0 where ``bounded``.
 
-    Gives x, the negative gradient Aᵀ(z − Ax) and whether it came to an end. As in ``kernels/active_set.py`` an index
-    whose entry does not lower the objective has to wait until another's does, so nothing is ever met twice.
+    Columns of A have norm one or zero. Returns x, the negative gradient Aᵀ(z − Ax) and the status. As in
+    ``kernels/active_set.py`` an index whose entry does not lower the objective is barred until another's does, so no
+    passive set occurs twice.
     """
     free = _independent(A, np.flatnonzero(~bounded))
     passive = [*free, *np.flatnonzero(bounded & (start > 0))]
@@ -73,7 +74,7 @@ def refine(A: Array, z: Array, start: Array, bounded: Array) -> tuple[Array, Arr
         if s is None and entered < 0:  # the start depends on the free columns
             passive, x = [*free], np.zeros(len(start))
             continue
-        if s is None or (entered in passive and x[entered] == 0 and s[entered] <= 0):  # it came in for nothing
+        if s is None or (entered in passive and x[entered] == 0 and s[entered] <= 0):  # its entry gains nothing
             passive.remove(entered)
             s = x
         if blocking := [i for i in passive if bounded[i] and s[i] <= 0]:
@@ -101,7 +102,7 @@ def refine(A: Array, z: Array, start: Array, bounded: Array) -> tuple[Array, Arr
 
 
 def _optimum(A: Array, z: Array, passive: list[int]) -> Array | None:
-    """The least-squares x on the passive columns, zero elsewhere; None where they depend on each other."""
+    """The least-squares x on the passive columns, zero elsewhere; None if these are linearly dependent."""
     k = len(passive)
     T = np.asarray(np.linalg.qr(np.column_stack([A[:, passive], z]), mode="r"))
     if k > len(A) or np.abs(np.diag(T)[:k]).min(initial=1.0) <= DEPENDENT:
@@ -112,6 +113,6 @@ def _optimum(A: Array, z: Array, passive: list[int]) -> Array | None:
 
 
 def _independent(A: Array, columns: Array) -> Array:
-    """Those of the columns that do not depend on the others kept."""
+    """A linearly independent subset of the columns."""
     T, pivots = qr(A[:, columns], mode="r", pivoting=True)
     return np.asarray(columns[pivots[: np.sum(np.abs(np.diag(T)) > DEPENDENT)]])

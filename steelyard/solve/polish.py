@@ -1,10 +1,10 @@
-"""The last digits of an answer: a point on the right side of every constraint, and multipliers that leave no residual.
+"""Last digits of a solution: a point that satisfies every constraint, and multipliers without a residual.
 
-Where prior and data are both weak an interior-point method stops a hair's breadth outside, or with multipliers whose
-last digits are rounding. What is violated is then a handful of linear rows (bounds, rows, vᵀM(θ)w for the eigenvectors
-v, w of a cone's eigenvalues that are negative or next to zero): the nearest point in natural units where they hold is
-one small least-squares problem away. And Z may become Z + B Y Bᵀ with BBᵀ ≈ Z and the smallest Y for which
-M*(Z) is the slope.
+If prior and data are both weak an interior-point method may stop minimally infeasible, or with multipliers whose last
+digits are rounding. The violated constraints are then a few linear ones (bounds, rows, vᵀM(θ)w for the eigenvectors v,
+w of a cone's negative or nearly zero eigenvalues), and the nearest point in natural units at which they hold is the
+solution of a small least-squares problem. Likewise Z becomes Z + B Y Bᵀ with BBᵀ ≈ Z and the smallest Y for which M*(Z)
+equals the gradient.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from steelyard.solve.problem import Problem, Solution, positive
 from steelyard.spatial import Array
 
 ROUNDS = 20
-SPARE = 1e-13  # of a row's natural size: what a constraint gets beyond its edge, for rounding
-NEAR = 1e-9  # an eigenvalue below this moves along when another of its cone is lifted
+SPARE = 1e-13  # of a constraint's natural size: slack that allows for rounding
+NEAR = 1e-9  # eigenvalues below this are constrained together with the negative ones of their cone
 
 
-def polished(problem: Problem, solution: Solution) -> Iterator[Solution]:
-    """Answers that may be easier to prove than this one; none is taken on trust."""
+def polish_solution(problem: Problem, solution: Solution) -> Iterator[Solution]:
+    """Yield refined solutions, whose certificates may hold where that of the given one does not."""
     if not np.isfinite(solution.theta).all():
         return
-    inside = replace(solution, theta=_inside(problem, solution.theta))
-    yield inside
-    yield _with_slope_duals(problem, inside)
+    feasible = replace(solution, theta=_make_feasible(problem, solution.theta))
+    yield feasible
+    yield _with_gradient_duals(problem, feasible)
 
 
-def _inside(problem: Problem, theta: Array) -> Array:
-    """The nearest point where what was violated holds."""
+def _make_feasible(problem: Problem, theta: Array) -> Array:
+    """The nearest point at which the violated constraints hold."""
     for _ in range(ROUNDS):
         A, missing = _violated(problem, theta)
         if not len(missing):
@@ -42,7 +42,7 @@ def _inside(problem: Problem, theta: Array) -> Array:
 
 
 def _violated(problem: Problem, theta: Array) -> tuple[Array, Array]:
-    """Rows A (v, n) in natural size, and what A θ lacks to hold with something to spare."""
+    """Violated constraints A (v, n) in natural units, and the amounts by which A θ is short of them."""
     n, rows, missing = len(theta), list[Array](), list[float]()
     for i, low in problem.lower.items():
         if theta[i] < low:
@@ -69,8 +69,8 @@ def _violated(problem: Problem, theta: Array) -> tuple[Array, Array]:
     return np.stack(rows), np.array(missing)
 
 
-def _with_slope_duals(problem: Problem, solution: Solution) -> Solution:
-    """The same point; multipliers of cones that make up the slope there, less what bounds and rows take of it."""
+def _with_gradient_duals(problem: Problem, solution: Solution) -> Solution:
+    """The same point, with cone multipliers that balance the gradient less those of bounds and linear constraints."""
     theta = solution.theta
     slope = problem.information.R.T @ (problem.information.R @ (theta - problem.centre))
     for e in problem.entropies:

@@ -1,9 +1,9 @@
-"""The problem that every backend solves, and what it gives back.
+"""The problem that every backend solves, and its solution.
 
     minimise    ½‖Rθ − z‖² + ½ρ² + entropy      over θ
     subject to  Mᵦ(θ) = Σₖ θ[at+k] Fᵦ[k] ⪰ 0    for each body,    θᵢ ≥ lowerᵢ,    A θ ≥ b or = b
 
-R and z hold the data and the quadratic prior alike. The entropic prior adds, for each body with reference
+R and z hold both the data and the quadratic prior. The entropic prior adds, for each body with reference
 pseudo-inertia J₀ and weight γ, γ·(tr(J₀⁻¹J) − log det(J₀⁻¹J) − 4) (Lee, Wensing and Park).
 """
 
@@ -20,22 +20,22 @@ from steelyard import inertia
 from steelyard.information import Information
 from steelyard.spatial import Array
 
-SINGULAR = 1e-12  # least pivot of a regular factor, of its largest
+SINGULAR = 1e-12  # relative to the largest pivot: a factor with a smaller one is singular
 
 
 @dataclass(frozen=True)
 class Cone:
-    """Σₖ θ[at + k] F[k] ⪰ 0."""
+    """The matrix inequality Σₖ θ[at + k] F[k] ⪰ 0."""
 
-    at: int
+    at: int  # index of the first parameter
     F: Array  # (k, p, p) symmetric
 
     def value(self, theta: Array) -> Array:
-        """(p, p) matrix at θ."""
+        """Return the matrix (p, p) at θ."""
         return np.asarray(np.tensordot(theta[self.at : self.at + len(self.F)], self.F, axes=1))
 
     def adjoint(self, dual: Array) -> Array:
-        """(k,) ⟨F[k], dual⟩."""
+        """Return ⟨F[k], dual⟩ (k,), the adjoint of ``value``."""
         return np.asarray(np.einsum("kij,ij->k", self.F, dual))
 
 
@@ -49,7 +49,7 @@ class LinearConstraints:
 
     @classmethod
     def of(cls, A: Array, b: Array | float = 0.0, equal: bool = False) -> LinearConstraints:
-        """Rows of one kind."""
+        """Return inequalities, or equalities if ``equal``."""
         return cls(A, np.broadcast_to(np.asarray(b, float), len(A)).copy(), np.full(len(A), equal))
 
     def __len__(self) -> int:
@@ -62,11 +62,11 @@ class LinearConstraints:
         return LinearConstraints(A, b, np.append(self.equal, other.equal))
 
     def slack(self, theta: Array) -> Array:
-        """(r,) A θ − b."""
+        """Return A θ − b (r,)."""
         return np.asarray(self.A @ theta - self.b) if len(self) else np.zeros(0)
 
     def unit(self, scale: Array) -> LinearConstraints:
-        """The same rows, each divided by its natural size: one where every parameter has its own."""
+        """Return the same constraints, each divided by its natural size, that of parameters of size ``scale``."""
         if not len(self):
             return self
         size = np.abs(self.A) @ scale
@@ -76,28 +76,28 @@ class LinearConstraints:
 
 @dataclass(frozen=True)
 class Entropy:
-    """γ·(tr(J₀⁻¹J) − log det(J₀⁻¹J) − 4) of the body at ``at``."""
+    """Entropic prior γ·(tr(J₀⁻¹J) − log det(J₀⁻¹J) − 4) on one body."""
 
-    at: int
+    at: int  # index of the body's first parameter
     reference: Array  # (4, 4) J₀
-    weight: float
+    weight: float  # γ
 
     def value(self, theta: Array) -> float:
-        """The divergence, times its weight; infinite outside the cone."""
+        """Return the weighted divergence; infinite outside the cone."""
         X = np.linalg.solve(self.reference, inertia.pseudo(theta[self.at : self.at + 10]))
         sign, logdet = np.linalg.slogdet(X)
         return float(self.weight * (np.trace(X) - logdet - 4)) if sign > 0 else float("inf")
 
     def gradient(self, theta: Array) -> Array:
-        """(10,)."""
+        """Return the gradient (10,) by the body's parameters."""
         J = inertia.pseudo(theta[self.at : self.at + 10])
         G = np.linalg.inv(self.reference) - np.linalg.inv(J)
         return np.asarray(self.weight * np.einsum("kij,ij->k", inertia.PSEUDO_BASIS, G))
 
     def supported(self, theta: Array, slope: Array) -> tuple[Array, float]:
-        """The slope (10,) of a linear function nowhere above this one, and how far below it is at θ.
+        """Return the gradient (10,) of an affine lower bound of this function, and the bound's distance at θ.
 
-        That is the slope asked for where there is such a function, else the gradient.
+        The gradient is ``slope`` if there is such a bound, else that of the function itself.
         """
         J = inertia.pseudo(theta[self.at : self.at + 10])
         Y = np.linalg.inv(self.reference) - inertia.pseudo_gradient(slope / self.weight)
@@ -110,26 +110,26 @@ class Entropy:
 
 @dataclass(frozen=True)
 class Problem:
-    """A convex problem on information alone."""
+    """A convex problem: least squares, given as information, under constraints."""
 
     information: Information  # data and quadratic prior together
-    scale: Array  # (n,) natural size of each parameter, for conditioning only
+    scale: Array  # (n,) natural size of each parameter, for conditioning
     start: Array  # (n,) strictly feasible point
     cones: tuple[Cone, ...] = ()
-    lower: dict[int, float] = field(default_factory=dict)  # index → bound
+    lower: dict[int, float] = field(default_factory=dict)  # index → lower bound
     entropies: tuple[Entropy, ...] = ()
     linear: LinearConstraints = field(default_factory=LinearConstraints)
 
     @cached_property
     def centre(self) -> Array:
-        """(n,) the minimum without constraints or entropies."""
+        """(n,) the unconstrained least-squares minimum."""
         if _regular(self.information.R):
             return np.asarray(solve_triangular(self.information.R, self.information.z))
         return self.information.solve()
 
     @cached_property
     def root(self) -> Array:
-        """(m, n) R without its empty rows: fewer than n where there are more unknowns than anything is known about."""
+        """(m, n) R without its zero rows; m < n if there are more unknowns than independent equations."""
         R = self.information.R
         return R[np.any(R != 0, axis=1)]
 
@@ -137,20 +137,19 @@ class Problem:
     def inverse(self) -> Array:
         """(n, m) W = R⁻¹, a generalised inverse where R is singular.
 
-        In coordinates x = R(θ − centre), θ = centre + W x, the quadratic part is ½‖x‖² and a constant, however much
-        better some directions are known than others: all backends and the certificate work there. Where R is singular
-        backends move along ``null`` too.
+        In coordinates x = R(θ − centre), θ = centre + W x, the quadratic part is ½‖x‖² and a constant, however uneven
+        the information: all backends and the certificate use them. If R is singular backends also move along ``null``.
         """
         return self._split[0]
 
     @property
     def null(self) -> Array:
-        """(n, d) N with R N = 0: what more unknowns than rows leave open; no columns where R is regular."""
+        """(n, d) N with R N = 0, a basis of the null space; no columns if R is regular."""
         return self._split[1]
 
     @property
     def seen(self) -> Array:
-        """(n − d, n) E with E N = 0: as many combinations of the unknowns as there are independent rows."""
+        """(n − d, n) E with E N = 0: independent combinations of the unknowns that R determines."""
         return self._split[2]
 
     @cached_property
@@ -170,11 +169,11 @@ class Problem:
         return np.asarray(D[:, None] * W), np.asarray(D[:, None] * N), np.asarray(E / D)
 
     def objective(self, theta: Array) -> float:
-        """What is minimised."""
+        """Return the objective at θ."""
         return 0.5 * self.information.cost(theta) + sum(e.value(theta) for e in self.entropies)
 
     def save(self, path: Path) -> None:
-        """Write the whole problem, for a report on a solver that failed."""
+        """Write the whole problem, so that a failure of the solvers can be reproduced."""
         with open(path, "wb") as file:
             np.savez(
                 file,
@@ -195,7 +194,7 @@ class Problem:
 
     @classmethod
     def load(cls, path: Path) -> Problem:
-        """Read what ``save`` wrote."""
+        """Read a file written by ``save``."""
         with np.load(path, allow_pickle=False) as data:
             entropies = zip(data["entropy_at"], data["entropy_reference"], data["entropy_weight"], strict=True)
             return cls(
@@ -211,36 +210,36 @@ class Problem:
 
 @dataclass(frozen=True)
 class Solution:
-    """A backend's answer: the point, and the multipliers that prove it."""
+    """A backend's solution, with the multipliers from which its certificate is computed."""
 
     theta: Array  # (n,)
-    duals: tuple[Array, ...]  # one (p, p) positive semidefinite matrix a cone
+    duals: tuple[Array, ...]  # one positive semidefinite matrix (p, p) a cone
     bound_duals: dict[int, float]  # index → multiplier ≥ 0
     backend: str
     status: str
-    linear_duals: Array = field(default_factory=lambda: np.zeros(0))  # (r,), ≥ 0 but where rows are equal
+    linear_duals: Array = field(default_factory=lambda: np.zeros(0))  # (r,), ≥ 0 for inequalities
 
 
 def _regular(triangle: Array) -> bool:
-    """Whether no pivot is next to nothing."""
+    """Whether no pivot is negligible."""
     pivots = np.abs(np.diag(triangle))
     return bool(pivots.min(initial=np.inf) > SINGULAR * pivots.max(initial=0.0))
 
 
 def positive(M: Array) -> Array:
-    """The nearest positive semidefinite matrices to (…, p, p), so that rounding does not spoil a certificate."""
+    """Return the nearest positive semidefinite matrices to (…, p, p), which removes rounding errors."""
     w, V = np.linalg.eigh(M)
     return np.asarray((V * np.maximum(w, 0)[..., None, :]) @ np.swapaxes(V, -1, -2))
 
 
 def pack_symmetric(M: Array) -> Array:
-    """(…, p(p + 1)/2) upper triangles column by column, entries off the diagonal times √2: keeps inner products."""
+    """Return upper triangles (…, p(p + 1)/2) by columns, off-diagonal entries times √2: preserves inner products."""
     j, i = np.tril_indices(M.shape[-1])
     return np.asarray(M[..., i, j] * np.where(i == j, 1.0, np.sqrt(2)))
 
 
 def unpack_symmetric(v: Array) -> Array:
-    """(…, p, p) symmetric matrices that ``pack_symmetric`` packed."""
+    """Return symmetric matrices (…, p, p) from packed ones; the inverse of ``pack_symmetric``."""
     p = int(np.sqrt(2 * v.shape[-1]))
     j, i = np.tril_indices(p)
     M = np.zeros((*v.shape[:-1], p, p))

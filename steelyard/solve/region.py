@@ -1,13 +1,13 @@
-"""All parameters that data and physics allow, and the proof that a quantity goes no further there.
+"""The set of parameters that data and physics admit, and proved bounds on quantities over it.
 
-    Region = { θ : ‖Rθ − z‖ ≤ radius,  Mᵦ(θ) ⪰ 0,  Lθ ≥ l,  nothing beyond its ``Reach`` }
+    Region = { θ : ‖Rθ − z‖ ≤ radius,  Mᵦ(θ) ⪰ 0,  Lθ ≥ l,  and θ within its ``Reach`` }
 
-For any Zᵦ ⪰ 0, μ ≥ 0 and y, with e = ℓ + M*(Z) + Lᵀμ + Rᵀy what they leave unbalanced, every θ of the region has
+For any Zᵦ ⪰ 0, μ ≥ 0 and y, with the residual e = ℓ + M*(Z) + Lᵀμ + Rᵀy, every θ of the region has
 
     ℓᵀθ ≤ eᵀθ + radius·‖y‖ − yᵀz − μᵀl
 
-(weak duality). ``Region.proved`` is that bound, with y chosen to leave the least and eᵀθ paid for with the reach. It is
-worked out from Z and μ alone, so it holds whoever found them; bad ones only make it wide.
+(weak duality). ``Region.prove_bound`` returns that bound, with y chosen to minimise e, and eᵀθ bounded by the reach. It
+depends on Z and μ alone, so it holds whatever solver they are from; poor ones only make it wide.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ _DUAL_BASIS = np.linalg.inv(pack_symmetric(inertia.PSEUDO_BASIS))  # e → packe
 
 @dataclass(frozen=True)
 class Reach:
-    """How far anything may go at all: far beyond what is sensible, but somewhere."""
+    """Limits far beyond any plausible value, which make the region bounded."""
 
-    bodies: tuple[int, ...]  # where each body's ten parameters begin
-    mass: float  # kg and
-    length: float  # m: m/mass + tr S/(mass·length²) ≤ 1 for each body
-    others: dict[int, float]  # index → |θ| at most
+    bodies: tuple[int, ...]  # index of each body's first parameter
+    mass: float  # kg
+    length: float  # m; m/mass + tr S/(mass·length²) ≤ 1 for each body
+    others: dict[int, float]  # index → largest |θ|
 
     @property
     def unit(self) -> Array:
-        """(4,) by which a pseudo-inertia is multiplied from both sides so that its trace is at most one."""
+        """(4,) scaling of rows and columns by which the trace of a pseudo-inertia is at most one."""
         return np.asarray(np.array([1 / self.length] * 3 + [1.0]) / np.sqrt(self.mass))
 
     def rows(self, n: int) -> Array:
-        """(k, n) W with Wθ ≤ 1."""
+        """Return W (k, n) of the limits Wθ ≤ 1."""
         W = np.zeros((len(self.bodies) + 2 * len(self.others), n))
         for k, at in enumerate(self.bodies):
             W[k, at : at + 10] = np.einsum("kii,i->k", inertia.PSEUDO_BASIS, self.unit**2)
@@ -48,8 +48,8 @@ class Reach:
             W[len(self.bodies) + 2 * k : len(self.bodies) + 2 * k + 2, i] = 1 / most, -1 / most
         return W
 
-    def most(self, e: Array) -> float:
-        """The greatest value that eᵀθ could have within reach, of bodies that are physical."""
+    def maximum(self, e: Array) -> float:
+        """Return the maximum of eᵀθ over consistent bodies within reach."""
         total = sum(abs(float(e[i])) * most for i, most in self.others.items())
         for at in self.bodies:
             E = unpack_symmetric(_DUAL_BASIS @ e[at : at + 10])
@@ -59,31 +59,31 @@ class Reach:
 
 @dataclass(frozen=True)
 class Region:
-    """All θ with ‖Rθ − z‖ ≤ radius inside the cones, each of order four, and within reach."""
+    """All θ with ‖Rθ − z‖ ≤ radius in the cones, each of order four, and within reach."""
 
     R: Array  # (r, n) of full row rank
     z: Array  # (r,)
     radius: float
     scale: Array  # (n,) natural size of each parameter
-    start: Array  # (n,) strictly inside
+    start: Array  # (n,) strictly feasible
     cones: tuple[Cone, ...]
     linear: Array  # (m, n) L
     level: Array  # (m,) l
-    reach: Reach | None = None  # None where R alone bounds every direction
+    reach: Reach | None = None  # None if R bounds every direction
 
     @cached_property
     def rows(self) -> Array:
-        """(m', n) of all linear inequalities rows·θ ≥ levels, the reach included."""
+        """(m', n) matrix of all linear inequalities rows·θ ≥ levels, including the reach."""
         return self.linear if self.reach is None else np.vstack([self.linear, -self.reach.rows(self.R.shape[1])])
 
     @cached_property
     def levels(self) -> Array:
-        """(m',)."""
+        """(m',) right-hand sides of all linear inequalities."""
         return np.append(self.level, -np.ones(len(self.rows) - len(self.level)))
 
     @cached_property
     def coordinates(self) -> Array:
-        """(n, n) W with R W = [1 0]: in v, θ = start + W v, the ball is round, however uneven the data are."""
+        """(n, n) W with R W = [1 0]: in v, θ = start + W v, the ball is round, however uneven the information."""
         U, s, Vt = np.linalg.svd(self.R * self.scale)
         r = len(s)
         return np.asarray(self.scale[:, None] * np.hstack([(Vt[:r].T / s) @ U.T, Vt[r:].T]))
@@ -94,10 +94,10 @@ class Region:
         below = np.all(self.rows @ theta >= self.levels - tolerance * (np.abs(self.rows) @ self.scale))
         return bool(inside and below and all(np.linalg.eigvalsh(c.value(theta))[0] >= -tolerance for c in self.cones))
 
-    def proved(self, goal: Array, duals: Sequence[Array], multipliers: Array) -> float:
-        """A bound on goalᵀθ over the region from any Z (4, 4) and μ (m',); what is negative in them is left out.
+    def prove_bound(self, goal: Array, duals: Sequence[Array], multipliers: Array) -> float:
+        """Return an upper bound on goalᵀθ over the region from any Z (4, 4) and μ (m'); negative parts are dropped.
 
-        Written at ``start``, where all terms are small.
+        Evaluated relative to ``start``, where all terms are small.
         """
         mu = np.maximum(multipliers, 0.0)
         gradient = goal + mu @ self.rows
@@ -106,9 +106,9 @@ class Region:
             Z = positive(0.5 * (Z + Z.T))
             gradient[cone.at : cone.at + len(cone.F)] += cone.adjoint(Z)
             level += float(np.sum(Z * cone.value(self.start)))
-        y = -self.coordinates[:, : len(self.R)].T @ gradient  # carries all of the gradient that R sees
+        y = -self.coordinates[:, : len(self.R)].T @ gradient  # balances the gradient in the row space of R
         e = gradient + self.R.T @ y
         level += self.radius * float(np.linalg.norm(y)) + float(y @ (self.R @ self.start - self.z))
         if self.reach is None:
             return level
-        return level + self.reach.most(e) - float(e @ self.start)
+        return level + self.reach.maximum(e) - float(e @ self.start)

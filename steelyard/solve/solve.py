@@ -1,4 +1,4 @@
-"""Information, composition and prior → parameters, with a proof."""
+"""Solve a problem by the fastest backend whose solution passes its certificate; plain least squares."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from steelyard.errors import Finding, SolveError
 from steelyard.information import Information
 from steelyard.solve import clarabel_, interior, nnls
 from steelyard.solve.certify import Certificate, certify
-from steelyard.solve.polish import polished
+from steelyard.solve.polish import polish_solution
 from steelyard.solve.problem import Problem, Solution
 from steelyard.spatial import Array
 
 Backend = Callable[[Problem], Solution]
 
-INSIDE = -1e-13  # an answer this little outside is taken at once: a body of the least mass is consistent all the same
+INSIDE = -1e-13  # least eigenvalue that counts as feasible: the solvers' margin is far larger
 
 
 def backends_for(problem: Problem) -> tuple[Backend, ...]:
-    """Which to try, the quickest first of those that can."""
+    """Return the backends that can solve the problem, the fastest first."""
     if problem.entropies or np.any(problem.linear.equal):
         return (clarabel_.solve,)
     if problem.cones or len(problem.linear):
@@ -30,40 +30,52 @@ def backends_for(problem: Problem) -> tuple[Backend, ...]:
     return nnls.solve, interior.solve, clarabel_.solve
 
 
-def certified(
+def solve_certified(
     problem: Problem, *, backends: Sequence[Backend] | None = None, save: Path | None = None
 ) -> tuple[Solution, Certificate]:
-    """The first backend's answer that passes its certificate, polished where that helps, and inside all constraints;
-    else the least far outside of those that pass; else SolveError, with the problem saved."""
-    tried, good = [], list[tuple[Solution, Certificate]]()
+    """Return the first solution that passes its certificate and is feasible, polished if necessary.
+
+    If no solution is exactly feasible, return the least infeasible of those that pass.
+
+    Args:
+        problem: The problem.
+        backends: Backends in the order in which they are tried; ``backends_for(problem)`` by default.
+        save: File to which the problem is written if it cannot be solved.
+
+    Raises:
+        SolveError: No solution passes its certificate.
+    """
+    failures, passed = [], list[tuple[Solution, Certificate]]()
     for backend in backends_for(problem) if backends is None else backends:
         try:
             solution = backend(problem)
         except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
-            tried.append(f"{backend.__module__.split('.')[-1]}: {error}")
+            failures.append(f"{backend.__module__.split('.')[-1]}: {error}")
             continue
         proof = _proof(problem, solution)
         if proof.holds and proof.least_eigenvalue >= INSIDE:
             return solution, proof
-        judged = [(solution, proof), *((s, _proof(problem, s)) for s in polished(problem, solution))]
-        for answer in judged:
-            if answer[1].holds and answer[1].least_eigenvalue >= INSIDE:
-                return answer
-        good += [answer for answer in judged if answer[1].holds]
-        tried.append(
+        candidates = [(solution, proof), *((s, _proof(problem, s)) for s in polish_solution(problem, solution))]
+        for candidate in candidates:
+            if candidate[1].holds and candidate[1].least_eigenvalue >= INSIDE:
+                return candidate
+        passed += [candidate for candidate in candidates if candidate[1].holds]
+        failures.append(
             f"{solution.backend} ({solution.status}): kkt {proof.kkt:.1e}, gap {proof.gap:.1e}, "
             f"least eigenvalue {proof.least_eigenvalue:.1e}"
         )
-    if good:
-        return max(good, key=lambda answer: answer[1].least_eigenvalue)
+    if passed:
+        return max(passed, key=lambda candidate: candidate[1].least_eigenvalue)
     where = "solver"
     if save is not None:
         problem.save(save)
         where = f"solver, problem saved as {save}"
-    fix = "Try --prior cad, fewer free --links, or report the saved problem"
-    if any("Infeasible" in said for said in tried):
-        fix = "What is asked for contradicts itself: drop --hard-mass, --symmetric, or free more --links"
-    raise SolveError(Finding("todo", where, "no backend's answer passes its certificate: " + "; ".join(tried), fix))
+    what = "no solution passes its certificate: " + "; ".join(failures)
+    if any("Infeasible" in failure for failure in failures):
+        fix = "The constraints contradict each other: drop hard_mass or symmetric, or free more links"
+        raise SolveError(Finding("constraints-infeasible", where, what, fix))
+    fix = "Try prior='cad' or fewer free links, or report the saved problem"
+    raise SolveError(Finding("solution-not-certified", where, what, fix))
 
 
 def _proof(problem: Problem, solution: Solution) -> Certificate:
@@ -71,7 +83,7 @@ def _proof(problem: Problem, solution: Solution) -> Certificate:
 
 
 def least_squares(information: Information, reference: Array, basis: Array) -> Array:
-    """Base parameters by least squares, everything else at the reference (Ayusawa 30–32).
+    """Return θ with base parameters by least squares and everything else at the reference (Ayusawa 30–32).
 
     θ = θ_ref + basis·y. With ``Subspace.seen`` as basis that is Z⁺φ̂ + (1 − Z⁺Z) θ_ref.
     """

@@ -18,7 +18,7 @@ from steelyard.compose.pseudo_inertia import mass_floor
 from steelyard.information import Information
 from steelyard.robot.model import Body, Robot
 from steelyard.solve.problem import Problem
-from steelyard.solve.solve import certified
+from steelyard.solve.solve import solve_certified
 from steelyard.spatial import Array
 from tests.motions import physical
 
@@ -213,6 +213,6 @@ def fitted(c: Composition, data: Information) -> np.ndarray:
     if np.any(assembly.ridge):
         posed = posed + Information.of(np.diag(assembly.ridge), assembly.ridge * assembly.reference)
     problem = Problem(posed, assembly.scale, assembly.start, assembly.cones, assembly.lower, linear=assembly.rows)
-    solution, proof = certified(problem)
+    solution, proof = solve_certified(problem)
     assert proof.holds
     return np.asarray(assembly.map @ solution.theta)

@@ -22,7 +22,7 @@ from steelyard.identify.verdict import exit_code
 from steelyard.information import Information
 from steelyard.robot.model import Robot
 from steelyard.solve.problem import LinearConstraints, Problem
-from steelyard.solve.solve import certified
+from steelyard.solve.solve import solve_certified
 from tests.bodies import body, consistent, described, measured, objective, solve_bodies
 from tests.motions import installed, load
 
@@ -48,7 +48,7 @@ def posed(data, bodies, prior):
 def lmi_with(data, bodies, prior, linear):
     """θ of method lmi, under linear rows besides."""
     problem, assembly, _ = Lmi().problem(Posed(data, prior, tuple(bodies)))
-    return assembly.map @ certified(replace(problem, linear=problem.linear + linear))[0].theta
+    return assembly.map @ solve_certified(replace(problem, linear=problem.linear + linear))[0].theta
 
 
 @pytest.mark.slow
@@ -72,7 +72,7 @@ def test_linear_rows_let_bodies_pass_that_cannot_exist_and_these_are_named_and_r
     bodies = described(rng, 4)
     data, prior = measured(rng, bodies, 45, 3.0), priors.of_bodies(bodies)
     problem = posed(data, bodies, prior)
-    plain = certified(problem)[0].theta
+    plain = solve_certified(problem)[0].theta
     assert not all(consistent(plain, bodies))
     theta, proof, repaired = repair.solve(problem, bodies)
     assert proof.holds
@@ -94,11 +94,11 @@ def test_each_linearisation_costs_and_never_more_than_the_whole_condition():
     for rounds in (0, 1, 2, 5):
         refined, cuts = problem, 1
         while rounds and cuts:
-            theta = certified(refined)[0].theta
+            theta = solve_certified(refined)[0].theta
             broken = [r for k, b in enumerate(bodies) for r in repair._violated(b, theta, k, 30)]
             cuts, rounds = len(broken), rounds - 1
             refined = replace(refined, linear=refined.linear + LinearConstraints.of(np.array(broken).reshape(-1, 30)))
-        costs.append(problem.objective(certified(refined)[0].theta))
+        costs.append(problem.objective(solve_certified(refined)[0].theta))
     assert np.all(np.diff(costs) >= -1e-7 * costs[0])
     assert costs[-1] > costs[0] * (1 + 1e-6), "some cut was needed"
     best = problem.objective(repair.solve(problem, bodies)[0])

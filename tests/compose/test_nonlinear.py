@@ -16,7 +16,7 @@ from steelyard.solve import log_cholesky_newton
 from steelyard.solve.certify import certify
 from steelyard.solve.log_cholesky import Chart
 from steelyard.solve.problem import Cone, Problem
-from steelyard.solve.solve import certified
+from steelyard.solve.solve import solve_certified
 from tests import test_solve
 from tests.bodies import SIZE, body, consistent, described, measured, no_prior, objective, solve_bodies
 from tests.motions import physical, rotation
@@ -92,7 +92,7 @@ def test_the_jacobian_is_that_of_finite_differences(seed):
 @given(seeds)
 def test_turning_a_chart_to_the_bodys_axes_changes_nothing_but_the_coordinates(seed):
     chart, xi = somewhere(np.random.default_rng(seed))
-    turned, there = chart.turned(xi)
+    turned, there = chart.align(xi)
     np.testing.assert_allclose(turned.parameters(there), chart.parameters(xi), rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(there[4:7], 0.0)
     assert np.all(np.diff(there[1:4]) >= 0), "the thinnest axis first"
@@ -129,9 +129,9 @@ def test_a_straight_line_is_straight_and_ends_at_the_edge(seed, share):
     b = body(rng)
     chart, xi = somewhere(rng, chart_of(b))
     change = chart.jacobian(xi) @ rng.normal(size=10)
-    far, Y = chart.straight(xi, change)
+    far, Y = chart.longest_step(xi, change)
     length = share * min(far, 1.0)
-    p = chart.parameters(chart.moved(xi, change, Y, length))
+    p = chart.parameters(chart.advance(xi, change, Y, length))
     np.testing.assert_allclose(p, chart.parameters(xi) + length * change, rtol=1e-9, atol=1e-12)
     if far > 1e100:  # the change is itself a body: there is no edge that way
         assert np.linalg.eigvalsh(inertia.pseudo(change))[0] > 0
@@ -145,7 +145,7 @@ def test_a_straight_line_is_straight_and_ends_at_the_edge(seed, share):
 @pytest.mark.parametrize("case", CASES)
 def test_the_objective_is_that_of_lmi_and_the_certificate_is_of_the_same_problem(case):
     p = CASES[case]
-    found, best = log_cholesky_newton.solve(p, charts(p)), certified(p)[0]
+    found, best = log_cholesky_newton.solve(p, charts(p)), solve_certified(p)[0]
     proof = certify(p, found)
     assert found.status == "solved"
     assert proof.gap < 1e-6
@@ -166,7 +166,7 @@ def test_however_far_off_it_starts_it_ends_at_the_same_optimum(seed, case):
         start[cone.at : cone.at + 10] = physical(rng, mass, size)
     found = log_cholesky_newton.solve(p, charts(p), start)
     assert found.status == "solved"
-    assert p.objective(found.theta) == pytest.approx(p.objective(certified(p)[0].theta), rel=1e-6)
+    assert p.objective(found.theta) == pytest.approx(p.objective(solve_certified(p)[0].theta), rel=1e-6)
 
 
 def alone(rng, noise, rows, thin):

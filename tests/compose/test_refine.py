@@ -24,7 +24,7 @@ from steelyard.robot.model import Body
 from steelyard.solve import clarabel_ as conic
 from steelyard.solve import nnls
 from steelyard.solve.problem import Problem
-from steelyard.solve.solve import certified
+from steelyard.solve.solve import solve_certified
 from tests.compose.bodies import KINDS, at, body_of, pose, random_primitive
 from tests.motions import physical
 
@@ -92,7 +92,7 @@ def test_shapes_never_explain_more_than_all_physical_bodies_do_and_come_nearer_w
     parts = [pseudo_inertia.composition(b, scale[10 * k : 10 * k + 10]) for k, b in enumerate(bodies)]
     assembly = Assembly((*parts, rest))
     posed = Problem(total.through(assembly.map), assembly.scale, assembly.start, assembly.cones, assembly.lower)
-    best = posed.objective(certified(posed)[0].theta)
+    best = posed.objective(solve_certified(posed)[0].theta)
     found = refine(total, made, rest, Rule(most=20))
     assert found.steps[-1].objective >= best * (1 - 1e-7)
     assert found.steps[-1].objective <= found.steps[0].objective

@@ -48,7 +48,7 @@ class _Coordinates:
         self.charts = [
             Chart(float(self.start[i, 0]), 1e-4 * float(self.start[i, 0]), float(space.sizes[i])) for i in self.searched
         ]
-        self.together = Chart.together(self.charts)
+        self.together = Chart.stack(self.charts)
         inverse = [np.linalg.inv(inertia.pseudo(self.start[i])) for i in self.searched]
         self.slopes = np.einsum("kij,bij->bk", inertia.PSEUDO_BASIS, np.array(inverse))
         self.slopes[:, 0] += 1 / self.start[self.searched, 0]  # the floor of the mass has a logarithm of its own
@@ -90,10 +90,10 @@ class _Coordinates:
         for damping in DAMPINGS:
             step = Vt.T @ (s / (s**2 + (damping * s[0]) ** 2) * away)
             change = np.einsum("bij,bj->bi", J, step.reshape(-1, 10))
-            most, Y = self.together.straight(here, change)
+            most, Y = self.together.longest_step(here, change)
             for length in LENGTHS:
                 tried.append(xi + length * step)
-                tried.append(self.together.moved(here, change, Y, min(length, NEAR * most)).ravel())
+                tried.append(self.together.advance(here, change, Y, min(length, NEAR * most)).ravel())
                 each = [_go(c, x, d, length) for c, x, d in zip(self.charts, here, change, strict=True)]
                 tried.append(np.concatenate(each))
         return np.array(tried)
@@ -107,8 +107,8 @@ class _Coordinates:
 
 def _go(chart: Chart, xi: Array, change: Array, length: float) -> Array:
     """One body's ξ (10,) after its parameters went straight, as far as they can."""
-    most, Y = chart.straight(xi, change)
-    return chart.moved(xi, change, Y, min(length, NEAR * most))
+    most, Y = chart.longest_step(xi, change)
+    return chart.advance(xi, change, Y, min(length, NEAR * most))
 
 
 def begin(problem: SearchProblem, rng: np.random.Generator, budget: int) -> State:

@@ -167,6 +167,6 @@ def _costs(total: Information, state: State, rest: Composition, trials: Sequence
         here = [*columns[:body], total.R[:, 10 * body : 10 * body + 10] @ shapes.map, *columns[body + 1 :]]
         A = np.hstack(here)
         z = total.z - everywhere + removed[body] - total.R[:, 10 * body : 10 * body + 10] @ shapes.removed_parameters
-        x = nnls.least(A, z, np.concatenate([*lower[:body], shapes.floors, *lower[body + 1 :]]))[0]
+        x = nnls.solve_bounded(A, z, np.concatenate([*lower[:body], shapes.floors, *lower[body + 1 :]]))[0]
         costs.append(0.5 * (float(np.sum((A @ x - z) ** 2)) + constant))
     return np.array(costs)

@@ -24,7 +24,7 @@ from steelyard.identify.division.choosing import State, choose
 from steelyard.information import Information
 from steelyard.solve.certify import Certificate
 from steelyard.solve.problem import Problem
-from steelyard.solve.solve import Backend, certified
+from steelyard.solve.solve import Backend, solve_certified
 from steelyard.spatial import Array
 
 UNNOTICED = 0.05  # of an objective in units of the noise: worth a third of a standard deviation
@@ -166,7 +166,7 @@ def _solve(
     shifted = np.column_stack([total.triangle[:, :-1], total.triangle @ np.append(-removed, 1.0)])
     posed = Information(shifted, total.rows).through(assembly.map)
     problem = Problem(posed, assembly.scale, assembly.start, (), assembly.lower)
-    solution, proof = certified(problem, backends=backends, save=save)
+    solution, proof = solve_certified(problem, backends=backends, save=save)
     masses = [solution.theta[at : at + len(s.parts)] for at, s in zip(assembly.offsets, shapes, strict=False)]
     theta = assembly.map @ solution.theta + removed
     return State(tuple(shapes), tuple(masses), theta, 0.5 * total.cost(theta)), proof

@@ -34,7 +34,7 @@ class Nonlinear(Composed):
         """The optimum and its certificate."""
         from steelyard.compose.pseudo_inertia import chart
         from steelyard.solve import log_cholesky_newton
-        from steelyard.solve.solve import certified
+        from steelyard.solve.solve import solve_certified
 
         backends = (log_cholesky_newton.backend([chart(b) for b in posed.bodies]),)
-        return certified(problem, backends=backends, save=posed.save)
+        return solve_certified(problem, backends=backends, save=posed.save)
