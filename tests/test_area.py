@@ -113,26 +113,31 @@ def test_a_file_says_what_the_load_is_made_of_and_how_that_is_divided(steelyard,
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "code", "where"),
     [
-        ({"area": (0.2, -0.2, -0.1, 0.1, 0.0, 0.1)}, "is no cuboid"),
-        ({"area": (0.2, np.nan, -0.1, 0.1, 0.0, 0.1)}, "is no cuboid"),
-        ({"area": AREA, "top": 0.1}, "both say where the load is"),
-        ({"top": 0.0}, "is no height"),
-        ({"divisions": 3}, "nothing says where it is"),
-        ({"area": AREA, "divisions": -1}, "is less than none"),
+        ({"area": (0.2, -0.2, -0.1, 0.1, 0.0, 0.1)}, "option-value", "area=0.2 -0.2 -0.1 0.1 0 0.1"),
+        ({"area": (0.2, np.nan, -0.1, 0.1, 0.0, 0.1)}, "option-value", "area=0.2 nan -0.1 0.1 0 0.1"),
+        ({"area": AREA, "top": 0.1}, "option-conflict", "top=0.1"),
+        ({"top": 0.0}, "option-value", "top=0.0"),
+        ({"divisions": 3}, "load-area-missing", "divisions="),
+        ({"area": AREA, "divisions": -1}, "option-value", "divisions=-1"),
     ],
 )
-def test_an_area_that_makes_no_sense_is_refused(options, message):
-    with pytest.raises(UsageError, match=message):
+def test_an_area_is_refused_if_it_is_empty_or_given_twice(options, code, where):
+    with pytest.raises(UsageError) as error:
         UnknownLoad("trunk", **options)
+    assert [(f.code, f.where) for f in error.value.findings] == [(code, where)]
 
 
 def test_an_area_is_a_cuboid_and_the_top_of_a_link_is_above_its_shapes(dog):
     low, high = as_cuboid(AREA).box
     assert np.column_stack([low, high]).ravel() == pytest.approx(AREA)
     assert area_above(dog.robot, "trunk", 0.1) == pytest.approx((-0.1335, 0.1335, -0.097, 0.097, 0.057, 0.157))
-    with pytest.raises(UsageError, match="nothing says where its top is"):
+    with pytest.raises(UsageError) as error:
         area_above(dog.robot, "imu_link", 0.1)
-    with pytest.raises(UsageError, match="is no cuboid"):
+    (finding,) = error.value.findings
+    assert (finding.code, finding.where, finding.remedy) == ("link-without-shapes", "imu_link", {"area": None})
+    with pytest.raises(UsageError) as error:
         as_cuboid((0.0, 1.0))
+    (finding,) = error.value.findings
+    assert (finding.code, finding.where, finding.remedy) == ("option-value", "area=0 1", {"area": None})

@@ -411,5 +411,6 @@ def test_the_command_writes_ranges_to_terminal_json_and_report(steelyard, arm, t
 
 def test_what_is_asked_for_must_exist(steelyard, arm, tmp_path):
     assert steelyard("identify", "demo_arm", arm.train, "--ranges", "some", "-o", tmp_path / "out").code == 2
-    with pytest.raises(UsageError, match="of 'some': is not known"):
+    with pytest.raises(UsageError) as error:
         RangeOptions("some")
+    assert [f.code for f in error.value.findings] == ["option-unknown-choice"]

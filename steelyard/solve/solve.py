@@ -45,13 +45,15 @@ def solve_certified(
     Raises:
         SolveError: No solution passes its certificate.
     """
-    failures, passed = [], list[tuple[Solution, Certificate]]()
+    names, failures, passed = [], [], list[tuple[Solution, Certificate]]()
     for backend in backends_for(problem) if backends is None else backends:
         try:
             solution = backend(problem)
         except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
-            failures.append(f"{backend.__module__.split('.')[-1]}: {error}")
+            names.append(backend.__module__.split(".")[-1])
+            failures.append(f"{names[-1]}: {error}")
             continue
+        names.append(solution.backend)
         proof = _proof(problem, solution)
         if proof.holds and proof.least_eigenvalue >= INSIDE:
             return solution, proof
@@ -66,10 +68,10 @@ def solve_certified(
         )
     if passed:
         return max(passed, key=lambda candidate: candidate[1].least_eigenvalue)
-    where = "solver"
+    where = f"solver {', '.join(names)}".rstrip()
     if save is not None:
         problem.save(save)
-        where = f"solver, problem saved as {save}"
+        where += f", problem saved as {save}"
     what = "no solution passes its certificate: " + "; ".join(failures)
     if any("Infeasible" in failure for failure in failures):
         fix = "The constraints contradict each other: drop hard_mass or symmetric, or free more links"

@@ -196,7 +196,7 @@ def test_dividing_again_and_again_makes_everything_small(kind):
 
 @pytest.mark.parametrize("parts", [-1, 0, 1, MOST_PARTS + 1])
 def test_a_number_of_parts_that_makes_no_sense_is_refused(parts):
-    with pytest.raises(ValueError, match=f"2 to {MOST_PARTS} parts, not {parts}"):
+    with pytest.raises(ValueError, match=rf"got {parts}"):
         divide(cuboid([1, 1, 1]), parts)
 
 
