@@ -472,8 +472,8 @@ def test_point_masses_are_not_for_loads_whose_place_is_unknown(arm):
     assert (finding.code, finding.where, finding.remedy) == ("method-not-for-loads", "method=points", {"method": "lmi"})
 
 
-def test_more_masses_than_can_be_weighed_are_refused(arm, monkeypatch):
+def test_more_point_masses_than_the_limit_are_refused(arm, monkeypatch):
     monkeypatch.setattr(method, "MAX_UNKNOWNS", 4000)
-    with pytest.raises(UsageError, match=r"points: come to 4380 masses, more than 4000"):
+    with pytest.raises(UsageError) as error:
         identify("demo_arm", [arm.train], Options(method=Points(per_edge=9)))
     assert [(f.code, f.where) for f in error.value.findings] == [("problem-too-large", "method=points")]
