@@ -43,8 +43,8 @@ def test_few_steps_are_kept_the_first_and_the_last_change_among_them(found):
         assert len(kept) <= PICTURES
         assert np.all(np.diff(kept) > 0)
         last = estimate.divisions[-1].k if kept[-1] == estimate.divisions[-1].k else kept[-1] + 1
-        made = estimate.divisions[kept[-1]].made[name]
-        assert all(step.made[name] is made for step in estimate.divisions[last:])
+        made = estimate.divisions[kept[-1]].shape_sets[name]
+        assert all(step.shape_sets[name] is made for step in estimate.divisions[last:])
 
 
 def test_the_history_of_one_body_is_that_of_all_with_its_own_shapes(found):

@@ -30,7 +30,7 @@ def test_of_three_blocks_the_third_is_held_out(seconds, start, block):
     hold = HoldOut("log", start, seconds)
     inside = start + (block + np.array([0.0, 0.01, 0.5, 0.99])) * seconds
     assert np.all(hold.held(inside) == (block % 3 == 2))
-    np.testing.assert_array_equal(hold.left(inside), ~hold.held(inside))
+    np.testing.assert_array_equal(hold.training(inside), ~hold.held(inside))
 
 
 @given(lengths, st.floats(0.0, 2.5), st.integers(0, 2**32 - 1))
@@ -169,7 +169,7 @@ def test_parts_of_a_prediction_add_up(arm, log):
     whole = predict(rows, result.theta[: rows.columns.n], replace(log, time=rows.segments[0].time, columns={
         f"tau.{j}": rows.segments[0].tau[:, k] for k, j in enumerate(arm.robot.joints)}))  # fmt: skip
     hold = HoldOut("log", 0.0, 1.0)
-    scores = [whole.part("part", inside).score("fit")[0] for inside in (hold.held, hold.left)]
+    scores = [whole.part("part", inside).score("fit")[0] for inside in (hold.held, hold.training)]
     for kind in ("squares", "squares_filtered"):
         total = np.sum([getattr(s, kind) for s in scores], axis=0)
         np.testing.assert_allclose(total, getattr(whole.score("fit")[0], kind), rtol=1e-12)

@@ -65,7 +65,7 @@ def test_the_description_that_shapes_cannot_be_is_said(a1_robot):
     truth = {b.name: b.parameters for b in a1_robot.bodies}
     log = floating_log(a1_robot, truth, FEET, seconds=2.0, rate=200, wrenches=True)
     found = identify("a1", [log], Options(method=Shapes(divisions=0))).estimate
-    (said,) = [n for n in found.notices if "outside what their shapes can be" in n]
+    (said,) = [n for n in found.notices if "outside what their shapes can represent" in n]
     assert said.startswith("the priors of 13 of 13 bodies lie outside")
     assert "standard deviations" in said
 

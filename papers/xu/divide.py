@@ -91,8 +91,8 @@ def drawn(steps: Sequence[Step], name: str, place: np.ndarray, half: float) -> s
         left, top = 12 + panel % across * (wide + 16), 26 + panel // across * (high + gap)
         origin = np.array([left + 0.2 * scale, top + 0.1 * scale])
         mass, com, _ = inertia.unpack(step.bodies[name])
-        made, masses = step.made[name], step.masses[name]
-        every = zip((*made.parts, *made.removed), (*masses, *made.removed_masses), strict=True)
+        shapes, masses = step.shape_sets[name], step.masses[name]
+        every = zip((*shapes.parts, *shapes.removed), (*masses, *shapes.removed_masses), strict=True)
         for part, m in sorted(every, key=lambda item: item[1]):
             look = f'fill="#c00" fill-opacity="{min(max(m / mass, 0.0), 1.0):.3f}" stroke="#888" stroke-width="0.5"'
             parts.append(rectangle(origin, scale, *part.box, look))

@@ -1,7 +1,7 @@
-"""Held-out blocks, for whoever has one log only: two thirds of it are learned from, every third block is predicted.
+"""Held-out blocks of a log: two blocks in three are for training, every third one is for validation.
 
-Blocks are counted from the log's first stamp. A filtered row sees a window of samples; it is learned from only if that
-whole window lies outside the held-out blocks. So no torque measured inside them reaches the fit.
+Blocks are counted from the log's first stamp. A filtered row depends on a window of samples; it is a training row only
+if that whole window lies outside the held-out blocks. So no torque measured inside them affects the fit.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from steelyard.spatial import Array
 if TYPE_CHECKING:
     from steelyard.equations.stream import Channels
 
-EVERY = 3  # of so many blocks the last is held out
+EVERY = 3  # every third block is held out
 ROUNDING = 1e-9  # of a block: stamps are not exact multiples of a step
 
 
 @dataclass(frozen=True)
 class HoldOut:
-    """Which part of a log is not learned from."""
+    """Which blocks of a log are held out of training."""
 
     source: str  # the log
     start: float  # s, its first stamp
@@ -40,15 +40,15 @@ class HoldOut:
 
     @property
     def name(self) -> str:
-        """What the held-out part is called beside the log."""
+        """Name of the held-out part, among those of logs."""
         return f"{self.source}, every third {self.seconds:g} s"
 
     def held(self, time: Array) -> Array:
         """(T,) whether these times lie in a held-out block."""
         return np.asarray(self._blocks(time) % EVERY >= EVERY - 1)
 
-    def left(self, time: Array) -> Array:
-        """(T,) whether they do not."""
+    def training(self, time: Array) -> Array:
+        """(T,) whether these times lie in no held-out block."""
         return ~self.held(time)
 
     def clear(self, time: Array, reach: float) -> Array:
@@ -59,7 +59,7 @@ class HoldOut:
         return np.asarray(after & (phase + margin < EVERY - 1))
 
     def kept(self, rows: Rows) -> Iterator[Block]:
-        """Rows that are learned from; what follows a hole begins anew."""
+        """Training rows; the first after a held-out block begins a new run."""
         joined = False
         for block in rows:
             clear = self.clear(block.time, rows.reach)
@@ -71,15 +71,15 @@ class HoldOut:
             joined = bool(clear[-1])
 
     def _blocks(self, time: Array) -> Array:
-        """(T,) blocks since the start, counted in fractions."""
+        """(T,) time since the start in blocks, with fractions."""
         return np.asarray((time - self.start) / self.seconds + ROUNDING)
 
 
 class Training:
-    """The rows that are learned from, of all logs; may be iterated again."""
+    """The training rows of all logs; may be iterated again."""
 
     def __init__(self, parts: Sequence[tuple[Rows, HoldOut | None]]):
-        """Rows of each log with what is held out of it; refused where that is nothing."""
+        """Rows of each log, and the blocks held out of it; refused where no row lies in such a block."""
         self.parts = list(parts)
         if findings := [_nothing_held(rows, hold) for rows, hold in self.parts if hold and not _predicted(rows, hold)]:
             raise UsageError(findings)
@@ -90,7 +90,7 @@ class Training:
         return any(rows.correlated for rows, _ in self.parts)
 
     def channels(self) -> Channels | None:
-        """The same rows streamed; None where they are not compiled anyway."""
+        """The same rows streamed; None where no compiled kernel computes them anyway."""
         if any(rows.tree is None or rows.free is not None for rows, _ in self.parts):
             return None
         from steelyard.equations.stream import stream
@@ -103,11 +103,11 @@ class Training:
             if hold is None:
                 yield from rows
                 continue
-            left = 0
+            count = 0
             for block in hold.kept(rows):
-                left += len(block.time)
+                count += len(block.time)
                 yield block
-            if not left:
+            if not count:
                 what = f"leaves no training rows of {hold.source}: the filter spans {rows.reach:.2g} s to either side"
                 fix = "Give longer blocks, or raise the cut-off frequency"
                 raise UsageError(Finding("hold-out-leaves-no-training", f"hold_out={hold.seconds:g}", what, fix))

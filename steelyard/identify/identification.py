@@ -85,7 +85,7 @@ def identify(
     if job.load is not None and (refused := list(options.solver.refuse_load())):
         raise UsageError(refused)
     setup = open_logs(description, fit_logs, options, held_out=held_out, load=job.load.link if job.load else None)
-    options.solver.shapes(setup)  # refused before the work, where they do not fit
+    options.solver.shapes(setup)  # raises before the work, where they do not fit
 
     job.progress("filtering")
     every, notices = [*fit_logs, *held_out], list(setup.notices)
@@ -98,17 +98,17 @@ def identify(
     rows_of = [setup.rows(segments, like=everything) for segments in segments_of]
     holds = [*(HoldOut.of(log, options.hold_out) for log in fit_logs), *(None for _ in held_out)]
     training = Training(list(zip(rows_of, holds, strict=True))[: len(fit_logs)])
-    found = fit(setup, training, options, job)
+    fitted = fit(setup, training, options, job)
 
     job.progress("validating")
     driven = np.arange(setup.columns.n)
-    if found.drives is not None:  # currents are torques from here on
-        gains = found.drives.named()
+    if fitted.drives is not None:  # currents are torques from here on
+        gains = fitted.drives.named()
         columns, driven = _without_gains(setup.columns)
         segments_of = [[as_torques(s, setup.robot.joints, gains) for s in segments] for segments in segments_of]
         rows_of = [replace(setup, columns=columns).rows(segments, like=everything) for segments in segments_of]
         every = [log.with_gains(gains) for log in every]
-    scores = _scores(rows_of, found.theta[driven], every, holds, len(fit_logs))
+    scores = _scores(rows_of, fitted.theta[driven], every, holds, len(fit_logs))
     record = RunRecord(
         pooled([s for s, drawn in scores if drawn.role == "fit"]),
         {drawn.log: s for s, drawn in scores if drawn.role == "validation"},
@@ -118,18 +118,18 @@ def identify(
         job.truth or truth_of(setup, fit_logs),
     )
     return Identification(
-        conclude(setup, options, found, record, job),
+        conclude(setup, options, fitted, record, job),
         setup.robot,
         setup.columns,
-        found.theta,
-        found.information,
+        fitted.theta,
+        fitted.information,
         tuple(drawn for _, drawn in scores),
         next((s.q[0] for segments in segments_of for s in segments), np.zeros(len(setup.robot.joints))),
     )
 
 
 def _refuse_training_logs(fit: Sequence[Log], held_out: Sequence[Log]) -> None:
-    """A log that was learned from says nothing when it is predicted."""
+    """Refuse validation logs that are also training logs: predicting them validates nothing."""
     for log in held_out:
         for other in fit:
             same = log.columns.keys() == other.columns.keys() and np.array_equal(log.time, other.time)
@@ -139,22 +139,22 @@ def _refuse_training_logs(fit: Sequence[Log], held_out: Sequence[Log]) -> None:
 
 
 def _scores(
-    rows_of: Sequence[Rows], theta: Array, logs: Sequence[Log], holds: Sequence[HoldOut | None], learned: int
+    rows_of: Sequence[Rows], theta: Array, logs: Sequence[Log], holds: Sequence[HoldOut | None], trained: int
 ) -> list[tuple[Score, Series]]:
-    """Of the first ``learned`` logs, of what was held out of them, and of the other logs."""
-    found = []
+    """Scores and series of the first ``trained`` logs, of the blocks held out of them, and of the validation logs."""
+    scores = []
     for k, (rows, log, hold) in enumerate(zip(rows_of, logs, holds, strict=True)):
         whole = predict(rows, theta, log)
         if hold is None:
-            found.append(whole.score("fit" if k < learned else "validation"))
+            scores.append(whole.score("fit" if k < trained else "validation"))
         else:
-            found.append(whole.part(log.source, hold.left).score("fit"))
-            found.append(whole.part(hold.name, hold.held).score("validation"))
-    return found
+            scores.append(whole.part(log.source, hold.training).score("fit"))
+            scores.append(whole.part(hold.name, hold.held).score("validation"))
+    return scores
 
 
 def _without_gains(columns: Columns) -> tuple[Columns, Array]:
-    """The columns once currents are torques, and where they were."""
+    """The columns without gains, and their indices among all columns."""
     terms = tuple(t for t in columns.joint_terms if t[1] != "gain")
     gains = [k for k, (_, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies)) if term == "gain"]
     return replace(columns, joint_terms=terms), np.setdiff1d(np.arange(columns.n), gains)
@@ -162,11 +162,11 @@ def _without_gains(columns: Columns) -> tuple[Columns, Array]:
 
 def truth_of(setup: Setup, logs: Sequence[Log]) -> dict[str, Array]:
     """True parameters of bodies and of the load, where a simulation wrote them into its logs."""
-    told = next((log for log in logs if "truth" in log.metadata), None)
-    if told is None:
+    simulated = next((log for log in logs if "truth" in log.metadata), None)
+    if simulated is None:
         return {}
-    found = told.metadata["truth"].get("parameters", {})
-    known = {name: np.asarray(p, float) for name, p in found.items() if name in setup.columns.bodies}
+    true = simulated.metadata["truth"].get("parameters", {})
+    known = {name: np.asarray(p, float) for name, p in true.items() if name in setup.columns.bodies}
     known = {name: p for name, p in known.items() if p.shape == (10,)}
     load = next((b for b in setup.robot.bodies if b.carrier is not None), None)
     loaded = [log.metadata["truth"] for log in logs if log.loaded and "truth" in log.metadata]
@@ -177,7 +177,7 @@ def truth_of(setup: Setup, logs: Sequence[Log]) -> dict[str, Array]:
     own = [c for c in carried if setup.robot.body(c["link"]) is holder]
     total = sum(inertia.transform(c["parameters"], setup.robot.frames[c["link"]].placement) for c in own)
     known[load.name] = inertia.transform(total, np.linalg.inv(load.carrier.placement))
-    if told.loaded and holder.name in known:  # the body was told with what it carries
+    if simulated.loaded and holder.name in known:  # its true parameters include the load
         known[holder.name] = known[holder.name] - total
     return known
 

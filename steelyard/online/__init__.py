@@ -1,7 +1,7 @@
-"""The same inside a control loop.
+"""Identification inside a control loop.
 
-In: one sample at a time. Out: parameters after every window, proved and physical, and a notice of every change of
-payload: ``OnlineIdentifier`` and ``LoadEstimator``. Begin with ``engine.py``; the compiled step is
+In: one sample at a time. Out: parameters after every window, certified and physically consistent, and every change of
+payload that was detected: ``OnlineIdentifier`` and ``LoadEstimator``. Begin with ``engine.py``; the compiled step is
 ``kernels/online.py``.
 """
 

@@ -1,8 +1,8 @@
-"""The fast path: a legged robot whose base alone is unknown, made of shapes or points, in compiled steps.
+"""The fast path: a legged robot of which only the base is unknown, composed of shapes or points, in compiled steps.
 
 It covers floating robots whose joints all belong to legs of three with a point foot, windows of up to 16 samples and
-rows that no further filter passes. What is known is kept as a Gram matrix, whose condition ten parameters of one body
-do not strain. A leg too straight to be eliminated is left to the way that all robots take.
+rows without a further filter. Information is kept as a Gram matrix, which is well enough conditioned for the ten
+parameters of one body. A window in which a leg is too straight to be eliminated takes the general path.
 """
 
 from __future__ import annotations
@@ -28,18 +28,24 @@ from steelyard.online.row_stream import RowStream
 from steelyard.robot.model import GRAVITY
 from steelyard.spatial import Array
 
-WARM = True  # a window starts from the shapes that carried mass in the last: saves some 3 % (bench online)
-STEP_LIMITS = 0.5, 1.5  # of a sample's period: what a window may have between two samples
+WARM = True  # a window starts from the active set of the last: saves some 3 % (bench online)
+STEP_LIMITS = 0.5, 1.5  # of the sample period: allowed steps between two samples of a window
 
 
 class CompiledStep:
-    """Arrays of the compiled step, and the step; what is known is read as from ``Running``."""
+    """Arrays of the compiled step, and the step; its information is read as from ``Running``."""
 
     def __init__(
-        self, setup: Setup, stream: RowStream, rule: ChangeTest, prior: Prior, made: Composition, average: float | None
+        self,
+        setup: Setup,
+        stream: RowStream,
+        rule: ChangeTest,
+        prior: Prior,
+        composition: Composition,
+        average: float | None,
     ):
-        """``prior`` and ``made`` are of the base alone; ``average`` is α of Xu (17)."""
-        tree, inputs, k = setup.robot.tree, stream.inputs, made.size
+        """``prior`` and ``composition`` are of the base alone; ``average`` is α of Xu (17)."""
+        tree, inputs, k = setup.robot.tree, stream.inputs, composition.size
         assert tree is not None
         feet = point_feet(tree, setup.unknown)
         assert feet is not None
@@ -54,7 +60,7 @@ class CompiledStep:
         )
         self._integers, self._reals, self.fields = layout.allocate()
         at, joints = inputs.places, [setup.robot.joints[i] for i in tree.independent]
-        lower = made.lower if made.lower.size else np.zeros(k)
+        lower = composition.lower if composition.lower.size else np.zeros(k)
         known = np.zeros((tree.bodies, 10))
         for body in setup.robot.bodies[1:]:
             known[tree.nodes[body.name] - 1] += stream.parameters(body.name)
@@ -85,7 +91,7 @@ class CompiledStep:
             "whitener": stream.whitener,
             "prior": K.T @ K,
             "mass_variance": np.sum(np.linalg.inv(prior.K)[0] ** 2),
-            "floor": made.map @ lower,
+            "floor": composition.map @ lower,
             "forgetting": rule.forgetting,
             "average": average or 0.0,
             "thresholds": rule.thresholds,
@@ -94,12 +100,12 @@ class CompiledStep:
         }
         for name, value in constants.items():
             self.fields[name][...] = value
-        self.fields["map"][:, :k] = made.map
-        if made.ridge.size:
-            reference = made.reference if made.reference.size else np.zeros(k)
-            self.fields["ridge"][:] = made.ridge**2, made.ridge**2 * (reference - lower)
+        self.fields["map"][:, :k] = composition.map
+        if composition.ridge.size:
+            reference = composition.reference if composition.reference.size else np.zeros(k)
+            self.fields["ridge"][:] = composition.ridge**2, composition.ridge**2 * (reference - lower)
         self.fields["test"][0], self.fields["stamp"][0] = 1.0, -np.inf
-        online.solve(self._integers, self._reals, self.fields["total"].ravel())  # believed before any data
+        online.solve(self._integers, self._reals, self.fields["total"].ravel())  # the prior's optimum, before any data
         self.theta, self.proof = self.fields["theta"], self.fields["proof"]
         self.theta[:], self.proof[:] = self.fields["answer"], self.fields["answer_proof"]
         self.test, self.clock = self.fields["test"], self.fields["clock"]
@@ -112,22 +118,22 @@ class CompiledStep:
 
     @property
     def old(self) -> Information:
-        """All before the last windows."""
+        """Information of all windows before the last few."""
         return _information(self.fields["old"], int(self.fields["row_counts"][0]))
 
     @property
     def data(self) -> Information:
-        """All that was seen and not forgotten."""
+        """Information of all windows, with forgetting."""
         return _information(self.fields["old"] + self.fields["recent"], int(self.fields["row_counts"].sum()))
 
     def step(self, values: Array) -> int:
-        """Learn from one window of samples (k, C), which may be turned to one sign; see ``kernels/online.py``."""
+        """Take in one window of samples (k, C); signs of quaternions may change in place (``kernels/online.py``)."""
         return online.step(self._integers, self._reals, values)
 
     def whole(self, buffer: Array) -> Callable[[Array, Array], int]:
-        """A call that learns from times (k,) and samples (k, C) as measured, if nothing is amiss; buffer (k, C).
+        """A call that takes in times (k,) and samples (k, C) as measured, if all are valid; buffer (k, C).
 
-        TypeError for anything but contiguous arrays of floats: nothing is compiled while a robot waits.
+        TypeError for anything but contiguous arrays of floats: nothing is compiled inside the control loop.
         """
         kernel = online.window
         call = partial(kernel, self._integers, self._reals, buffer)
@@ -137,7 +143,7 @@ class CompiledStep:
         return call
 
     def learn(self, Y: Array, z: Array) -> int:
-        """The same from whitened rows (m, 10)."""
+        """Take in one window of whitened rows (m, 10)."""
         if not len(z):
             return NOT_HERE
         rows = np.column_stack([Y, z])
@@ -146,7 +152,7 @@ class CompiledStep:
 
     @property
     def state(self) -> dict[str, Array]:
-        """All that is remembered."""
+        """All arrays that are saved."""
         return {name: self.fields[name] for name in REMEMBERED}
 
     @state.setter
@@ -156,7 +162,7 @@ class CompiledStep:
 
 
 def is_covered(setup: Setup, stream: RowStream, window: int) -> bool:
-    """Whether compiled steps do what is asked."""
+    """Whether compiled steps cover this robot, its equations and the window."""
     robot, feet = setup.robot, setup.unknown
     return (
         setup.equations == "contact-free"

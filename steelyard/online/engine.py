@@ -1,8 +1,8 @@
-"""What the online identifier and the load estimator share: samples in, information with forgetting, change detection.
+"""Common part of the online identifier and the load estimator: samples in, information with forgetting.
 
-A window is a number of samples. At its end older information is forgotten a little, the window's rows are added, and
-the last windows are tested against all before (``running.py``). If they do not fit, something was picked up or put
-down: what was known is dropped, the event is recorded, and learning begins anew.
+A window is a number of samples. At its end older information is discounted, the window's rows are added, and the last
+windows are tested against all before (``running.py``). If they do not fit, the payload has changed: the information is
+dropped, the change is recorded, and identification starts again from the prior.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from steelyard.spatial import Array
 
 @dataclass(frozen=True)
 class OnlineOptions:
-    """How samples become windows, and how long they are remembered."""
+    """Window length, forgetting, and rate of false alarms."""
 
     window: int = 10  # samples
-    memory: float | None = None  # s after which a sample weighs 1/e; None: 1 s, of a load inf
-    alarm_every: float = 3600.0  # s from one false alarm to the next, at least
+    memory: float | None = None  # s, time constant of forgetting; None: 1 s, of a load inf
+    alarm_every: float = 3600.0  # s, least mean time between false alarms of the change test
 
     def findings(self) -> list[Finding]:
-        """What is wrong with them."""
+        """Faults of the options."""
         findings = []
         if self.window < 1:
             findings.append(Finding("option-value", f"window={self.window}", "must be ≥ 1", "Give a number of samples"))
@@ -60,9 +60,9 @@ class OnlineOptions:
 
 
 class OnlineEngine:
-    """Rows of one robot as they come, and what they say about its free bodies."""
+    """Rows of one robot as samples arrive, and the information that they give about its free bodies."""
 
-    memory = 1.0  # s, where nothing else is asked for
+    memory = 1.0  # s, default time constant of forgetting
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class OnlineEngine:
             raise UsageError(Finding("gains-missing", where, what, fix, {"mapping": None}))
         assert setup.filter is not None and setup.filter.rate is not None
         rate = setup.filter.rate
-        if options.filter.cutoff is None:  # rows as they come: a slow filter would be late, and tell nothing more
+        if options.filter.cutoff is None:  # unfiltered rows: a slow filter would add delay and no information
             setup = replace(setup, filter=replace(setup.filter, cutoff=0.5 * rate))
         self.setup, self.filter, self.options, self.window = setup, setup.filter, options, online.window
         rows = setup.rows(setup.segments(like)[0])
@@ -116,7 +116,7 @@ class OnlineEngine:
 
     @property
     def fast(self) -> CompiledStep | None:
-        """The compiled step, where one is taken."""
+        """The compiled step, where one is in use."""
         return self.running if isinstance(self.running, CompiledStep) else None
 
     @property
@@ -126,16 +126,16 @@ class OnlineEngine:
 
     @property
     def delay(self) -> float:
-        """s by which what is learned from is older than the newest sample."""
+        """s by which the newest row is older than the newest sample."""
         return self.stream.delay
 
     @property
     def time(self) -> float:
-        """s, of the newest sample."""
+        """Time of the newest sample, s."""
         return float(self._stamp[0])
 
     def push(self, time: float, sample: Array | Sequence[float] | Mapping[str, float]) -> bool:
-        """Take one sample, (C,) in the order of ``inputs`` or by column name; False where rejected, and counted."""
+        """Take in one sample, (C,) in the order of ``inputs`` or by column name; False where rejected and counted."""
         if isinstance(sample, Mapping):
             sample = [sample.get(name, np.nan) for name in self.inputs]
         values = np.asarray(sample, float)
@@ -155,7 +155,7 @@ class OnlineEngine:
                 self.stream.restart()
         else:
             missing = max(round(step), 1) - 1
-            for k in range(missing):  # a straight line, which is what the filter takes signals for
+            for k in range(missing):  # first-order hold, as in the filter
                 self._take(self._last + (k + 1) / (missing + 1) * (values - self._last))
             self.filled += missing
         self._stamp[0] = time
@@ -164,11 +164,11 @@ class OnlineEngine:
         return True
 
     def push_window(self, times: Array, samples: Array) -> int:
-        """Take several samples (k, C); gives how many were accepted."""
+        """Take in several samples (k, C); returns how many were accepted."""
         if self._whole is not None and not self._filled and not self.stream.turned:
             try:
                 done = self._whole(times, samples)
-            except TypeError:  # no arrays of floats, one row after another
+            except TypeError:  # not contiguous arrays of floats
                 done = NOT_HERE
             if done != NOT_HERE:
                 self._after(done)
@@ -176,7 +176,7 @@ class OnlineEngine:
         return sum(self.push(float(t), row) for t, row in zip(times, samples, strict=True))
 
     def close(self) -> None:
-        """Take the samples of a window that is not full yet as a window."""
+        """Process the samples of an incomplete window."""
         self._finish()
 
     def _reject(self, why: str) -> bool:
@@ -190,7 +190,7 @@ class OnlineEngine:
             self._finish()
 
     def _finish(self) -> None:
-        """The window is full, or a hole in time ends it."""
+        """Process the window: it is full, or a gap ends it."""
         samples, self._filled = self._buffer[: self._filled], 0
         if not len(samples):
             return
@@ -200,11 +200,11 @@ class OnlineEngine:
             self.absorb(*self.stream.push(samples))
 
     def absorb(self, Y: Array, z: Array) -> None:
-        """One window of whitened rows."""
+        """Take in one window of whitened rows."""
         self._after(self.running.learn(Y, z))
 
     def _after(self, done: int) -> None:
-        """What is left to do behind a window."""
+        """Act on the outcome of a window."""
         if done == LEARNED:
             self._stale = True
         elif done == CHANGED:
@@ -212,26 +212,26 @@ class OnlineEngine:
 
     @property
     def dispersion(self) -> float:
-        """χ² per degree of freedom of late: above one, noise is larger than it was in the log to begin with."""
+        """Recent χ² per degree of freedom: above one, noise is larger than in the log ``like``."""
         return float(self.running.test[0])
 
     def _change(self) -> None:
-        """The last windows are of another robot: all starts anew."""
+        """Record a change of payload and start again from the prior."""
         self.theta[self.free] = self._before()
         before = {b.name: self.theta[self.setup.columns.body(b.name)].copy() for b in self.bodies}
         _, statistic, limit = self.running.test.tolist()
         self.changes.append(Change(self.time, statistic, limit, before))
         self.running.reset()
         self.stream.restart_rows()
-        self._stale = False  # what was known is as good a guess as any
+        self._stale = False  # the last estimate stands until the next window
 
     def _before(self) -> Array:
-        """The answer without the last windows."""
+        """The free parameters without the last windows."""
         return self._answer(self.running.old).theta
 
     @property
     def parameters(self) -> Array:
-        """(n,) all parameters by the newest window; physically consistent whatever was seen."""
+        """(n,) all parameters after the newest window; always physically consistent."""
         self._solve()
         return self.theta
 
@@ -244,11 +244,11 @@ class OnlineEngine:
         self._stale = False
 
     def _answer(self, data: Information) -> Answer:
-        """The optimum of what is known, and its proof; each kind of identifier has its own."""
+        """The optimum and its certificate; each subclass has its own."""
         raise NotImplementedError
 
     def _posed(self, data: Information, method: Method) -> Answer:
-        """The optimum and its proof, by the method that offline identification would take."""
+        """The optimum and its certificate, by the same method as offline."""
         prior = replace(self.prior.about(self.free), K=prior_root(self.setup, data, self.prior, self.options))
         signed = self.setup.columns.signed
         return method.solve(Posed(data, prior, tuple(self.bodies), ~signed, self.setup, self.theta))
@@ -262,18 +262,18 @@ class OnlineEngine:
         return uncertainty(Subspace.of(data.R, scale), data, score_covariance, K)
 
     def estimate(self) -> OnlineEstimate:
-        """All that is known, with intervals and verdicts."""
+        """The estimate of all free bodies, with intervals and verdicts."""
         self._solve()
-        found = judge_bodies(self.setup, self.prior, self.theta.copy(), self.uncertainty())
-        bodies, rows = tuple(b for b in found if b.free), self.running.data.rows
+        every = judge_bodies(self.setup, self.prior, self.theta.copy(), self.uncertainty())
+        bodies, rows = tuple(b for b in every if b.free), self.running.data.rows
         return OnlineEstimate(self.time, self.delay, bodies, self.certificate, rows, tuple(self.changes))
 
     def save(self, path: str | Path) -> None:
-        """Write all that is remembered as ``.npz``; no pickle."""
+        """Write the state as ``.npz``, without pickle."""
         write_state(path, self.fingerprint, self._state(), self.changes)
 
     def restore(self, path: str | Path) -> None:
-        """Go on from where ``save`` was called, to the last bit; one made otherwise is refused."""
+        """Resume from a saved state, to the last bit; a state of other arguments is refused."""
         saved, self.changes = read_state(path, self.fingerprint)
         self._set_state(saved)
 
@@ -303,7 +303,7 @@ class OnlineEngine:
 
     @property
     def fingerprint(self) -> str:
-        """Of all that decides what a saved state means."""
+        """Digest of all that a saved state depends on."""
         setup, rule = self.setup, self.rule
         decided = setup.robot.name, setup.columns.names, self.inputs, self.window, self.options, self.filter
         learning = rule.forgetting, rule.thresholds.tolist(), sorted(self._state())

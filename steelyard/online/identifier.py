@@ -1,4 +1,4 @@
-"""Identification while the robot moves: recursive information with forgetting, or windows and Xu's filter (17)."""
+"""Online identification: recursive information with forgetting, or single windows averaged by Xu's filter (17)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from steelyard.spatial import Array
 
 
 class OnlineIdentifier(OnlineEngine):
-    """Parameters of some bodies, or all, from samples as they come; the answer is physical at every step.
+    """Parameters of some bodies, or all, from samples as they arrive; every estimate is physically consistent.
 
-    ``like`` is a log of the same sensors, a few seconds of motion: it tells which columns a sample has, how the filters
-    are set and how noisy the rows are. With the same causal filter, the same noise and ``memory=inf`` the answer is the
-    one that ``identify`` gives. ``average`` is α of Xu (17): each window is solved alone and the answers are averaged.
+    ``like`` is a log of the same sensors, a few seconds of motion, from which columns, filters and noise are taken.
+    With the same causal filter, the same noise and ``memory=inf`` the estimate equals that of ``identify``. ``average``
+    is α of Xu (17): each window is solved alone and the estimates are averaged.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class OnlineIdentifier(OnlineEngine):
         known: Mapping[str, Array] | None = None,
         compiled: bool = True,
     ):
-        """``known``: body → (10,) parameters of bodies that are not free, where not as described.
+        """``known``: body → (10,) parameters of bodies that are not free, in place of the description's.
 
         ``compiled``: whether the base of a legged robot takes the fast path.
         """
@@ -60,25 +60,25 @@ class OnlineIdentifier(OnlineEngine):
             self._compile()
 
     def _compile(self) -> None:
-        """Steps are compiled from now on, where the method is one of masses."""
-        (body,), belief, method = self.bodies, self.prior.about(self.free), self.options.method
+        """Use the compiled step, where the method is shapes or points."""
+        (body,), prior, method = self.bodies, self.prior.about(self.free), self.options.method
         if isinstance(method, Shapes):
-            made = shape_set.initial(body, self.shapes[body.name]).composition
+            composition = shape_set.initial(body, self.shapes[body.name]).composition
         elif isinstance(method, Points):
-            made = method.composition(body, belief)
+            composition = method.composition(body, prior)
         else:
             return
-        step = CompiledStep(self.setup, self.stream, self.rule, belief, made, self.average)
+        step = CompiledStep(self.setup, self.stream, self.rule, prior, composition, self.average)
         self.running, self._stamp, self._last = step, step.fields["stamp"], step.fields["last"]
         self._whole = step.whole(self._buffer)
 
     @property
     def shape_file(self) -> ShapeFile:
-        """The shapes in use, for ``Shapes(start=…, divisions=0)``: the same problem offline."""
+        """The shapes in use; ``Shapes(start=…, divisions=0)`` poses the same problem offline."""
         return ShapeFile("online", self.shapes)
 
     def absorb(self, Y: Array, z: Array) -> None:
-        """One window of whitened rows."""
+        """Take in one window of whitened rows."""
         changes = len(self.changes)
         super().absorb(Y, z)
         if self.average is None or self.fast is not None or not len(z):

@@ -1,4 +1,4 @@
-"""What a robot carries, weighed while it moves: one cuboid over an area, divided where that explains more (Xu)."""
+"""Online identification of a payload: one cuboid over an area, divided where that lowers the objective (Xu)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from steelyard.spatial import Array
 
 @dataclass(frozen=True)
 class LoadEstimate:
-    """A load, in the axes of the link that carries it."""
+    """Estimate of a load, in the axes of the link that carries it."""
 
     time: float  # s, of the newest sample
     mass: float  # kg
@@ -38,10 +38,11 @@ class LoadEstimate:
 
 
 class LoadEstimator(OnlineEngine):
-    """Mass, place and inertia of an unknown load on a link, from samples as they come.
+    """Mass, centre of mass and inertia of an unknown load on a link, from samples as they arrive.
 
-    The robot is as described, or as ``known`` says (best: as identified with the same sensors). ``like`` is a log of
-    the same sensors without the load. ``area``: x0 x1 y0 y1 z0 z1 in the link's axes, where the load may be.
+    The robot is held at its description, or at the parameters ``known`` (best: identified with the same sensors).
+    ``like`` is a log of the same sensors without the load. ``area``: x0 x1 y0 y1 z0 z1 in m, in the link's axes, within
+    which the load lies.
     """
 
     memory = np.inf
@@ -71,7 +72,7 @@ class LoadEstimator(OnlineEngine):
         return answer
 
     def load(self) -> LoadEstimate:
-        """The load by all samples so far: solve, divide, solve again."""
+        """The load from all samples so far: solve, divide, solve again."""
         whole = self.estimate()
         mass, com, I = inertia.unpack(whole.bodies[0].parameters)
         return LoadEstimate(whole.time, mass, com, I, whole.bodies[0], self._steps, whole.changes)

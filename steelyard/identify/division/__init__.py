@@ -1,1 +1,1 @@
-"""Bodies made of shapes, divided where that explains more (Xu, Algorithm 1)."""
+"""Bodies composed of shapes, divided where that lowers the objective (Xu, Algorithm 1)."""

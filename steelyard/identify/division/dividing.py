@@ -1,9 +1,9 @@
-"""Solve, divide, solve again (Xu, Algorithm 1): bodies made of shapes, refined where that explains more.
+"""Solve, divide, solve again (Xu, Algorithm 1): bodies composed of shapes, refined where that lowers the objective.
 
     θ = U m,    minimise ½‖R U m − z‖² over m ≥ floor;    divide a shape;    again.
 
-The children of a shape can be all that it was, so no step raises the objective; and none takes it below the optimum
-over all physical bodies, which is that of ``lmi``.
+The children of a shape can represent whatever it represented, so no step raises the objective; and none takes it below
+the optimum over all physically consistent bodies, which is that of ``lmi``.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from steelyard.solve.problem import Problem
 from steelyard.solve.solve import Backend, solve_certified
 from steelyard.spatial import Array
 
-UNNOTICED = 0.05  # of an objective in units of the noise: worth a third of a standard deviation
-FAR = 0.5  # standard deviations of the prior that no division makes up for
-OUTSIDE = 0.01  # standard deviations of the prior: what is nearer counts as inside
+NEGLIGIBLE_DECREASE = 0.05  # of an objective in units of the noise: a third of a standard deviation
+FAR = 0.5  # standard deviations of the prior: a distance that divisions have not closed
+OUTSIDE = 0.01  # standard deviations of the prior: a smaller distance counts as inside
 
 
 @dataclass(frozen=True)
 class Step:
-    """One division, and what it led to."""
+    """The bodies after one step of divisions."""
 
     k: int
     objective: float  # of data and prior together
     change: float | None  # of the body that changed most: ‖θ − θ before‖ for each of its kilograms, SI
     shapes: int  # of all bodies
-    done: tuple[str, ...]  # what was divided or added, and of which body
-    bodies: Mapping[str, Array]  # name → (10,)
-    made: Mapping[str, ShapeSet]  # name → what it is made of
-    masses: Mapping[str, Array]  # name → (k,) of those shapes, kg
+    done: tuple[str, ...]  # which shapes of which bodies were divided or added
+    bodies: Mapping[str, Array]  # body → (10,)
+    shape_sets: Mapping[str, ShapeSet]  # body → its shapes
+    masses: Mapping[str, Array]  # body → (k,) of those shapes, kg
 
     def body(self, name: str) -> dict[str, Any]:
-        """Mass and centre of mass of one body after it: an entry of ``load.json``'s divisions."""
+        """Mass and centre of mass of one body: an entry of ``load.json``'s divisions."""
         mass, com, _ = inertia.unpack(self.bodies[name])
         return {"k": self.k, "objective": self.objective, "mass": mass, "com": com.tolist()}
 
@@ -58,13 +58,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Refined:
-    """What Algorithm 1 ended with, and how it got there."""
+    """The result of Algorithm 1, and its steps."""
 
     first: tuple[ShapeSet, ...]
     state: State
     proof: Certificate
     steps: tuple[Step, ...]  # the first before any division
-    stopped: Literal["settled", "limit", "unproved"]  # nothing changes any more; rule.most; the next had no proof
+    stopped: Literal["settled", "limit", "unproved"]  # converged; at rule.most; the next optimum had no certificate
 
     @property
     def theta(self) -> Array:
@@ -73,7 +73,7 @@ class Refined:
 
     @property
     def shapes(self) -> dict[str, list[dict[str, Any]]]:
-        """Body → its shapes with their masses, as JSON has them. Single masses are not unique: ten moments are seen."""
+        """Body → its shapes with masses, as in JSON. Single masses are not unique: only ten moments are excited."""
         return {
             s.body.name: [
                 {**part.as_json(), "mass": float(m)}
@@ -83,26 +83,26 @@ class Refined:
         }
 
     def notices(self, mean: Array, root: Array) -> list[str]:
-        """Whether shapes can make what is believed of the bodies that have links, and whether dividing came to an end.
+        """Notices: priors that the shapes cannot represent, and divisions that ended before convergence.
 
-        ``mean`` (n,) is the belief and ``root`` (n, n) the square root of its precision.
+        ``mean`` (n,) is the prior's mean and ``root`` (n, n) the square root of its precision.
         """
-        said = []
+        texts = []
         count, farthest, name = _outside(self.first, mean, root)
         if count:
             whose, what = ("the prior", "lies") if count == 1 else ("the priors", "lie")
-            text = f"{whose} of {count} of {len(self.first)} bodies {what} outside what their shapes can be"
+            text = f"{whose} of {count} of {len(self.first)} bodies {what} outside what their shapes can represent"
             text += f" (farthest: {name}, {farthest:.2g} standard deviations)"
             if len(self.steps) > 1:
-                left, off, _ = _outside(self.state.shapes, mean, root)
-                text += f"; after {len(self.steps) - 1} divisions {left}" + (f" ({off:.2g})" if left else "")
-                text += "; --shapes FILE gives them others" if off > FAR else ""
-            said.append(text)
+                still, distance, _ = _outside(self.state.shapes, mean, root)
+                text += f"; after {len(self.steps) - 1} divisions {still}" + (f" ({distance:.2g})" if still else "")
+                text += "; give other initial shapes" if distance > FAR else ""
+            texts.append(text)
         if self.stopped == "limit" and len(self.steps) > 1:
-            said.append(f"dividing was stopped after {len(self.steps) - 1} steps, while it still changed something")
+            texts.append(f"dividing was stopped after {len(self.steps) - 1} steps, before it converged")
         if self.stopped == "unproved":
-            said.append(f"dividing ended after {len(self.steps) - 1} steps: what came next could not be proved")
-        return said
+            texts.append(f"dividing ended after {len(self.steps) - 1} steps: the next optimum could not be certified")
+        return texts
 
 
 def refine(
@@ -122,17 +122,17 @@ def refine(
     stopped: Literal["settled", "limit", "unproved"] = "limit"
     for k in range(1, rule.most + 1):
         state = _tidied(state, rule)
-        moves, hope = choose(total, state, rest, rule, volumes)
-        enough = max(rule.tolerance * max(state.objective, rule.tolerance * steps[0].objective), UNNOTICED)
-        if not moves or (quiet >= rule.patience and (hope <= enough or not rule.thorough)):
+        moves, potential = choose(total, state, rest, rule, volumes)
+        enough = max(rule.tolerance * max(state.objective, rule.tolerance * steps[0].objective), NEGLIGIBLE_DECREASE)
+        if not moves or (quiet >= rule.patience and (potential <= enough or not rule.thorough)):
             stopped = "settled"
             break
-        made = list(zip(state.shapes, state.masses, strict=True))
+        bodies = list(zip(state.shapes, state.masses, strict=True))
         for move in moves:
-            made[move.body] = move.applied(*made[move.body]) or made[move.body]
+            bodies[move.body] = move.applied(*bodies[move.body]) or bodies[move.body]
         try:
-            after, proof = _solve(total, [s for s, _ in made], rest, backends)
-        except SolveError:  # what was proved before still is
+            after, proof = _solve(total, [s for s, _ in bodies], rest, backends)
+        except SolveError:  # the last certified optimum is returned
             stopped = "unproved"
             break
         change = _change(state, after)
@@ -144,7 +144,7 @@ def refine(
 
 
 def _outside(shapes: Sequence[ShapeSet], mean: Array, root: Array) -> tuple[int, float, str]:
-    """How many bodies' shapes cannot make the prior, how far that is off at most, and whose."""
+    """Number of bodies whose shapes cannot represent the prior, the largest distance to it, and of which body."""
     off = {}
     for b, s in enumerate(shapes):
         at = slice(10 * b, 10 * b + 10)
@@ -173,20 +173,20 @@ def _solve(
 
 
 def _tidied(state: State, rule: Rule) -> State:
-    """The same bodies of fewer shapes."""
-    made = list(zip(state.shapes, state.masses, strict=True))
+    """The same bodies with fewer shapes."""
+    bodies = list(zip(state.shapes, state.masses, strict=True))
     if rule.prune:
-        made = [s.prune(m) for s, m in made]
+        bodies = [s.prune(m) for s, m in bodies]
     if rule.merge:
-        made = [s.merge_alike(m) for s, m in made]
-    return State(tuple(s for s, _ in made), tuple(m for _, m in made), state.theta, state.objective)
+        bodies = [s.merge_alike(m) for s, m in bodies]
+    return State(tuple(s for s, _ in bodies), tuple(m for _, m in bodies), state.theta, state.objective)
 
 
 def _step(k: int, state: State, change: float | None, done: tuple[str, ...]) -> Step:
     names = [s.body.name for s in state.shapes]
     bodies = {name: state.theta[10 * b : 10 * b + 10] for b, name in enumerate(names)}
-    made, masses = dict(zip(names, state.shapes, strict=True)), dict(zip(names, state.masses, strict=True))
-    return Step(k, state.objective, change, sum(len(s.parts) for s in state.shapes), done, bodies, made, masses)
+    shape_sets, masses = dict(zip(names, state.shapes, strict=True)), dict(zip(names, state.masses, strict=True))
+    return Step(k, state.objective, change, sum(len(s.parts) for s in state.shapes), done, bodies, shape_sets, masses)
 
 
 def _change(before: State, after: State) -> float:

@@ -1,7 +1,7 @@
-"""What is kept of how shapes were divided: every objective, and the shapes themselves at a few steps of a few bodies.
+"""The recorded history of divisions: every objective, and the shapes themselves at a few steps of a few bodies.
 
-A humanoid is divided a hundred times in twenty places at once; all of that would be megabytes. Kept are loads and the
-bodies that were divided most, each at steps that lie closer together in the beginning, where most happens.
+A humanoid is divided a hundred times in twenty places at once; all of that would be megabytes. Recorded are loads and
+the bodies that were divided most, each at steps that lie closer together in the beginning, where most changes.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from steelyard.robot.geometry import fewer
 if TYPE_CHECKING:
     from steelyard.identify.division.dividing import Step
 
-BODIES = 6  # whose shapes are kept
+BODIES = 6  # whose shapes are recorded
 PICTURES = 8  # of each
 
 
 def recorded(steps: Sequence[Step]) -> list[dict[str, Any]]:
-    """Entries of ``estimate.json``'s divisions; ``bodies`` and, at some steps, ``cells`` of those that are kept."""
+    """Entries of ``estimate.json``'s divisions; ``bodies`` and, at some steps, ``cells`` of those that are recorded."""
     names = _divided_most(steps)
     at = {name: _pictured(steps, name) for name in names}
     return [
@@ -45,8 +45,8 @@ def recorded_body(steps: Sequence[Step], name: str) -> list[dict[str, Any]]:
 
 def cells(step: Step, name: str) -> list[dict[str, Any]]:
     """The shapes of a body with their masses; round corners of meshes left out."""
-    made, masses = step.made[name], step.masses[name]
-    every = zip((*made.parts, *made.removed), (*masses, *made.removed_masses), strict=True)
+    shapes, masses = step.shape_sets[name], step.masses[name]
+    every = zip((*shapes.parts, *shapes.removed), (*masses, *shapes.removed_masses), strict=True)
     return [{**simple(part), "mass": float(mass)} for part, mass in every]
 
 
@@ -69,14 +69,18 @@ def _seen(step: Step, name: str) -> dict[str, Any]:
 
 
 def _changed(steps: Sequence[Step], name: str) -> list[int]:
-    """The steps at which a body's shapes are others than before, the first included."""
-    return [steps[0].k, *(b.k for a, b in pairwise(steps) if a.made[name] is not b.made[name])] if steps else []
+    """The steps at which a body's shapes changed, the first included."""
+    return (
+        [steps[0].k, *(b.k for a, b in pairwise(steps) if a.shape_sets[name] is not b.shape_sets[name])]
+        if steps
+        else []
+    )
 
 
 def _divided_most(steps: Sequence[Step]) -> list[str]:
-    made = steps[0].made
-    rank = {name: (made[name].body.carrier is None, -len(_changed(steps, name))) for name in made}
-    return sorted((name for name in made if rank[name] < (True, -1)), key=lambda name: rank[name])[:BODIES]
+    shapes = steps[0].shape_sets
+    rank = {name: (shapes[name].body.carrier is None, -len(_changed(steps, name))) for name in shapes}
+    return sorted((name for name in shapes if rank[name] < (True, -1)), key=lambda name: rank[name])[:BODIES]
 
 
 def _pictured(steps: Sequence[Step], name: str) -> set[int]:
