@@ -27,8 +27,8 @@ pyarrow.parquet.ParquetFile.__init__ = counted  # Arrow opens paths without Pyth
 from steelyard import Options, identify
 
 robot, mapping, *logs = files
-found = identify(robot, logs[:-1], Options(friction="all"), validate=logs[-1:], mapping=mapping)
-print(json.dumps({"opened": {f: opened[f] for f in files}, "inputs": found.estimate.provenance["inputs"]}))
+result = identify(robot, logs[:-1], Options(friction="all"), validate=logs[-1:], mapping=mapping)
+print(json.dumps({"opened": {f: opened[f] for f in files}, "inputs": result.estimate.provenance["inputs"]}))
 """
 
 
@@ -41,6 +41,6 @@ def test_robot_mapping_and_logs_are_opened_once(tmp_path, arm):
         write_log(path, read_log(arm.train).cut(300 * k, 300 * (k + 1)))
     files = [str(x) for x in (robot, mapping, *logs)]
     done = subprocess.run([sys.executable, "-c", SCRIPT, *files], capture_output=True, text=True, check=True)
-    told = json.loads(done.stdout)
-    assert told["opened"] == dict.fromkeys(files, 1)
-    assert told["inputs"] == {f: hashlib.sha256(Path(f).read_bytes()).hexdigest() for f in files}
+    report = json.loads(done.stdout)
+    assert report["opened"] == dict.fromkeys(files, 1)
+    assert report["inputs"] == {f: hashlib.sha256(Path(f).read_bytes()).hexdigest() for f in files}
