@@ -30,7 +30,7 @@ from steelyard.identify.series import Series
 from steelyard.identify.verdict import RunVerdict, is_trusted
 from steelyard.information import Information
 from steelyard.log.log import Log
-from steelyard.log.log_source import LogSources, MappingSource, as_logs
+from steelyard.log.log_source import LogSources, MappingSource, as_logs, as_mapping
 from steelyard.robot.description import Description, RobotSource, read_description
 from steelyard.robot.model import Robot
 from steelyard.spatial import Array
@@ -80,6 +80,7 @@ def identify(
     options, job = options or Options(), job or Job()
     job.progress("reading")
     description = read_description(source)
+    mapping = as_mapping(mapping)  # opened once
     fit_logs, held_out = as_logs(logs, mapping), as_logs(validate, mapping)
     _refuse_training_logs(fit_logs, held_out)
     if job.load is not None and (refused := list(options.solver.refuse_load())):

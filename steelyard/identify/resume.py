@@ -20,7 +20,7 @@ from steelyard.identify.identification import Identification, identify
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options
 from steelyard.information import Information
-from steelyard.log.log_source import LogSources, MappingSource, as_logs
+from steelyard.log.log_source import LogSources, MappingSource, as_logs, as_mapping
 from steelyard.robot.description import RobotSource
 from steelyard.robot.model import LOAD
 
@@ -74,6 +74,7 @@ def identify_further(
     """
     previous, job = Earlier.read(earlier), job or Job()
     options = resume_options(options or Options(), previous, loaded=job.load is not None)
+    mapping = as_mapping(mapping)
     fit, held_out = ([log.with_gains(previous.gains) for log in as_logs(part, mapping)] for part in (logs, validate))
     result = identify(source, fit, options, validate=held_out, job=replace(job, earlier=previous.information))
     return result if previous.scale_std is None else _with_uncertain_scale(result, previous.scale_std)

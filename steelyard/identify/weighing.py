@@ -21,7 +21,7 @@ from steelyard.identify.job import Job
 from steelyard.identify.options import Options
 from steelyard.identify.resume import identify_further
 from steelyard.identify.unknown_load import UnknownLoad
-from steelyard.log.log_source import LogSources, MappingSource, as_logs
+from steelyard.log.log_source import LogSources, MappingSource, as_logs, as_mapping
 from steelyard.robot.description import RobotSource
 from steelyard.robot.model import LOAD
 
@@ -66,6 +66,7 @@ def weigh_load(
         raise UsageError(Finding("option-conflict", f"earlier={earlier}", what, fix))
     options = options or Options()
     job = replace(job or Job(), load=UnknownLoad(on) if isinstance(on, str) else on)
+    mapping = as_mapping(mapping)
     loaded, held_out = ([replace(log, loaded=True) for log in as_logs(part, mapping)] for part in (logs, validate))
     if earlier is not None:
         return identify_further(source, loaded, earlier, options, validate=held_out, job=job)

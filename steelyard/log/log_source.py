@@ -1,4 +1,4 @@
-"""All that can be taken as a log: a path, a ``Log``, a DataFrame; one of them or several."""
+"""Sources of logs: a path, a ``Log`` or a DataFrame; one or several."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MappingSource: TypeAlias = str | Path | ColumnMap
 
 
 def as_log(source: LogSource, mapping: MappingSource | None = None, topics: Mapping[str, str] | None = None) -> Log:
-    """A log as it is, a file read, or a frame checked; ``mapping`` and ``topics`` concern files alone."""
+    """Return a log: itself, read from a file (with ``mapping`` or ``topics``), or checked from a DataFrame."""
     if isinstance(source, Log):
         return source
     if isinstance(source, str | Path):
@@ -29,9 +29,14 @@ def as_log(source: LogSource, mapping: MappingSource | None = None, topics: Mapp
     raise LogError(Finding("log-kind-unknown", "log", what, fix))
 
 
+def as_mapping(source: MappingSource | None) -> ColumnMap | None:
+    """Return a mapping, read from its file if it is a path."""
+    return read_mapping(source) if isinstance(source, str | Path) else source
+
+
 def as_logs(sources: LogSources, mapping: MappingSource | None = None) -> list[Log]:
-    """Every log, in order; the mapping is read once."""
-    how = read_mapping(mapping) if isinstance(mapping, str | Path) else mapping
+    """Return every log, in order; the mapping is read once."""
+    columns = as_mapping(mapping)
     if isinstance(sources, str | Path | Log) or not isinstance(sources, Sequence):
-        return [as_log(sources, how)]
-    return [as_log(source, how) for source in sources]
+        return [as_log(sources, columns)]
+    return [as_log(source, columns) for source in sources]
