@@ -103,7 +103,7 @@ def balance_case(task: tuple[int, int, float]) -> tuple[float, bool, float]:
     diagonal = stance.diagonals[which]
     _, n = stance.line(stance.nominal, np.array([0.0, 0.0, 1.0]), diagonal)
     com = exact.com(exact.nominal) + 1e-3 * error * n
-    done = balance_on(rig, stance.trunk(exact.mass, com), diagonal)
+    done = balance_on(rig, stance.with_mass_and_com(exact.mass, com), diagonal)
     return error, done.stood, done.seconds
 
 
@@ -112,7 +112,7 @@ def found_case(seed: int) -> list[bool]:
     rig = loaded(seed)
     found = find_com(rig, tilt=True)
     stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
-    beliefs = (stance.trunk(found.mass, found.com), stance.trunk(found.mass, found.described))
+    beliefs = (stance.with_mass_and_com(found.mass, found.com), stance.with_mass_and_com(found.mass, found.described))
     return [balance_on(rig, b, d).stood for b in beliefs for d in stance.diagonals]
 
 

@@ -43,7 +43,7 @@ def calibrate_com(
 
     rig = rig_of(Robot.load(robot), options)
     report = (lambda text: None) if as_json else print
-    measured = find_com(rig, Bisection(method, trials), zero_error=options.zero_error, tilt=tilt, said=report)
+    measured = find_com(rig, Bisection(method, trials), zero_error=options.zero_error, tilt=tilt, progress=report)
     result = com_beside_truth(rig, measured)
     files = [] if out is None else write_calibration(out, result, {"com.svg": com_picture(rig, measured, result)})
     if as_json:
@@ -82,7 +82,7 @@ def calibrate_inertia(
 
     rig = rig_of(Robot.load(robot), options)
     with shown_progress() as progress:
-        measured = find_inertia(rig, Shake(periods=periods), said=progress)
+        measured = find_inertia(rig, Shake(periods=periods), progress=progress)
         result = inertia_beside_truth(rig, measured)
         files = [] if out is None else write_calibration(out, result, {})
     if as_json:

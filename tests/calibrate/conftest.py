@@ -1,4 +1,4 @@
-"""Shared by the tests of calibration: one A1 with another trunk and a load that nobody told it of."""
+"""Shared by the tests of calibration: one A1 with another trunk and a load that its description lacks."""
 
 from __future__ import annotations
 

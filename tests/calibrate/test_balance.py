@@ -17,9 +17,9 @@ def test_a_robot_that_knows_its_centre_of_mass_balances_on_two_feet_and_one_that
     diagonal = stance.diagonals[0]
     _, n = stance.line(stance.nominal, np.array([0.0, 0.0, 1.0]), diagonal)
     right = exact.com(exact.nominal)
-    good = balance_on(rig, stance.trunk(exact.mass, right), diagonal, seconds=2.0)
+    good = balance_on(rig, stance.with_mass_and_com(exact.mass, right), diagonal, seconds=2.0)
     assert good.stood
     assert good.seconds == 2.0
-    bad = balance_on(rig, stance.trunk(exact.mass, right + 0.01 * n), diagonal, seconds=2.0)
+    bad = balance_on(rig, stance.with_mass_and_com(exact.mass, right + 0.01 * n), diagonal, seconds=2.0)
     assert not bad.stood
     assert bad.seconds < 1.0

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("a1_robot")
-def test_com_writes_what_it_found_beside_the_truth(steelyard, tmp_path):
+def test_com_writes_its_estimate_beside_the_truth(steelyard, tmp_path):
     run = steelyard("calibrate", "com", "a1", "--load", "1.5@trunk:0.05,0.02,0.1", "--no-tilt", "-o", tmp_path / "out")
     assert run.code == 0, run.err
     assert "trial 1:" in run.out
@@ -31,14 +31,14 @@ def test_com_writes_what_it_found_beside_the_truth(steelyard, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("a1_robot")
-def test_inertia_says_which_is_which_and_writes_both(steelyard, tmp_path):
+def test_inertia_prints_and_writes_effective_and_composite_moments(steelyard, tmp_path):
     run = steelyard("calibrate", "inertia", "a1", "--periods", 2, "-o", tmp_path)
     assert run.code == 0, run.err
     assert "effective (95 %)" in run.out
     assert "Composite: the whole robot as one body" in run.out
-    found = json.loads((tmp_path / "calibration.json").read_text())
-    assert [one["axis"] for one in found["effective"]] == ["x", "y", "z"]
-    assert found["effective"][2]["inertia"] == pytest.approx(found["truth"]["effective"][2], rel=0.02)
+    saved = json.loads((tmp_path / "calibration.json").read_text())
+    assert [one["axis"] for one in saved["effective"]] == ["x", "y", "z"]
+    assert saved["effective"][2]["inertia"] == pytest.approx(saved["truth"]["effective"][2], rel=0.02)
 
 
 def test_the_skeleton_in_the_docs_is_a_rig(loaded):
@@ -70,7 +70,7 @@ def test_the_skeleton_in_the_docs_is_a_rig(loaded):
     )
 
 
-def test_a_paper_that_is_not_here_is_refused(steelyard):
+def test_a_paper_that_is_not_reproduced_is_refused(steelyard):
     run = steelyard("reproduce", "newton")
     assert run.code == 2
     assert "Choose from:" in run.err

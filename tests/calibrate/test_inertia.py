@@ -11,14 +11,14 @@ from steelyard.experiment.calibrate.sinusoid import AXES, Harmonics, Shake, domi
 
 
 @pytest.fixture(scope="module")
-def found(loaded):
+def measured_inertia(loaded):
     rig = loaded(noise="mid", seed=2)
     return rig, find_inertia(rig, Shake(periods=6))
 
 
 @pytest.mark.slow
-def test_effective_inertia_is_found_to_a_percent_or_so(found):
-    rig, result = found
+def test_effective_inertia_is_identified_to_a_percent_or_so(measured_inertia):
+    rig, result = measured_inertia
     exact = true_stance(rig)
     for one in result.effective:
         truth = effective_of(exact.model, exact, one.axis)
@@ -28,8 +28,8 @@ def test_effective_inertia_is_found_to_a_percent_or_so(found):
 
 
 @pytest.mark.slow
-def test_composite_inertia_is_found_to_a_percent(found):
-    rig, result = found
+def test_composite_inertia_is_identified_to_a_percent(measured_inertia):
+    rig, result = measured_inertia
     exact = true_stance(rig)
     mass, com, whole = inertia.unpack(frozen(exact, rig.world.truth))
     assert np.diag(result.composite.inertia) == pytest.approx(np.diag(whole), rel=0.01)
@@ -39,14 +39,14 @@ def test_composite_inertia_is_found_to_a_percent(found):
 
 
 @pytest.mark.slow
-def test_effective_is_less_than_composite_because_legs_do_not_turn(found):
-    _, result = found
+def test_effective_is_less_than_composite_because_legs_do_not_turn(measured_inertia):
+    _, result = measured_inertia
     for k, one in enumerate(result.effective):
         assert one.inertia < result.composite.inertia[k, k]
 
 
 def test_a_robot_without_legs_mass_has_the_same_inertia_both_ways(stance):
-    """The law behind both: all mass in the trunk, nothing is left that could fail to turn."""
+    """The law behind both: with all mass in the trunk every part of it turns."""
     import pinocchio as pin
 
     model = stance.model.copy()
@@ -62,7 +62,7 @@ def test_one_frequency_confuses_a_wrong_height_with_inertia_and_two_do_not(loade
     rig = loaded(noise="none")
     exact, how = true_stance(rig), Shake(periods=3)
     log = shake(rig, exact, "x", how)
-    wrong = exact.trunk(exact.mass, exact.com(exact.nominal) + np.array([0.0, 0.0, 0.01]))
+    wrong = exact.with_mass_and_com(exact.mass, exact.com(exact.nominal) + np.array([0.0, 0.0, 0.01]))
     right = {single: effective(exact, log, "x", how, single=single).inertia for single in (True, False)}
     off = {single: effective(wrong, log, "x", how, single=single) for single in (True, False)}
     assert off[False].stiffness == pytest.approx(0.01 * exact.mass * 9.81, rel=0.25)
@@ -81,17 +81,22 @@ def test_harmonics_give_exact_derivatives_and_average_noise():
     assert np.sqrt(np.mean((noisy.at(t)[:, 0] - x) ** 2)) < 0.01
 
 
-def test_the_dominant_frequency_is_found_between_the_lines_of_the_spectrum():
+def test_the_dominant_frequency_is_interpolated_between_the_lines_of_the_spectrum():
     t = np.arange(1500) / 500
     assert dominant(np.sin(2 * np.pi * 3.27 * t) + 0.2 * np.sin(2 * np.pi * 9 * t), 500) == pytest.approx(
         3.27, abs=0.02
     )
 
 
-def test_shaking_that_cannot_be_is_refused(loaded, stance):
-    with pytest.raises(UsageError, match="as many amplitudes as multiples"):
+def test_shaking_that_is_not_a_motion_is_refused(loaded, stance):
+    with pytest.raises(UsageError) as caught:
         Shake(multiples=(3,))
-    with pytest.raises(UsageError, match="is no whole number of samples"):
+    assert [f.code for f in caught.value.findings] == ["option-value"]
+    with pytest.raises(UsageError) as caught:
         shake(loaded(noise="none"), stance, "x", Shake(base=0.3))
-    with pytest.raises(LogError, match="no frequency that stands out"):
+    (finding,) = caught.value.findings
+    assert (finding.code, finding.where) == ("option-value", "base=0.3")
+    assert finding.remedy == {"base": pytest.approx(0.3, rel=1e-3)}  # 1667 samples at 500 Hz
+    with pytest.raises(LogError) as caught:
         dominant(np.random.default_rng(0).normal(size=1000), 500)
+    assert [f.code for f in caught.value.findings] == ["frequency-not-dominant"]

@@ -45,14 +45,14 @@ def test_a_posture_over_the_line_has_the_wanted_lever_arm(stance):
             assert stance.lever(q, up, diagonal) == pytest.approx(0.012, abs=2e-6)
 
 
-def test_a_believed_trunk_makes_the_whole_robot_what_it_was_told_to_be(stance):
-    told = stance.trunk(15.0, np.array([0.01, 0.002, -0.005]))
-    assert told.mass == pytest.approx(15.0)
-    assert told.com(told.nominal) == pytest.approx([0.01, 0.002, -0.005])
+def test_a_believed_trunk_gives_the_whole_robot_the_mass_and_centre_of_mass_asked_for(stance):
+    other = stance.with_mass_and_com(15.0, np.array([0.01, 0.002, -0.005]))
+    assert other.mass == pytest.approx(15.0)
+    assert other.com(other.nominal) == pytest.approx([0.01, 0.002, -0.005])
     q = over_line(stance, stance.diagonals[0], 0.0, 0.02, stance.nominal)
     _, before = stance.legs(stance.nominal)
     _, after = stance.legs(q)
-    assert told.com(q) - told.com(told.nominal) == pytest.approx((after - before) / 15.0, abs=1e-12)
+    assert other.com(q) - other.com(other.nominal) == pytest.approx((after - before) / 15.0, abs=1e-12)
 
 
 def test_torques_at_rest_weigh_the_robot(loaded):
@@ -63,27 +63,23 @@ def test_torques_at_rest_weigh_the_robot(loaded):
     assert weigh(rig, QuadrupedStance.of(rig.robot, rig.feet, rig.posture)) == pytest.approx(exact.mass, rel=2e-3)
 
 
-def refused(call) -> str:
+def refused(call, *arguments):
     with pytest.raises(UsageError) as caught:
-        call()
-    return str(caught.value)
+        call(*arguments)
+    (finding,) = caught.value.findings
+    return finding
 
 
-def test_what_is_no_quadruped_on_point_feet_is_refused(a1_robot, stance):
+def test_what_is_not_a_quadruped_on_point_feet_is_refused(a1_robot, stance):
     feet, posture = ["FR_foot", "FL_foot", "RR_foot", "RL_foot"], dict.fromkeys(a1_robot.joints, 0.0)
-    assert "has a fixed base" in refused(lambda: QuadrupedStance.of(Robot.load("a1", base="fixed"), feet, posture))
-    assert "coupled joints or sensors" in refused(
-        lambda: QuadrupedStance.of(Robot.load("a1", sensors=["FR_foot_fixed"]), feet, posture)
-    )
-    assert "are not four" in refused(lambda: QuadrupedStance.of(a1_robot, feet[:3], posture))
-    assert "posture of RL_calf_joint: is not given" in refused(
-        lambda: QuadrupedStance.of(a1_robot, feet, {j: 0.0 for j in a1_robot.joints if j != "RL_calf_joint"})
-    )
-    assert "a point on a leg of 2 joints" in refused(
-        lambda: QuadrupedStance.of(a1_robot, [*feet[:3], "RL_thigh:point:0.02"], posture)
-    )
-    assert "a surface on a leg of 3 joints" in refused(
-        lambda: QuadrupedStance.of(a1_robot, [*feet[:3], "RL_foot:surface"], posture)
-    )
-    assert "is less than that of the legs" in refused(lambda: stance.trunk(5.0, np.zeros(3)))
-    assert "is out of the legs' reach" in refused(lambda: stance.moved(np.array([0.0, 0.0, 0.3])))
+    fixed, sensing = Robot.load("a1", base="fixed"), Robot.load("a1", sensors=["FR_foot_fixed"])
+    assert refused(QuadrupedStance.of, fixed, feet, posture).code == "base-fixed"
+    assert refused(QuadrupedStance.of, sensing, feet, posture).code == "joints-coupled"
+    assert refused(QuadrupedStance.of, a1_robot, feet[:3], posture).code == "feet-not-four"
+    lacking = refused(QuadrupedStance.of, a1_robot, feet, {j: 0.0 for j in a1_robot.joints if j != "RL_calf_joint"})
+    assert (lacking.code, lacking.remedy) == ("posture-incomplete", {"posture": {"RL_calf_joint": None}})
+    for foot in ("RL_thigh:point:0.02", "RL_foot:surface"):
+        finding = refused(QuadrupedStance.of, a1_robot, [*feet[:3], foot], posture)
+        assert (finding.code, finding.where) == ("leg-unsuitable", f"foot {foot.split(':')[0]}")
+    assert refused(stance.with_mass_and_com, 5.0, np.zeros(3)).code == "mass-below-legs"
+    assert refused(stance.moved, np.array([0.0, 0.0, 0.3])).code == "posture-unreachable"

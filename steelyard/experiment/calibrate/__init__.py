@@ -1,1 +1,1 @@
-"""Procedures that a robot carries out to be weighed: centre of mass by bisection, inertia by sinusoids."""
+"""Calibration routines that a robot carries out: centre of mass by bisection, inertia by sinusoids (Lee)."""

@@ -1,14 +1,13 @@
-"""Standing on two diagonal feet: how Lee and Manchester show that a centre of mass is right.
+"""Balancing on two diagonal feet: how Lee and Manchester validate a centre of mass.
 
-About the line through both feet nothing pushes but weight. With ℓ = L / M g and the trunk moved over the line by y
+About the line through both feet only the weight has a moment. With ℓ = L / M g and the trunk moved over the line by y
 (measured from the joints),
 
     ℓ̇ = s,    ṡ = λ² ℓ + β ẏ,    ÿ = u,
 
-where 1/λ is the time in which a fall grows and β, about a tenth, what moving the trunk leaves once the robot has
-turned against it. A linear-quadratic regulator takes the four states from joints and gyro; s is the *believed* lever
-arm, so a centre of mass that is believed e off makes it lean on y: the weaker β, the sooner there is no more y to
-lean on.
+where 1/λ is the time constant of a fall and β, about a tenth, the effect of moving the trunk once the robot has turned
+against it. State feedback takes the four states from joints and gyro. s is the *believed* lever arm, so an error of the
+centre of mass makes the controller drift in y until its range is used up.
 """
 
 from __future__ import annotations
@@ -26,21 +25,21 @@ from steelyard.experiment.calibrate.tipping import LIFT, MOVE, REST, SEEN, Rest,
 from steelyard.robot.model import GRAVITY
 from steelyard.spatial import Array
 
-RAISED = 0.08  # m, of the feet that are lifted
-WIDE = 0.06  # m, that the trunk may move
-SWING = 3.0  # m of the lifted feet for each of y, the same way: their mass helps
-POLES = (1.5, 1.6, 1.7, 1.8)  # of λ: how fast the controller is
-MOST = 20.0  # m/s², of u
+RAISED = 0.08  # m, height of the lifted feet
+WIDE = 0.06  # m, range of y
+SWING = 3.0  # motion of the lifted feet per y, in the same direction: their mass helps
+POLES = (1.5, 1.6, 1.7, 1.8)  # closed-loop poles over −λ
+MOST = 20.0  # m/s², limit of u
 
 
 @dataclass(frozen=True)
 class Balance:
-    """How long it stood on two feet."""
+    """Result of balancing on two feet."""
 
-    stood: bool
-    seconds: float  # until a third foot must have touched; all of them where it stood
-    tilt: float  # rad, greatest about the line
-    lean: float  # m, greatest of y
+    stood: bool  # to the end
+    seconds: float  # until a third foot touched, or to the end
+    tilt: float  # rad, largest, about the line
+    lean: float  # m, largest |y|
 
 
 @dataclass(frozen=True)
@@ -48,15 +47,15 @@ class Plant:
     """The line-foot pendulum about a posture, as believed."""
 
     posture: Array  # (J,) with two feet lifted
-    along: Array  # (J,) rad/m, joints for y
-    bend: Array  # (J,) rad/m²
-    hold: Array  # (J,) N·m that holds it
-    push: Array  # (J,) N·m for each m/s² of u
+    along: Array  # (J,) rad/m, dq/dy
+    bend: Array  # (J,) rad/m², ½ d²q/dy²
+    hold: Array  # (J,) N·m in equilibrium
+    push: Array  # (J,) N·m per m/s² of u
     gain: Array  # (4,) u = −gain · (ℓ, s, y, ẏ)
 
     @classmethod
     def of(cls, stance: QuadrupedStance, posture: Array, up: Array, diagonal: tuple[int, int]) -> Plant:
-        """Linearise, and design the regulator."""
+        """Linearise, and place the poles of the feedback."""
         q = lifted(stance, posture, up, diagonal, RAISED)
         _, n = stance.line(q, up, diagonal)
         step, shift = 0.02, np.tile(-SWING * n, (4, 1))
@@ -81,13 +80,13 @@ class Plant:
         return cls(q, along, bend, hold, push, gain)
 
     def command(self, y: float, speed: float, u: float) -> JointCommand:
-        """Joints for a trunk that is y (m) over the line, moves with a speed (m/s) and speeds up by u."""
+        """Set-points of the joints for a trunk at y (m) with a velocity (m/s) and an acceleration u (m/s²)."""
         q = self.posture + y * self.along + y**2 * self.bend
         return JointCommand(q, speed * (self.along + 2 * y * self.bend), self.hold + u * self.push)
 
 
 class Balancer:
-    """The controller: called once a sample."""
+    """The controller, called once per sample."""
 
     def __init__(
         self, stance: QuadrupedStance, rest: Rest, posture: Array, diagonal: tuple[int, int], step: float
@@ -104,7 +103,7 @@ class Balancer:
         self.most = float(np.arctan(RAISED / apart))  # rad
 
     def __call__(self, reading: Reading) -> JointCommand | None:
-        """What the joints shall do next; nothing more once a third foot must have touched."""
+        """The next command; None once a third foot touches."""
         gyro = reading.gyro - self._bias
         up = self.up - np.cross(gyro, self.up) * self.step
         self.up = up / np.linalg.norm(up)
@@ -127,11 +126,11 @@ class Balancer:
 
 
 def balance_on(rig: BalancingRig, stance: QuadrupedStance, diagonal: tuple[int, int], seconds: float = 5.0) -> Balance:
-    """Stand over the line as believed, lift the other two feet, and try to stay there."""
+    """Stand over the believed support line, lift the other two feet, and balance for ``seconds``."""
     rig.stand()
     rows = [round(x * rig.rate) for x in (MOVE, REST)]
     before, posture, goal = stance.nominal, stance.nominal, 0.0
-    for _ in range(3):  # over the line once two legs are up and joints have given way
+    for _ in range(3):  # over the line with two legs lifted and joints that have yielded
         posture = over_line(stance, diagonal, 0.0, goal, posture)
         log = follow(rig, stance, np.vstack([ramp(before, posture, rows[0]), np.tile(posture, (rows[1], 1))]))
         rest = at_rest(stance, log, round(SEEN * rig.rate))
@@ -146,7 +145,7 @@ def balance_on(rig: BalancingRig, stance: QuadrupedStance, diagonal: tuple[int, 
 
 
 def _torques(stance: QuadrupedStance, q: Array, up: Array, diagonal: tuple[int, int], n: Array) -> tuple[Array, Array]:
-    """(J,) N·m that hold the robot on two feet, half its weight on each; and that push its mass along n by 1 m/s²."""
+    """(J,) N·m that hold the robot on two feet, half its weight on each; and that accelerate it along n by 1 m/s²."""
     model = stance.model.copy()
     model.gravity.linear = -GRAVITY * up
     data = stance.placed(q)

@@ -1,14 +1,15 @@
-"""The support line below the centre of mass: Algorithm 1 of Lee and Manchester, and what the speed of tipping adds.
+"""The support line below the centre of mass: Algorithm 1 of Lee and Manchester, and a variant that uses tipping speed.
 
-The trunk moves over its feet until the line through two of them passes below the centre of mass. What is searched is
-the believed lever arm u of the weight about the line, as measured joints and the measured direction of gravity give
-it for each trial: sagging joints and a trunk that is not level are in it. Tipping forward says u is too large,
-backward too small; u* between, where it would not tip, is minus what the belief is off along n.
+The trunk moves over its feet until the line through two of them passes below the centre of mass. The search variable
+is the believed lever arm u of the weight about the line, computed for each trial from measured joint positions and the
+measured direction of gravity, so that sagging joints and a trunk that is not level are accounted for. If the robot
+tips forward, u is too large, if backward, too small; at u*, where it would not tip, −u* is the error of the believed
+centre of mass along n.
 
-``halving`` is the paper: the middle of the bracket is tried, six times. ``momentum`` tries where the speed of the
-last falls says, a little beyond, so that the bracket closes from both sides; within it u* is the zero of the line
-through the lever arms that the falls show. A fall tells its own lever arm to a share of it, so trials near balance
-weigh most.
+``halving`` is the paper's search: the middle of the bracket, six times. ``momentum`` estimates u* from the angular
+momentum of the falls and tries slightly beyond it, so that the bracket closes from both sides; u* is the zero of a line
+through the measured lever arms. The error of a measured lever arm is proportional to it, so trials near balance have
+the largest weights.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ from steelyard.spatial import Array
 
 Method = Literal["momentum", "halving"]
 
-RANGE = 0.04  # m, that the belief may be off
+RANGE = 0.04  # m, largest error of the believed centre of mass along n
 CLOSE = 0.005  # m, of the bracket: the paper's threshold
 TRIALS = 6
-SHARE, FLOOR = 0.15, 3e-4  # of a lever arm, m: how well a fall tells it; a believed inertia is off by some ten percent
-COMMON = 4e-4  # m, that all trials on a line may share: feet that creep, smoothing, an inertia that is off
+SHARE = 0.15  # relative standard deviation of a lever arm measured by a fall: the believed inertia is off by some 10 %
+FLOOR = 3e-4  # m, its absolute standard deviation
+COMMON = 4e-4  # m, error common to all trials on a line: creeping feet, smoothing, a wrong inertia
 BEYOND = 0.0015  # m, past the expected balance
 
 
@@ -41,30 +43,36 @@ class Bisection:
     """How a support line is searched."""
 
     method: Method = "momentum"
-    most: int = TRIALS  # on each line
-    within: float = RANGE  # m, that the belief may be off
+    trials: int = TRIALS  # on each line, at most
+    within: float = RANGE  # m, largest error of the belief along n
 
     def findings(self) -> Iterator[Finding]:
-        """All that is wrong with it."""
-        if self.most < 3:
-            yield Finding("todo", "trials", f"are {self.most} a diagonal", "Give 3 or more: a bracket and one inside")
+        """Faults of these settings."""
+        if self.trials < 3:
+            yield Finding(
+                "option-value",
+                f"trials={self.trials}",
+                "must be ≥ 3",
+                "Give a bracket and one trial inside",
+                {"trials": 3},
+            )
         if not 0.005 <= self.within <= 0.2:
-            yield Finding("todo", "the range", f"is {1e3 * self.within:g} mm", "Give 5 to 200 mm")
+            yield Finding("option-value", f"within={self.within:g}", "must be in [0.005, 0.2] m", "Give 5 to 200 mm")
 
 
 @dataclass(frozen=True)
 class SupportLine:
-    """A line below the centre of mass c, and so a plane that holds it: n · c = offset, c in the nominal posture."""
+    """A line below the centre of mass c, hence a plane that contains it: n · c = offset, c in the nominal posture."""
 
     feet: str
     turn: float  # rad, of the trunk about the line's direction
     normal: Array  # (3,) n, base axes
     offset: float  # m
-    std: float  # m, of what happened in the trials; what joints' zeros and gravity add is not in it
-    bracket: tuple[float, float]  # m, of the believed lever arm: it tipped to different sides
+    std: float  # m, from the trials; errors of joint zeros and of gravity's direction not included
+    bracket: tuple[float, float]  # m, believed lever arms at which it tipped to different sides
     trials: tuple[Trial, ...]
-    levers: Array  # (trials, 2) m: believed lever arm, and the one that the fall shows
-    estimates: Array  # (trials,) m, how far the belief was off along n, as it looked after so many trials
+    levers: Array  # (trials, 2) m: believed lever arm, and the one measured by the fall
+    estimates: Array  # (trials,) m, error of the belief along n as estimated after each trial
 
 
 def find_line(
@@ -74,28 +82,32 @@ def find_line(
     how: Bisection,
     *,
     turn: float = 0.0,
-    said: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> SupportLine:
-    """Search the support line of two diagonal feet, the trunk turned about its direction by ``turn`` (rad)."""
+    """Search for the support line of two diagonal feet, the trunk turned about its direction by ``turn`` (rad).
+
+    Raises:
+        LogError: The robot tipped to one side in all trials.
+    """
     rig.stand()
     method, at, low, high, sag = how.method, stance.nominal, -how.within, how.within, 0.0
     tried, trials, levers, guesses = at, list[Trial](), list[tuple[float, float]](), list[float]()
     goal = 0.0
-    while len(trials) < how.most and not (method == "momentum" and len(trials) >= 3 and high - low <= CLOSE):
+    while len(trials) < how.trials and not (method == "momentum" and len(trials) >= 3 and high - low <= CLOSE):
         posture = over_line(stance, diagonal, turn, goal - sag, tried)
         trial, at = attempt(rig, stance, at, posture, diagonal)
         tried = posture
         u, s = trial.lever(stance)
-        sag += u - goal  # what the joints gave way: the next posture allows for it
+        sag += u - goal  # the joints yield: the next posture compensates
         trials.append(trial)
         levers.append((u, s))
         low, high = _narrowed(low, high, u, _side(trial, s, method))
         guess, _ = balance(levers)
         guesses.append(-guess if method == "momentum" else -(low + high) / 2)
         side = "beyond the line" if trial.tilt > 0 else "before the line"
-        said(
+        progress(
             f"{stance.name(diagonal)}, trial {len(trials)}: lever arm believed {1e3 * u:6.1f} mm, tips by "
-            f"{np.degrees(trial.tilt):5.1f}° ({side}), falls as with {1e3 * s:6.1f} mm; belief off by "
+            f"{np.degrees(trial.tilt):5.1f}° ({side}), measured {1e3 * s:6.1f} mm; error of the belief "
             f"{1e3 * guesses[-1]:.1f} mm"
         )
         goal = _next(method, low, high, guess, levers)
@@ -103,17 +115,18 @@ def find_line(
     if len(set(sides)) == 1 and (method == "halving" or min(abs(s) for _, s in levers) > CLOSE / 2):
         raise LogError(
             Finding(
-                "todo",
+                "com-out-of-range",
                 f"support line of {stance.name(diagonal)}",
-                f"is not within {1e3 * how.within:.0f} mm of where the description has the centre of mass",
+                f"is more than {1e3 * how.within:.0f} mm from the described centre of mass",
                 "Search a wider range, and check the feet and the sign of the gyro",
+                {"within": 2 * how.within},
             )
         )
     return line_of(stance, turn, trials, method, np.array(guesses))
 
 
 def over_line(stance: QuadrupedStance, diagonal: tuple[int, int], turn: float, goal: float, start: Array) -> Array:
-    """(J,) posture with the feet where they stood, the trunk turned, and the believed lever arm as wanted (m)."""
+    """(J,) posture with the feet in place, the trunk turned, and ``goal`` (m) as the believed lever arm."""
     level = np.array([0.0, 0.0, 1.0])
     _, n = stance.line(stance.nominal, level, diagonal)
     R = pin.exp3(turn * np.cross(level, n))
@@ -128,7 +141,7 @@ def over_line(stance: QuadrupedStance, diagonal: tuple[int, int], turn: float, g
 
 
 def weights(s: Array) -> Array:
-    """(trials,) 1/m²: how much the falls with these lever arms (m) tell."""
+    """(trials,) 1/m²: inverse variances of measured lever arms (m)."""
     return np.asarray(1 / np.hypot(FLOOR, SHARE * s) ** 2)
 
 
@@ -145,7 +158,7 @@ def balance(levers: list[tuple[float, float]]) -> tuple[float, float]:
 
 
 def _narrowed(low: float, high: float, u: float, side: float) -> tuple[float, float]:
-    """The bracket after a trial at u; one that contradicts it (a fall too near balance to tell) moves the other end."""
+    """The bracket after a trial at u; a trial that contradicts it (too near balance to judge) moves the other end."""
     if side > 0:
         return (low if low < u else u - CLOSE / 2), min(high, u)
     return max(low, u), (high if high > u else u + CLOSE / 2)
@@ -162,7 +175,7 @@ def _next(method: Method, low: float, high: float, guess: float, levers: list[tu
 def line_of(
     stance: QuadrupedStance, turn: float, trials: Sequence[Trial], method: Method, estimates: Array
 ) -> SupportLine:
-    """What trials on one diagonal say, under some belief: the lever arms and momenta of their falls follow from it."""
+    """Evaluate trials on one diagonal under a belief, from which lever arms and momenta of their falls follow."""
     levers = [t.lever(stance) for t in trials]
     u, sides = np.array([u for u, _ in levers]), [_side(t, s, method) for t, (_, s) in zip(trials, levers, strict=True)]
     low = max((x for x, side in zip(u, sides, strict=True) if side < 0), default=-np.inf)

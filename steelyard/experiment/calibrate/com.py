@@ -1,10 +1,10 @@
 """The centre of mass of a standing quadruped, from joints and IMU alone: Algorithm 2 of Lee and Manchester.
 
-Each support line is a plane n · c = d that holds the centre of mass c of the whole robot *in its nominal posture*: what
-the legs' first moments moved between that posture and the one of a trial is taken back, Δh / M. n is horizontal by the
-measured direction of gravity. Two level lines make x and y; with the trunk turned by ±15° about each line's
+Each support line is a plane n · c = d that contains the centre of mass c of the whole robot *in its nominal posture*:
+the change Δh / M of the legs' first moments between that posture and the one of a trial is subtracted. n is horizontal
+by the measured direction of gravity. Two level lines determine x and y; with the trunk turned by ±15° about each line's
 direction n leaves the horizontal plane of the trunk, and z follows (the paper's future work). All lines together are
-one weighted least-squares problem, in which errors of the joints' zeros and of the accelerometer are common to all.
+one weighted least-squares problem, in which errors of joint zeros and of the accelerometer are common to all.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ from steelyard.robot.model import GRAVITY
 from steelyard.spatial import Array
 
 TURN = np.radians(15.0)
-HEIGHT = 0.05  # m, standard deviation of the description's z where no trunk was turned
-WEIGH = 2.0  # s
+HEIGHT = 0.05  # m, standard deviation of the described z
+WEIGH = 2.0  # s at rest, of which the second half is averaged
 
 
 @dataclass(frozen=True)
 class CentreOfMass:
-    """Where the robot's mass is, and what says so."""
+    """The centre of mass of a robot, with the support lines that determine it."""
 
     com: Array  # (3,) m, base axes: the whole robot in its nominal posture
     covariance: Array  # (3, 3) m²
-    trunk: Array  # (3,) m: of the trunk with all it carries, the legs as described
-    described: Array  # (3,) m: what the description has for the whole robot
+    trunk: Array  # (3,) m: of the trunk with its payload, the legs as described
+    described: Array  # (3,) m: of the whole robot as described
     mass: float  # kg, of the whole robot
-    weighed: bool  # by the joints' torques at rest, or told
+    mass_measured: bool  # by the joint torques at rest; else given
     legs_mass: float  # kg, as described
     lines: tuple[SupportLine, ...]
-    tilted: bool  # whether z is measured
+    tilted: bool  # the trunk was turned too, which measures z
 
     @property
     def std(self) -> Array:
-        """(3,) m."""
+        """(3,) m, standard deviation of ``com``."""
         return np.asarray(np.sqrt(np.diag(self.covariance)))
 
     @property
     def trunk_std(self) -> Array:
-        """(3,) m, the legs taken as described."""
+        """(3,) m, standard deviation of ``trunk``, the legs taken as described."""
         return self.std * self.mass / (self.mass - self.legs_mass)
 
     @property
@@ -68,7 +68,7 @@ class CentreOfMass:
             "described": self.described.tolist(),
             "trunk": {"com": self.trunk.tolist(), "std": self.trunk_std.tolist()},
             "mass": self.mass,
-            "weighed": self.weighed,
+            "weighed": self.mass_measured,
             "lines": [
                 {
                     "feet": line.feet,
@@ -95,40 +95,58 @@ def find_com(
     tilt: bool = True,
     zero_error: float = 0.0,
     acc_bias: float = 0.0,
-    said: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> CentreOfMass:
     """Find the centre of mass of a robot that stands on level ground.
 
-    ``mass``: kg, where somebody weighed it; else the joints' torques at rest do. ``tilt``: turn the trunk, too, for
-    z. ``zero_error`` (rad) and ``acc_bias`` (m/s²): standard deviations that go into the uncertainty.
+    Args:
+        rig: The robot.
+        how: Search for each support line.
+        mass: kg, of the whole robot on a scale; default from its joint torques at rest.
+        tilt: Turn the trunk as well, which measures z.
+        zero_error: rad, standard deviation of the joints' zeros.
+        acc_bias: m/s², standard deviation of the accelerometer's bias.
+        progress: Called with a line of text per trial.
+
+    Returns:
+        Centre of mass of the whole robot and of its trunk, base axes, with covariance.
+
+    Raises:
+        UsageError: The settings, or the robot's legs, do not suit the procedure.
+        LogError: A trial failed.
     """
     how = how or Bisection()
     findings = [*how.findings()]
     if mass is not None and not (np.isfinite(mass) and mass > 0):
-        findings.insert(0, Finding("todo", "mass", f"is {mass}", "Give kg above 0, or none to weigh by the joints"))
+        findings.insert(
+            0,
+            Finding(
+                "option-value", f"mass={mass}", "must be > 0", "Give kg, or None to use joint torques", {"mass": None}
+            ),
+        )
     if findings:
         raise UsageError(findings)
     stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
     described = stance.com(stance.nominal)
     weight = weigh(rig, stance) if mass is None else mass
-    said(f"the robot weighs {weight:.3f} kg ({'by its joints at rest' if mass is None else 'told'})")
-    stance = stance.trunk(weight, described)
+    progress(f"mass {weight:.3f} kg ({'from joint torques at rest' if mass is None else 'given'})")
+    stance = stance.with_mass_and_com(weight, described)
     lines = list[SupportLine]()
     for turn in (0.0, TURN, -TURN) if tilt else (0.0,):
         if turn:
-            said(f"trunk turned by {np.degrees(turn):.0f}° about the line")
-        lines += [find_line(rig, stance, diagonal, how, turn=turn, said=said) for diagonal in stance.diagonals]
+            progress(f"trunk turned by {np.degrees(turn):.0f}° about the line")
+        lines += [find_line(rig, stance, diagonal, how, turn=turn, progress=progress) for diagonal in stance.diagonals]
         com, _ = solve(stance, lines, zero_error, acc_bias)
-        stance = stance.trunk(weight, com)  # a better belief makes the next trials better, and those that were
+        stance = stance.with_mass_and_com(weight, com)  # a better belief improves the next trials, and earlier ones
         lines = [line_of(stance, line.turn, line.trials, how.method, line.estimates) for line in lines]
-    com, covariance = solve(stance.trunk(weight, described), lines, zero_error, acc_bias)
+    com, covariance = solve(stance.with_mass_and_com(weight, described), lines, zero_error, acc_bias)
     legs_mass, legs = stance.legs(stance.nominal)
     trunk = (weight * com - legs) / (weight - legs_mass)
     return CentreOfMass(com, covariance, trunk, described, weight, mass is None, legs_mass, tuple(lines), tilt)
 
 
 def weigh(rig: Rig, stance: QuadrupedStance) -> float:
-    """kg, from the torques that the legs hold the robot up with; dry friction in the joints goes into it."""
+    """Measure the mass of the robot, kg, from its joint torques at rest; dry friction of the joints adds an error."""
     rig.stand()
     count = round(WEIGH * rig.rate)
     rest = at_rest(stance, follow(rig, stance, np.tile(stance.nominal, (count, 1))), count // 2)
@@ -136,7 +154,7 @@ def weigh(rig: Rig, stance: QuadrupedStance) -> float:
 
 
 def solve(stance: QuadrupedStance, lines: list[SupportLine], zero_error: float, acc_bias: float) -> tuple[Array, Array]:
-    """Centre of mass (3,) and covariance from planes n · c = d; the believed z holds what no line tells."""
+    """Centre of mass (3,) and covariance from planes n · c = d, with a weak prior on z."""
     believed = stance.com(stance.nominal)
     A, d = np.array([line.normal for line in lines]), np.array([line.offset for line in lines])
     common = [
@@ -152,7 +170,7 @@ def solve(stance: QuadrupedStance, lines: list[SupportLine], zero_error: float, 
 
 
 def disturbances(stance: QuadrupedStance, line: SupportLine) -> Array:
-    """(J + 3,) m: how the plane's offset moves with each joint's zero (a radian) and with the measured up (a unit)."""
+    """(J + 3,) derivatives of the plane's offset by each joint's zero (m/rad) and by the measured up direction (m)."""
     trial = line.trials[-1]
     q, up, step = trial.fall.q[0], trial.fall.up[0], 1e-5
     base = stance.lever(q, up, trial.diagonal)

@@ -1,9 +1,9 @@
-"""Both inertias of a robot that shook on its feet: effective (``sinusoid.py``), and composite.
+"""Both inertias of a robot that shakes on its feet: effective (``sinusoid.py``), and composite.
 
 The composite inertia is that of the robot frozen in its nominal posture, about its centre of mass. Shaking on feet
-that stay where they are never turns the legs, so no sine shows it. The trunk is therefore identified from the same
-logs by contact-free rows, the feet's forces projected out (``equations/unknown_forces.py``), and the legs' inertias
-are added as described: J = J_trunk + Σ T J_leg Tᵀ, moved to the common centre of mass.
+that stay in place never turns the legs, so it is not observable from one. The trunk is therefore identified from the
+same logs by contact-free equations, the feet's forces projected out (``equations/unknown_forces.py``), and the legs'
+inertias are added as described: J = J_trunk + Σ T J_leg Tᵀ, moved to the common centre of mass.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Composite:
     com: Array  # (3,) m, base axes
     inertia: Array  # (3, 3) kg·m², about the centre of mass, base axes
     std: Array  # (3,) kg·m², of the moments about the axes
-    trunk: Array  # (10,) parameters of the trunk with all it carries
+    trunk: Array  # (10,) parameters of the trunk with its payload
     verdict: str  # of the trunk
 
     def as_json(self) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class Composite:
 
 @dataclass(frozen=True)
 class Inertias:
-    """What shaking about three axes tells."""
+    """Effective inertias about three axes, and the composite one."""
 
     effective: tuple[AxisInertia, ...]  # x, y, z
     composite: Composite
@@ -59,28 +59,36 @@ class Inertias:
         return {"effective": [one.as_json() for one in self.effective], "composite": self.composite.as_json()}
 
 
-def find_inertia(rig: Rig, how: Shake | None = None, *, said: Callable[[str], None] = lambda _: None) -> Inertias:
-    """Shake the trunk about each of its axes: the inertia that each motion has, and the robot's as one body.
+def find_inertia(rig: Rig, how: Shake | None = None, *, progress: Callable[[str], None] = lambda _: None) -> Inertias:
+    """Shake the trunk about each of its axes and estimate effective and composite inertias.
 
-    The composite comes first: what the trunk does beside its turn (``strayed``) takes a trunk that is known.
+    The composite is estimated first: ``strayed`` needs the parameters of the trunk.
+
+    Args:
+        rig: The robot, on four feet.
+        how: Frequencies and amplitudes.
+        progress: Called with a line of text per axis.
+
+    Returns:
+        Effective inertia of each rotation, and the robot's as one body; kg·m², base axes.
     """
     how = how or Shake()
     stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
     logs = {}
     for axis in AXES:
-        said(f"shaking about {axis}")
+        progress(f"shaking about {axis}")
         logs[axis] = shake(rig, stance, axis, how)
     whole = composite(stance, rig.feet, list(logs.values()))
-    known = stance.believing(whole.trunk)
+    known = stance.with_trunk(whole.trunk)
     return Inertias(tuple(effective(known, log, axis, how) for axis, log in logs.items()), whole)
 
 
 def composite(stance: QuadrupedStance, feet: Sequence[str], logs: Sequence[Log]) -> Composite:
-    """Identify the trunk from logs of a robot that shook on its feet, and add the legs as described."""
+    """Identify the trunk from logs of a robot that shakes on its feet, and add the legs as described."""
     trunk = stance.robot.bodies[0].name
     options = Options(base="floating", equations="contact-free", links=(trunk,), feet=tuple(feet))
-    found = identify(stance.robot.description, logs, options)
-    body = next(b for b in found.estimate.bodies if b.name == trunk)
+    estimate = identify(stance.robot.description, logs, options).estimate
+    body = next(b for b in estimate.bodies if b.name == trunk)
     whole = frozen(stance, {trunk: body.parameters})
     mass, com, tensor = inertia.unpack(whole)
     step = np.diag(np.asarray(body.std))

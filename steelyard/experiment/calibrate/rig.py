@@ -1,4 +1,4 @@
-"""What a robot must be able to do to be calibrated: follow joint positions and say what it measured.
+"""What a robot must be able to do to be calibrated: follow joint positions and return what it measured.
 
 The procedures of this room know a robot only through :class:`Rig`. A simulated robot is one (``simulated.py``); a real
 one needs a class of some thirty lines around its driver (``docs/calibrate.md`` has its skeleton). Joints go by name.
@@ -23,7 +23,7 @@ class Rig(Protocol):
 
     @property
     def robot(self) -> Robot:
-        """The robot as its description has it: what is believed before the calibration."""
+        """The robot as described: the prior of the calibration."""
 
     @property
     def feet(self) -> tuple[str, ...]:
@@ -35,7 +35,7 @@ class Rig(Protocol):
 
     @property
     def rate(self) -> float:
-        """Samples a second of targets and of what is measured."""
+        """Samples per second, of targets and of measurements."""
 
     def stand(self) -> None:
         """Stand on all four feet in ``posture``, whatever happened before; a person may have to help."""
@@ -46,7 +46,7 @@ class Rig(Protocol):
 
 @dataclass(frozen=True)
 class Reading:
-    """What the sensors say at one instant, joints in the order of ``robot.joints``."""
+    """Sensor readings of one instant, joints in the order of ``robot.joints``."""
 
     time: float  # s, since the run began
     q: Array  # (J,) rad
@@ -57,7 +57,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class JointCommand:
-    """What the joints shall do: positions, and the torque that the position controllers add theirs to."""
+    """Set-points of the joints: positions, velocities, and a feed-forward torque that is added to the controllers'."""
 
     q: Array  # (J,) rad
     v: Array  # (J,) rad/s
@@ -65,13 +65,13 @@ class JointCommand:
 
 
 class BalancingRig(Rig, Protocol):
-    """A rig that can also be commanded from the loop: what balancing on two feet needs, and nothing else does."""
+    """A rig that can also run a controller in its loop; only balancing on two feet needs it."""
 
     def run(self, controller: Callable[[Reading], JointCommand | None], seconds: float) -> Log:
-        """Call the controller once a sample, until it has no command or time is over; a log of what was measured."""
+        """Call the controller once per sample until it returns None or time is over; a log of the measurements."""
 
 
 def ramp(start: Array, end: Array, count: int) -> Array:
-    """(count, …) from start (excluded) to end with no jerk at either."""
+    """Interpolate (count, …) from start, excluded, to end; velocity and acceleration are zero at both."""
     s = quintic(np.arange(1, count + 1) / count)[0]
     return np.asarray(start + (end - start) * s.reshape(-1, *[1] * np.ndim(start)))

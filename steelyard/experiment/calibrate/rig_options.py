@@ -12,9 +12,9 @@ from steelyard.experiment.simulate.simulation_options import LOAD, Level, Pertur
 class RigOptions:
     """How it differs from its description, and how well it measures."""
 
-    load: tuple[str, ...] = option((), "A cuboid that nobody told it of; repeats.", metavar=LOAD, parse=tuple)
+    load: tuple[str, ...] = option((), "A cuboid that the description lacks; repeats.", metavar=LOAD, parse=tuple)
     noise: Level = option("mid", "Of encoders, torques and IMU.")
-    seed: int = option(0, "Of noise, and of what the description does not know.")
+    seed: int = option(0, "Of noise, and of how the robot differs from its description.")
     perturb: Perturb = option("base", "Bodies that are not as described.")
     friction: Level = option("none", "Of the joints, with rotor inertia.")
     zero_error: float = option(0.0, "Standard deviation of each joint's zero.", metavar="RAD")

@@ -1,8 +1,8 @@
-"""A simulated robot to calibrate: MuJoCo's physics, position-controlled joints, sensors with noise and wrong zeros.
+"""A simulated robot to calibrate: MuJoCo's physics, position-controlled joints, sensors with noise and zero errors.
 
-The robot in the world may weigh anything (``World.truth``); what the rig tells of it is its description, as with a real
-one. Joints are held by τ = kp (q* − q) + kd (q̇* − q̇) at every step of the physics. ``offsets`` are errors of the
-encoders' zeros: the controllers see them, too, so the robot stands otherwise than anybody knows.
+The robot in the world has the parameters of ``World.truth``; the rig exposes its description only, as a real one does.
+Joints are held by τ = kp (q* − q) + kd (q̇* − q̇) at every step of the physics. ``offsets`` are errors of the encoders'
+zeros; the controllers use the same encoders, so the true posture is unknown.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from steelyard.log.log import Log
 from steelyard.robot.model import GRAVITY, Robot
 from steelyard.spatial import Array
 
-SETTLE = 0.5  # s, after being put down
-STIFF = 32.75  # N·m/rad for each kg·m of mass and leg length: 180 of an A1; much less sags, much more chatters
+SETTLE = 0.5  # s, after it is placed on the ground
+STIFF = 32.75  # N·m/rad per kg·m of mass times leg length: 180 for an A1; much less sags, much more chatters
 DAMP = 1 / 36  # s, of the stiffness
 
 
 class SimulatedRig:
-    """A ``Rig``, and a ``BalancingRig``, that lives in a ``World``."""
+    """A ``Rig`` and ``BalancingRig`` in a ``World``."""
 
     def __init__(
         self,
@@ -53,10 +53,9 @@ class SimulatedRig:
     ) -> None:
         steps = 1 / (rate * world.timestep)
         if abs(steps - round(steps)) > 1e-9 or steps < 1:
-            what = f"is no whole number of the physics' steps of {world.timestep:g} s"
-            raise UsageError(
-                Finding("todo", f"a rate of {rate:g} Hz", what, f"Give {1 / world.timestep:g} Hz by 1, 2, 3 …")
-            )
+            what = f"does not divide the rate of the physics, {1 / world.timestep:g} Hz"
+            nearest = 1 / (max(1, round(steps)) * world.timestep)
+            raise UsageError(Finding("option-value", f"rate={rate:g}", what, f"Give {nearest:g} Hz", {"rate": nearest}))
         self.world, self.rate = world, rate
         self.noise = level(noise) if isinstance(noise, str) else noise
         legs = Legs(world.robot, world.feet)
@@ -78,22 +77,22 @@ class SimulatedRig:
 
     @property
     def robot(self) -> Robot:
-        """As described."""
+        """The robot as described."""
         return self.world.robot
 
     def stand(self) -> None:
-        """Be put down in the posture, at rest."""
+        """Place the robot on the ground in its posture, at rest."""
         q = np.array([self.posture[j] for j in self.robot.joints])
         self.world.reset(q - self._zero, clearance=1e-4)
         self._held = np.array([q, np.zeros_like(q), np.zeros_like(q)])
         self._advance(np.tile(q, (int(SETTLE * self.rate), 1)))
 
     def follow(self, targets: Mapping[str, Array]) -> Log:
-        """Track joint positions, one a sample, and hold the last."""
+        """Track joint positions, one per sample, and hold the last."""
         return self._advance(np.column_stack([targets[j] for j in self.robot.joints]))
 
     def run(self, controller: Callable[[Reading], JointCommand | None], seconds: float) -> Log:
-        """Call the controller once a sample, until it has no command or the time is over."""
+        """Call the controller once per sample until it returns None or time is over."""
         rows = list[Array]()
         start = self.world.time
         for k in range(round(seconds * self.rate)):
@@ -114,7 +113,7 @@ class SimulatedRig:
         return self._log(rows, start)
 
     def _hold(self, command: JointCommand) -> None:
-        """One sample. Targets move evenly from the last ones: torques that jump with samples would alias."""
+        """Advance by one sample; targets are interpolated, as torques that jump with samples would alias."""
         held, wanted = self._held, np.array([command.q, command.v, command.tau])
         for k in range(1, self._steps + 1):
             self.world.step()
@@ -123,10 +122,10 @@ class SimulatedRig:
         self._held = wanted
 
     def _read(self) -> Array:
-        """(3 J + 6,) q, v, tau, gyro, acc as the sensors say."""
+        """(3 J + 6,) measured q, v, tau, gyro, acc."""
         state, rng, sigma = self.world.state, self._rng, self.noise
         proper = state.acceleration + state.rotation.T @ np.array([0, 0, GRAVITY])
-        J, half = len(state.q), self.world.timestep / 2  # the integrator's velocities are those of half a step before
+        J, half = len(state.q), self.world.timestep / 2  # the integrator's velocities lag by half a step
         return np.concatenate(
             [
                 state.q + self._zero + sigma.q * rng.normal(size=J),
@@ -159,7 +158,7 @@ def simulated_rig(
     offsets: Mapping[str, float] | None = None,
     stiffness: float | None = None,
 ) -> SimulatedRig:
-    """A robot whose trunk is not as described, and carries loads that nobody knows of."""
+    """A robot whose bodies differ from their description, with loads that the description lacks."""
     draw = np.random.default_rng([seed, 0])
     truth = true_robot(robot, perturb, draw)
     feet = find_feet(robot)
@@ -168,7 +167,7 @@ def simulated_rig(
 
 
 def rig_of(robot: Robot, options: RigOptions) -> SimulatedRig:
-    """The simulated robot that is asked for."""
+    """The simulated robot of these options."""
     return simulated_rig(
         robot,
         seed=options.seed,
@@ -180,7 +179,7 @@ def rig_of(robot: Robot, options: RigOptions) -> SimulatedRig:
 
 
 def true_stance(rig: SimulatedRig) -> QuadrupedStance:
-    """The robot as it truly is: to compare with, never to calibrate with."""
+    """The stance of the true robot: for comparison, never for calibration."""
     stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
     model = stance.model.copy()
     for body in rig.robot.bodies:
@@ -188,14 +187,14 @@ def true_stance(rig: SimulatedRig) -> QuadrupedStance:
     return replace(stance, model=model)
 
 
-def com_beside_truth(rig: SimulatedRig, found: CentreOfMass) -> dict[str, Any]:
+def com_beside_truth(rig: SimulatedRig, measured: CentreOfMass) -> dict[str, Any]:
     """``calibration.json`` of a centre of mass."""
     exact = true_stance(rig)
     truth = {"com": exact.com(exact.nominal).tolist(), "mass": exact.mass}
-    return _beside_truth(rig, found.as_json(), truth)
+    return _beside_truth(rig, measured.as_json(), truth)
 
 
-def inertia_beside_truth(rig: SimulatedRig, found: Inertias) -> dict[str, Any]:
+def inertia_beside_truth(rig: SimulatedRig, measured: Inertias) -> dict[str, Any]:
     """``calibration.json`` of both inertias."""
     exact = true_stance(rig)
     whole = inertia.unpack(frozen(exact, rig.world.truth))[2]
@@ -203,8 +202,8 @@ def inertia_beside_truth(rig: SimulatedRig, found: Inertias) -> dict[str, Any]:
         "effective": [effective_of(exact.model, exact, axis) for axis in AXES],
         "composite": inertia.six(whole).tolist(),
     }
-    return _beside_truth(rig, found.as_json(), truth)
+    return _beside_truth(rig, measured.as_json(), truth)
 
 
-def _beside_truth(rig: SimulatedRig, found: dict[str, Any], truth: dict[str, Any]) -> dict[str, Any]:
-    return {"schema": 1, "robot": rig.robot.name, "posture": dict(rig.posture), **found, "truth": truth}
+def _beside_truth(rig: SimulatedRig, measured: dict[str, Any], truth: dict[str, Any]) -> dict[str, Any]:
+    return {"schema": 1, "robot": rig.robot.name, "posture": dict(rig.posture), **measured, "truth": truth}

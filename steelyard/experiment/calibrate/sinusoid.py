@@ -1,4 +1,4 @@
-"""Moments of inertia by shaking the trunk: Lee and Manchester (1) to (5), for robots whose feet stay where they are.
+"""Moments of inertia by shaking the trunk: Lee and Manchester (1) to (5), for robots whose feet stay in place.
 
 The trunk turns about one axis, its feet at rest. The forces of the ground follow from the joints' torques, leg by
 leg, the legs' own dynamics included; their moment about the centre of mass is the rate of the angular momentum (1):
@@ -6,10 +6,9 @@ leg, the legs' own dynamics included; their moment about the centre of mass is t
     Σ rᵢ × fᵢ = I ω̇ + C ω + K θ + constant        about that axis.
 
 I is the *effective* inertia of this motion: the legs do not turn with the trunk but bend below it, so it is less than
-that of the robot frozen in its posture (``composite.py``). C is (2)'s damping. K and the constant take what a centre
-of mass that is believed δ off does: gravity turns in trunk axes, and δ × M g with it. Where the trunk shakes with one
-frequency θ and ω̇ are the same signal and a millimetre of δ costs a percent of I; with two frequencies it costs
-nothing, and K shows δ.
+that of the robot frozen in its posture (``composite.py``). C is (2)'s damping. K and the constant absorb an error δ of
+the believed centre of mass: gravity turns in trunk axes, and δ × M g with it. With a single frequency θ and ω̇ are
+proportional and a millimetre of δ costs a percent of I; with two frequencies they are separable, and K measures δ.
 
 Signals of period 1/f are x(t) = Σₖ aₖ cos 2πfkt + bₖ sin 2πfkt (3, 4); coefficients by least squares over whole periods
 average the noise of all samples, and derivatives are those of the sines: nothing is differentiated numerically.
@@ -32,46 +31,49 @@ from steelyard.robot.model import GRAVITY
 from steelyard.spatial import Array
 
 AXES = "xyz"
-SURE = 1e-3  # m, how well the centre of mass is believed to be known
+SURE = 1e-3  # m, prior standard deviation of the centre of mass
 
 
 @dataclass(frozen=True)
 class Shake:
-    """How the trunk turns: Σ amplitude · sin(2π · multiple · base · t)."""
+    """Rotation of the trunk: Σ amplitude · sin(2π · multiple · base · t)."""
 
     base: float = 0.5  # Hz; the motion repeats with it
     multiples: tuple[int, ...] = (3, 7)
     amplitudes: tuple[float, ...] = (0.1, 0.08)  # rad
-    periods: int = 10  # that are measured
-    settle: int = 1  # periods before, the first of them growing
+    periods: int = 10  # measured
+    settle: int = 1  # periods before those, with growing amplitude in the first
 
     def __post_init__(self) -> None:
         bad = len(self.multiples) != len(self.amplitudes) or not self.multiples or min(self.multiples) < 1
         if bad or self.base <= 0 or self.periods < 2 or self.settle < 1 or not np.isfinite(self.amplitudes).all():
             raise UsageError(
                 Finding(
-                    "todo", "the shaking", f"is {self}", "Give as many amplitudes as multiples, and two periods or more"
+                    "option-value",
+                    f"shake={self}",
+                    "does not define a motion",
+                    "Give as many amplitudes as multiples, and two periods or more",
                 )
             )
 
     def angle(self, t: Array) -> Array:
-        """(T,) rad."""
+        """(T,) rad, at times (T,) s."""
         w = 2 * np.pi * self.base * np.array(self.multiples)
         return np.asarray(np.sin(np.outer(t, w)) @ np.array(self.amplitudes))
 
 
 @dataclass(frozen=True)
 class AxisInertia:
-    """What shaking about one axis tells."""
+    """Effective inertia about one axis."""
 
     axis: str
     inertia: float  # kg·m², effective
     std: float  # kg·m²
     damping: float  # N·m·s
-    stiffness: float  # N·m, of a centre of mass that is believed off
-    frequency: float  # Hz that dominates
-    residual: float  # of the moment's rms about its mean that is not explained
-    log: Log  # of the periods that were measured
+    stiffness: float  # N·m/rad, from an error of the believed centre of mass
+    frequency: float  # Hz, dominant
+    residual: float  # rms of the residual moment over that of the moment about its mean
+    log: Log  # of the measured periods
 
     def as_json(self) -> dict[str, Any]:
         """The contents of ``calibration.json``."""
@@ -82,16 +84,17 @@ class AxisInertia:
 
 
 def shake(rig: Rig, stance: QuadrupedStance, axis: str, how: Shake) -> Log:
-    """Turn the trunk about one of its axes through its origin; the log of the periods that repeat."""
+    """Turn the trunk about one of its axes through its origin; the log of the periods in steady state."""
     e = np.eye(3)[AXES.index(axis)]
     count = round(rig.rate / how.base)
     if abs(count - rig.rate / how.base) > 1e-6:
         raise UsageError(
             Finding(
-                "todo",
-                f"{how.base:g} Hz",
-                f"is no whole number of samples at {rig.rate:g} Hz",
+                "option-value",
+                f"base={how.base:g}",
+                f"has no whole number of samples per period at {rig.rate:g} Hz",
                 "Choose another frequency",
+                {"base": rig.rate / max(count, 1)},
             )
         )
     angle = how.angle(np.arange(count) / rig.rate)
@@ -104,7 +107,7 @@ def shake(rig: Rig, stance: QuadrupedStance, axis: str, how: Shake) -> Log:
 
 
 def effective(stance: QuadrupedStance, log: Log, axis: str, how: Shake, *, single: bool = False) -> AxisInertia:
-    """Effective inertia from what was measured; ``single``: one frequency and no K, as in the paper."""
+    """Effective inertia from a log of ``shake``; ``single``: one frequency and no K, as in the paper."""
     j = AXES.index(axis)
     q, tau, gyro, acc = sensed(stance, log)
     t = log.time - log.time[0]
@@ -114,7 +117,7 @@ def effective(stance: QuadrupedStance, log: Log, axis: str, how: Shake, *, singl
     J = q.shape[1]
     shape = Harmonics.fit(t, np.hstack([q, tau, gyro, acc]), how.base, count)
     samples = len(t)
-    t = t[: round(rate / how.base)]  # one period says it all
+    t = t[: round(rate / how.base)]  # the harmonics repeat with it
     x, dx, ddx = (shape.at(t, d) for d in range(3))
     angular = x[:, 2 * J : 2 * J + 3]
     up = upwards(angular, x[:, 2 * J + 3 :], 1 / rate)
@@ -152,7 +155,7 @@ def ground_moment(stance: QuadrupedStance, x: Array, dx: Array, ddx: Array, up: 
     """(T, 3) N·m, base axes: moment about the centre of mass of the forces of the ground, all four feet at rest.
 
     ``x`` (T, 2 J + 6) has joint positions and torques, gyro and accelerometer, ``dx`` and ``ddx`` their derivatives.
-    The base stands at the identity, does not move, and accelerates as the accelerometer says, gravity in it.
+    The base stands at the identity, does not move, and has the measured proper acceleration, which includes gravity.
     """
     J = len(stance.nominal)
     q, tau, gyro, acc = np.split(x, [J, 2 * J, 2 * J + 3], axis=1)
@@ -175,11 +178,11 @@ def ground_moment(stance: QuadrupedStance, x: Array, dx: Array, ddx: Array, up: 
 
 
 def upwards(gyro: Array, acc: Array, step: float) -> Array:
-    """(T, 3) direction against gravity, base axes, over whole periods: turned by the gyro, on average the acceleration.
+    """(T, 3) direction against gravity, base axes, over whole periods: integrated gyro, mean of the accelerometer.
 
-    The accelerometer's own direction at an instant is no use: the trunk sways.
+    A single reading of the accelerometer is not vertical: the trunk sways.
     """
-    rate = gyro - gyro.mean(axis=0)  # what repeats does not turn on
+    rate = gyro - gyro.mean(axis=0)  # a periodic motion has no mean rotation
     R = np.empty((len(gyro), 3, 3))
     R[0] = np.eye(3)
     for k in range(1, len(gyro)):
@@ -189,10 +192,10 @@ def upwards(gyro: Array, acc: Array, step: float) -> Array:
 
 
 def strayed(stance: QuadrupedStance, q: Array, v: Array, gyro: Array, up: Array, axis: int) -> Array:
-    """(T, 3) kg·m²/s: believed angular momentum but for that of the turn about one axis, in the nominal posture.
+    """(T, 3) kg·m²/s: believed angular momentum minus that of pure rotation about one axis in the nominal posture.
 
-    Joints give way, so a trunk that shall only turn also sways; what legs that bend below a swaying trunk carry is no
-    part of the inertia of the turn. Nor is what a posture that is not the nominal one adds to it.
+    Joints yield, so a trunk that is commanded to rotate also sways; the momentum of legs that bend below a swaying
+    trunk does not belong to the inertia of the rotation, nor does the change of inertia with posture.
     """
     data, nominal = stance.model.createData(), effective_of(stance.model, stance, AXES[axis])
     momentum = np.empty((len(q), 3))
@@ -207,7 +210,7 @@ def strayed(stance: QuadrupedStance, q: Array, v: Array, gyro: Array, up: Array,
 
 
 def effective_of(model: Any, stance: QuadrupedStance, axis: str) -> float:
-    """kg·m²: what a robot with these inertias would show, turned about its origin on feet that roll in place."""
+    """kg·m²: effective inertia of a robot with these inertias, rotated about its origin on feet that roll in place."""
     j = AXES.index(axis)
     data, x = model.createData(), stance.robot.positions(stance.nominal[None])[0]
     pin.computeJointJacobians(model, data, x)
@@ -228,7 +231,7 @@ def _postures(stance: QuadrupedStance, angles: Array, axis: Array) -> Array:
 
 
 def _integrated(w: Harmonics, t: Array) -> Array:
-    """(T,) angle whose rate these harmonics are, its mean zero."""
+    """(T,) integral of these harmonics, with zero mean."""
     K = (len(w.coefficients) - 1) // 2
     k = 2 * np.pi * w.frequency * np.arange(1, K + 1)
     cosine, sine = w.coefficients[1 : K + 1, 0], w.coefficients[K + 1 :, 0]
@@ -237,7 +240,7 @@ def _integrated(w: Harmonics, t: Array) -> Array:
 
 
 def _noise(stance: QuadrupedStance, torque: float, j: int) -> float:
-    """N·m, noise of one sample of the ground's moment: a joint's torque noise (N·m) through the legs' levers."""
+    """N·m, standard deviation of one sample of the ground's moment: torque noise (N·m) through the legs' lever arms."""
     feet = stance.centres(stance.nominal)
     reach = float(np.ptp(feet[:, [k for k in range(3) if k != j]], axis=0).max()) / 2
     height = abs(float(feet[:, 2].mean()))
@@ -245,39 +248,41 @@ def _noise(stance: QuadrupedStance, torque: float, j: int) -> float:
 
 
 def dominant(x: Array, rate: float) -> float:
-    """Hz of the largest peak of a signal's spectrum, between its lines by a parabola through the logarithm."""
+    """Hz of the largest peak of a signal's spectrum, interpolated by a parabola through the logarithm."""
     n = len(x)
     S = np.abs(np.fft.rfft((x - x.mean()) * np.hanning(n)))
     k = int(np.argmax(S[1:-1])) + 1
     if S[k] <= 5 * np.median(S):
-        raise LogError(Finding("todo", "the motion", "has no frequency that stands out", "Shake the trunk more"))
+        raise LogError(
+            Finding("frequency-not-dominant", "imu.gyro", "has no dominant frequency", "Shake the trunk more")
+        )
     a, b, c = np.log(S[k - 1 : k + 2])
     return float((k + 0.5 * (a - c) / (a - 2 * b + c)) * rate / n)
 
 
 @dataclass(frozen=True)
 class Harmonics:
-    """Signals of one period: value and derivatives at any time."""
+    """Fourier series of signals of one period, with derivatives."""
 
     frequency: float  # Hz
     coefficients: Array  # (2 K + 1, signals): constant, cosines, sines
-    noise: Array  # (signals,) rms of what is left
+    noise: Array  # (signals,) rms of the residual
 
     @classmethod
     def fit(cls, t: Array, x: Array, frequency: float, count: int) -> Harmonics:
-        """Of signals (T, signals), with ``count`` multiples of the frequency."""
+        """Fit signals (T, signals) by ``count`` multiples of the frequency."""
         A = cls._basis(t, frequency, count, 0)
         c, *_ = np.linalg.lstsq(A, x, rcond=None)
         return cls(frequency, c, np.sqrt(np.mean((x - A @ c) ** 2, axis=0)))
 
     def at(self, t: Array, derivative: int = 0) -> Array:
-        """(T, signals)."""
+        """(T, signals) values or derivatives at times (T,) s."""
         count = (len(self.coefficients) - 1) // 2
         return np.asarray(self._basis(t, self.frequency, count, derivative) @ self.coefficients)
 
     @staticmethod
     def _basis(t: Array, f: float, count: int, derivative: int) -> Array:
         w = 2 * np.pi * f * np.arange(1, count + 1)
-        angle = np.outer(t, w) + derivative * np.pi / 2  # a derivative turns a sine by a quarter
+        angle = np.outer(t, w) + derivative * np.pi / 2  # a derivative shifts a sine by a quarter period
         constant = np.full((len(t), 1), 1.0 if derivative == 0 else 0.0)
         return np.hstack([constant, np.cos(angle) * w**derivative, np.sin(angle) * w**derivative])

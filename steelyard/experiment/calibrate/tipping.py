@@ -1,13 +1,13 @@
-"""One trial: stand over a support line, lift the other two feet, and see which way and how fast the robot tips.
+"""One trial: stand over a support line, lift the other two feet, and measure which way and how fast the robot tips.
 
-The direction alone is what a bisection asks for. How fast tells more: integrating dL/dt = M g s
+Bisection needs the direction only. The speed is more informative: integrating dL/dt = M g s
 (``quadruped_stance.py``) from the instant the feet are up gives, with the believed lever arm s₀(t) of every sample,
 
     L(t) / M g − ∫ s₀ = constant + b t,
 
-and the slope b is how much the true lever arm exceeds the believed one. Lifting the legs, sagging joints and rolling
-feet are in L and s₀ and cancel. L takes the believed inertia about the line, so b is off by that share of s: nothing,
-where the robot balances.
+and the slope b is the true lever arm minus the believed one. Lifted legs, sagging joints and rolling feet are in both
+L and s₀ and cancel. L is computed with the believed inertia about the line; the error of b is proportional to s and
+vanishes at balance.
 """
 
 from __future__ import annotations
@@ -24,17 +24,21 @@ from steelyard.log.log import Log
 from steelyard.robot.model import GRAVITY
 from steelyard.spatial import Array
 
-MOVE, REST, LIFT, WATCH = 1.0, 1.2, 0.12, 0.6  # s: into the posture, at rest there, lifting, and what happens then
-SEEN, WINDOW = 0.7, 0.2  # s: of the rest, the end that is averaged; of the fall, what is fitted at most
+MOVE = 1.0  # s, into the posture
+REST = 1.2  # s, at rest in it
+LIFT = 0.12  # s, to lift two feet
+WATCH = 0.6  # s, on two feet
+SEEN = 0.7  # s, of the rest that are averaged
+WINDOW = 0.2  # s, of the fall that are fitted at most
 HEIGHT = 0.03  # m, by which feet are lifted
 SMOOTH = 0.042  # s, of a local cubic through joint positions
-STILL = 0.05  # rad/s rms above the gyro's own noise: more is not at rest
-FALLEN = 0.6  # rad
+STILL = 0.05  # rad/s rms of the low-passed gyro; a robot at rest has less
+FALLEN = 0.6  # rad, of tilt
 
 
 @dataclass(frozen=True)
 class Rest:
-    """A robot at rest on four feet: means of what its sensors said."""
+    """Mean sensor readings of a robot at rest on four feet."""
 
     q: Array  # (J,) rad
     tau: Array  # (J,) N·m
@@ -44,7 +48,7 @@ class Rest:
 
 @dataclass(frozen=True)
 class Fall:
-    """What was measured while the robot stood on two feet, sample by sample until it touched again."""
+    """Samples measured while the robot stood on two feet, until a third one touched."""
 
     q: Array  # (T, J) rad
     v: Array  # (T, J) rad/s
@@ -55,15 +59,15 @@ class Fall:
 
 @dataclass(frozen=True)
 class Trial:
-    """One time on two feet."""
+    """One stand on two feet."""
 
     diagonal: tuple[int, int]
     rest: Rest
     fall: Fall
-    tilt: float  # rad, about the line once it leant on a third foot; positive where the centre of mass is beyond it
+    tilt: float  # rad, final, about the line; positive if the centre of mass is beyond it
 
     def lever(self, stance: QuadrupedStance) -> tuple[float, float]:
-        """m: the believed lever arm as the feet were up, and the one that the fall shows."""
+        """Lever arms in m: the believed one as the feet left the ground, and the one measured by the fall."""
         f = self.fall
         s, L = stance.tipping(f.q, f.v, f.gyro, f.up, self.diagonal)
         t = np.arange(len(s)) * f.step
@@ -72,7 +76,7 @@ class Trial:
         return float(s[0]), float(s[0] + slope)
 
     def normal(self, stance: QuadrupedStance) -> Array:
-        """(3,) n, on average over the fall: what ``lever`` shows beyond the belief is n · (c − c₀), z included."""
+        """(3,) n, mean over the fall: the measured minus the believed lever arm is n · (c − c₀), z included."""
         f = self.fall
         normals = [stance.line(f.q[k], f.up[k], self.diagonal)[1] for k in range(0, len(f.q), 5)]
         return np.asarray(np.mean(normals, axis=0))
@@ -81,9 +85,10 @@ class Trial:
 def attempt(
     rig: Rig, stance: QuadrupedStance, start: Array, posture: Array, diagonal: tuple[int, int]
 ) -> tuple[Trial, Array]:
-    """Move from posture ``start`` to ``posture``, lift the two feet that are not of the diagonal, put them down again.
+    """Move from posture ``start`` to ``posture``, lift the two feet that are not of the diagonal, lower them again.
 
-    Returns the trial, and the posture that the robot is left in.
+    Returns:
+        The trial, and the final posture.
     """
     count = {
         name: max(2, round(seconds * rig.rate))
@@ -113,11 +118,13 @@ def follow(rig: Rig, stance: QuadrupedStance, targets: Array) -> Log:
     needed = [*(f"{kind}.{j}" for kind in ("q", "tau") for j in joints)]
     needed += [f"imu.{kind}.{c}" for kind in ("gyro", "acc") for c in "xyz"]
     findings = [
-        Finding("todo", f"{log.source}, {c}", "is missing", "Let the rig measure it") for c in needed if not log.has(c)
+        Finding("column-missing", f"{log.source}, {c}", "is missing", "Let the rig measure it", {"column": c})
+        for c in needed
+        if not log.has(c)
     ]
     if len(log) != len(targets):
         what = f"has {len(log)} rows for {len(targets)} targets"
-        findings.append(Finding("todo", log.source, what, "Let the rig measure once a target"))
+        findings.append(Finding("rows-not-targets", log.source, what, "Let the rig measure once per target"))
     if findings:
         raise LogError(findings)
     return log
@@ -134,19 +141,29 @@ def sensed(stance: QuadrupedStance, log: Log) -> tuple[Array, Array, Array, Arra
     mount = stance.robot.on_base(stance.robot.frame(name))
     if mount is None:
         raise LogError(
-            Finding("todo", f"{log.source}, imu_frame", f"{name} is not on the trunk", "Name the frame of its IMU")
+            Finding(
+                "frame-not-on-base",
+                f"{log.source}, imu_frame",
+                f"{name} is not on the trunk",
+                "Name the frame of its IMU",
+                {"imu_frame": None},
+            )
         )
     return q, tau, gyro @ mount[:3, :3].T, acc @ mount[:3, :3].T
 
 
 def at_rest(stance: QuadrupedStance, log: Log, count: int) -> Rest:
-    """Means of the last samples of a log; refused where the robot moves."""
+    """Means of the last samples of a log.
+
+    Raises:
+        LogError: The robot moves.
+    """
     q, tau, gyro, acc = (x[-count:] for x in sensed(stance, log))
     slow = gyro - gyro.mean(axis=0)
     slow = np.add.reduceat(slow, np.arange(0, count, max(1, count // 20)), axis=0) / max(1, count // 20)
     if float(np.sqrt(np.mean(slow**2))) > STILL or not 0.8 < np.linalg.norm(acc.mean(axis=0)) / GRAVITY < 1.2:
         raise LogError(
-            Finding("todo", log.source, "does not stand still before its feet are lifted", "Stiffen or damp its joints")
+            Finding("not-at-rest", log.source, "moves before its feet are lifted", "Stiffen or damp its joints")
         )
     g = acc.mean(axis=0)
     return Rest(q.mean(axis=0), tau.mean(axis=0), g / np.linalg.norm(g), gyro.mean(axis=0))
@@ -165,9 +182,9 @@ def _seen(stance: QuadrupedStance, rest: Rest, log: Log, diagonal: tuple[int, in
     p, n = stance.line(rest.q, rest.up, diagonal)
     tilt = np.cumsum(gyro @ np.cross(rest.up, n)) * step
     if abs(tilt[-1]) > FALLEN:
-        raise LogError(Finding("todo", log.source, "fell over", "Lift its feet less, or search a narrower range"))
+        raise LogError(Finding("robot-fell", log.source, "fell over", "Lift its feet less, or search a narrower range"))
     apart = min(abs(float(n @ (c - p))) for k, c in enumerate(stance.touching(rest.q, rest.up)) if k not in diagonal)
-    start = lift + wide // 2  # the smoothing shall not reach back to where feet were lifted
+    start = lift + wide // 2  # smoothing must not reach samples in which feet were lifted
     landing = np.flatnonzero(np.abs(tilt) > 0.5 * HEIGHT / apart)
     end = min(lift + round(WINDOW / step), int(landing[0]) if landing.size else len(q))
     part = slice(start, max(end, start + 10))

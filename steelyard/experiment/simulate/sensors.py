@@ -74,7 +74,9 @@ LEVELS = {
 def level(name: str) -> Sensors:
     """Sensors by the name of their noise."""
     if name not in LEVELS:
-        raise UsageError(Finding("todo", f"noise {name!r}", "is not known", f"Levels: {', '.join(LEVELS)}"))
+        raise UsageError(
+            Finding("option-unknown-choice", f"noise={name}", "is not a level", f"Choose from {', '.join(LEVELS)}")
+        )
     return LEVELS[name]
 
 
