@@ -20,7 +20,7 @@ from steelyard.experiment.simulate.simulate_arm import Friction, fourier_motion,
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify.options import Options
 from steelyard.inference import noise
-from steelyard.inference.uncertainty import base_parameters, long_run_covariance, uncertainty
+from steelyard.inference.uncertainty import base_parameters, compute_uncertainty, long_run_covariance
 from steelyard.information import Information
 from steelyard.log.timing import log_rate
 from steelyard.robot.description import read_description
@@ -91,7 +91,7 @@ class Arm:
 
     def weighed(self, blocks: list[Block]) -> tuple[noise.Noise, Information]:
         """The noise model, estimated anew from its residuals, and the information of the rows."""
-        return noise.estimate(blocks, self.setup.columns.names, self.prior.information)
+        return noise.estimate_noise(blocks, self.setup.columns.names, self.prior.information)
 
 
 def coverage(seeds: int = 500, seconds: float = 20.0, friction: str = "all") -> Coverage:
@@ -105,7 +105,7 @@ def coverage(seeds: int = 500, seconds: float = 20.0, friction: str = "all") -> 
         model, info = arm.weighed(noisy)
         estimate = least_squares(info, prior.mean, space_of_structure.seen)
         space = replace(space_of_structure, **vars(type(space_of_structure).of(info.R, prior.scale)))
-        unc = uncertainty(space, info, long_run_covariance(noisy, model, estimate, space), prior.K)
+        unc = compute_uncertainty(space, info, long_run_covariance(noisy, model, estimate, space), prior.K)
         found = base_parameters(space, unc, estimate, setup.columns.names)
         exactly = base_parameters(space, unc, theta, setup.columns.names)
         error = np.array([f.value - e.value for f, e in zip(found, exactly, strict=True)])

@@ -15,7 +15,7 @@ from steelyard.compose import pseudo_inertia
 from steelyard.compose.prior import body_root
 from steelyard.equations.subspace import Subspace
 from steelyard.inference.profile_likelihood import Profile
-from steelyard.inference.uncertainty import uncertainty
+from steelyard.inference.uncertainty import compute_uncertainty
 from steelyard.information import Information
 from steelyard.robot import geometry
 from steelyard.robot.model import Body
@@ -50,7 +50,7 @@ def study(problems: int, relative: float, rows: int, noise: float, seed: int = 1
         profile = Profile.of(total, theta, scale, [(body, 0)], {})
         if profile is None:
             continue
-        unc = uncertainty(Subspace.of(data.R, scale), data, data.R.T @ data.R, K)
+        unc = compute_uncertainty(Subspace.of(data.R, scale), data, data.R.T @ data.R, K)
         found = profile.intervals(unc, total)["plate"]
         com = theta[1:4] / theta[0]
         gradients = [E[0], *((E[1 + k] - com[k] * E[0]) / theta[0] for k in range(3))]

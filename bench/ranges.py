@@ -20,7 +20,7 @@ from steelyard import inertia
 from steelyard.equations.subspace import Subspace
 from steelyard.inference.feasible_set import Allowed, Evidence
 from steelyard.inference.quantity_ranges import Range, Ranges, Which, find_ranges
-from steelyard.inference.uncertainty import CERTAIN, Uncertainty, long_run_covariance, uncertainty
+from steelyard.inference.uncertainty import CERTAIN, Uncertainty, compute_uncertainty, long_run_covariance
 from steelyard.information import Information
 from steelyard.spatial import Array
 
@@ -128,7 +128,7 @@ def _arm(problems: int) -> Iterator[Drawn]:
             theta,
             Evidence.of(space, info, score_covariance),
             allowed,
-            uncertainty(space, info, score_covariance, arm.prior.K),
+            compute_uncertainty(space, info, score_covariance, arm.prior.K),
             estimate,
         )
 
@@ -146,6 +146,6 @@ def _drawn(name: str, links: tuple[str, ...], problems: int) -> Iterator[Drawn]:
         theta, info = posed.draw(np.random.default_rng([k, 11]), LEVELS[k % 3])
         info = info.given(known, theta[known])
         space, score_covariance = Subspace.of(info.R, scale), info.R.T @ info.R
-        unc = uncertainty(space, info, score_covariance, K)
+        unc = compute_uncertainty(space, info, score_covariance, K)
         guess = (info + Information.of(K, K @ posed.prior.mean[free])).solve()
         yield theta[free], Evidence.of(space, info, score_covariance), allowed, unc, guess

@@ -7,7 +7,7 @@ from steelyard.compose import prior
 from steelyard.equations.prepare import prepare
 from steelyard.equations.setup import Setup
 from steelyard.experiment.simulate.simulate_arm import simulate_arm
-from steelyard.inference.noise import Noise, information
+from steelyard.inference.noise import Noise, weight_rows
 from steelyard.log.timing import log_rate
 from steelyard.robot.description import read_description
 
@@ -27,9 +27,9 @@ def rows(piece):
     return list(Setup(setup.robot, setup.equations, setup.columns, filter=filter).rows(segments))
 
 
-each = [information(rows(part), weights, names) for part in parts]  # could be four machines
+each = [weight_rows(rows(part), weights, names) for part in parts]  # could be four machines
 summed = sum((each[k] for k in (2, 0, 3, 1)), Information.none(len(names), names))
-at_once = information([block for part in parts for block in rows(part)], weights, names)
+at_once = weight_rows([block for part in parts for block in rows(part)], weights, names)
 
 belief = prior.make(setup.robot, setup.columns).information
 a, b = (summed + belief).solve(), (at_once + belief).solve()

@@ -17,7 +17,7 @@ from steelyard.equations.subspace import Subspace
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify import fit
 from steelyard.inference import noise
-from steelyard.inference.uncertainty import long_run_covariance, uncertainty
+from steelyard.inference.uncertainty import compute_uncertainty, long_run_covariance
 from steelyard.information import Information
 from steelyard.robot.model import Robot
 from tests.floating import floating_log
@@ -43,10 +43,10 @@ def blocks(seed=0, samples=3000, outliers=0.0, pieces=3):
 
 
 def test_channels_that_correlate_are_made_independent():
-    model, info = noise.estimate(blocks(), NAMES, NOTHING, full=True)
+    model, info = noise.estimate_noise(blocks(), NAMES, NOTHING, full=True)
     covariance = model.root @ MIX @ MIX.T @ model.root.T
     np.testing.assert_allclose(covariance, np.eye(3), atol=0.1)
-    apart, alone = noise.estimate(blocks(), NAMES, NOTHING)
+    apart, alone = noise.estimate_noise(blocks(), NAMES, NOTHING)
     np.testing.assert_array_equal(apart.root, np.diag(np.diag(apart.root)))
     np.testing.assert_allclose(np.diag(apart.root), 1 / np.sqrt(np.diag(MIX @ MIX.T)), rtol=0.05)
     assert np.linalg.norm(info.solve() - THETA) < np.linalg.norm(alone.solve() - THETA)
@@ -57,7 +57,7 @@ def test_knowing_how_channels_correlate_is_worth_much():
     errors = dict.fromkeys((True, False), 0.0)
     for seed in range(20):
         for full in errors:
-            _, info = noise.estimate(blocks(seed, 200), NAMES, NOTHING, full=full)
+            _, info = noise.estimate_noise(blocks(seed, 200), NAMES, NOTHING, full=full)
             errors[full] += float(np.sum((info.solve() - THETA) ** 2))
     assert errors[True] < 0.6 * errors[False]
 
@@ -68,7 +68,7 @@ def test_contact_free_rows_are_weighed_across_channels_and_others_are_not(monkey
     truth = {b.name: b.parameters for b in robot.bodies} | {"base": perturbed(robot, np.random.default_rng(2))["base"]}
     log = floating_log(robot, truth, FEET, seconds=3, rate=200, wrenches=True, noise=(3e-4, 0.005, 0.05, 0.2))
     found = []
-    original = noise.estimate
+    original = noise.estimate_noise
 
     def remembered(*arguments, **options):
         found.append(original(*arguments, **options))
@@ -84,11 +84,11 @@ def test_contact_free_rows_are_weighed_across_channels_and_others_are_not(monkey
 
 def spread(made, robust):
     """Estimate and standard deviations of the four parameters."""
-    model, info = noise.estimate(made, NAMES, NOTHING, robust=robust)
+    model, info = noise.estimate_noise(made, NAMES, NOTHING, robust=robust)
     theta = info.solve()
     space = Subspace.of(info.R, np.ones(4))
     score_covariance = long_run_covariance(made, model, theta, space, robust)
-    unc = uncertainty(space, info, score_covariance, 1e-6 * np.eye(4))
+    unc = compute_uncertainty(space, info, score_covariance, 1e-6 * np.eye(4))
     return theta, np.array([unc.std(g) for g in np.eye(4)])
 
 
@@ -110,8 +110,8 @@ def test_noise_that_remembers_is_worth_fewer_samples():
     slow = np.apply_along_axis(np.convolve, 0, target, taps, "same")
     parts = np.split(slow, np.cumsum([len(b.time) for b in made])[:-1])
     dull = [replace(b, target=b.Y @ THETA + e) for b, e in zip(made, parts, strict=True)]
-    white, _ = noise.estimate(made, NAMES, NOTHING)
-    model, _ = noise.estimate(dull, NAMES, NOTHING)
+    white, _ = noise.estimate_noise(made, NAMES, NOTHING)
+    model, _ = noise.estimate_noise(dull, NAMES, NOTHING)
     np.testing.assert_allclose(white.factor, 1.0, atol=0.3)
     np.testing.assert_allclose(model.factor, 5.0, rtol=0.25)
     np.testing.assert_allclose(model.correlation[1], 0.8, atol=0.05)
@@ -136,7 +136,7 @@ def test_weighing_streamed_rows_never_holds_them_all(full):
     names = tuple(f"p{k}" for k in range(40))
     tracemalloc.start()
     try:
-        model, info = noise.estimate(Streamed(), names, Information.none(40), full=full, passes=2)
+        model, info = noise.estimate_noise(Streamed(), names, Information.none(40), full=full, passes=2)
         space = Subspace.of(info.R, np.ones(40))
         long_run_covariance(Streamed(), model, info.solve(), space)
         peak = tracemalloc.get_traced_memory()[1]
@@ -191,7 +191,7 @@ def test_runs_shorter_than_the_memory_of_the_noise_are_used_as_they_are(full):
     for length in lengths:
         Y = rng.normal(size=(length, 2, 4))
         blocks.append(Block(np.arange(float(length)), Y, Y @ theta + [0.1, 0.5] * rng.normal(size=(length, 2)), True))
-    model, info = noise.estimate(blocks, tuple("abcd"), Information.none(4), full=full)
+    model, info = noise.estimate_noise(blocks, tuple("abcd"), Information.none(4), full=full)
     assert info.rows == 2 * sum(lengths)
     assert len(model.correlation) > 10, "more lags than some runs have rows"
     np.testing.assert_allclose(1 / np.diag(model.root), [0.1, 0.5], rtol=0.15)

@@ -13,8 +13,8 @@ from steelyard.compose import pseudo_inertia
 from steelyard.equations.subspace import Subspace
 from steelyard.identify.estimate_json import estimate_json, estimate_text
 from steelyard.identify.sentence import mass_interval
-from steelyard.inference.profile_likelihood import Profile, at_edge
-from steelyard.inference.uncertainty import uncertainty
+from steelyard.inference.profile_likelihood import Profile, is_on_boundary
+from steelyard.inference.uncertainty import compute_uncertainty
 from steelyard.information import Information
 from steelyard.robot.model import Body
 from steelyard.solve import clarabel_ as conic
@@ -35,7 +35,7 @@ def posed(truth, noise, seed=0, rows=30):
     data = Information.of(Y, Y @ truth + rng.normal(size=rows))
     K = np.diag(1 / scale)
     total = data + Information.of(K, K @ body.parameters)
-    unc = uncertainty(Subspace.of(data.R, scale), data, data.R.T @ data.R, K)
+    unc = compute_uncertainty(Subspace.of(data.R, scale), data, data.R.T @ data.R, K)
     problem = Problem(total, scale, body.parameters, (Cone(0, pseudo_inertia.lmi(body)),))
     return body, total, unc, scale, conic.solve(problem).theta
 
@@ -43,7 +43,7 @@ def posed(truth, noise, seed=0, rows=30):
 def test_away_from_the_edge_the_interval_is_the_gaussian_one():
     truth = physical(np.random.default_rng(5), 2.0, SIZE)
     body, total, unc, scale, theta = posed(truth, 0.01)
-    assert not at_edge(theta, body)
+    assert not is_on_boundary(theta, body)
     assert Profile.of(total, theta, scale, [(body, 0)], {}) is None
     profile = Profile((body,), np.arange(10), total, theta, scale, np.zeros(0))
     found = profile.intervals(unc, total)["b"]

@@ -18,7 +18,7 @@ from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify.estimate_json import estimate_json
 from steelyard.identify.sentence import sentence
 from steelyard.inference.feasible_set import Allowed, Evidence, box_rows, make_region
-from steelyard.inference.quantity_ranges import find_ranges, spoken
+from steelyard.inference.quantity_ranges import find_ranges, format_range
 from steelyard.log.table import read_log
 from steelyard.output.report.words import figure
 from steelyard.robot.model import Body
@@ -283,14 +283,14 @@ def test_data_that_no_body_explains_are_said_to_be_refuted():
 
 
 def test_ranges_are_spoken_as_people_speak():
-    assert spoken((11.23, 18.91), "kg") == "11.2–18.9 kg"
-    assert spoken((3.0026, 3.1214), "kg") == "3.003–3.121 kg"
-    assert spoken((0.0132, 6.348), "kg") == "0.013–6.3 kg"
-    assert spoken((-4.32, 2345.6), "mm") == "-4.3 to 2346 mm"
-    assert spoken((1e-9, 2.5), "kg") == "0–2.5 kg"
-    assert spoken((3.0, None), "kg") == "at least 3.0 kg"
-    assert spoken((None, 3.0), "mm") == "at most 3.0 mm"
-    assert spoken((0.0, None), "kg") == spoken((None, None), "mm") == "anything"
+    assert format_range((11.23, 18.91), "kg") == "11.2–18.9 kg"
+    assert format_range((3.0026, 3.1214), "kg") == "3.003–3.121 kg"
+    assert format_range((0.0132, 6.348), "kg") == "0.013–6.3 kg"
+    assert format_range((-4.32, 2345.6), "mm") == "-4.3 to 2346 mm"
+    assert format_range((1e-9, 2.5), "kg") == "0–2.5 kg"
+    assert format_range((3.0, None), "kg") == "at least 3.0 kg"
+    assert format_range((None, 3.0), "mm") == "at most 3.0 mm"
+    assert format_range((0.0, None), "kg") == format_range((None, None), "mm") == "anything"
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ from steelyard.equations.stream.worker import Worker
 from steelyard.equations.unknown_forces import foot
 from steelyard.experiment.simulate.simulate_arm import simulate_arm
 from steelyard.fleet.log_stream import stream_log
-from steelyard.inference.noise import Noise, information
+from steelyard.inference.noise import Noise, weight_rows
 from steelyard.information import Information
 from steelyard.kernels import blas, gram
 from steelyard.kernels.grouping import Grouping
@@ -63,7 +63,7 @@ def every_column(robot, equations):
 
 
 def dense(blocks, names, weights):
-    return information(blocks, Noise.unit(1 / weights), names)
+    return weight_rows(blocks, Noise.unit(1 / weights), names)
 
 
 def same(a, b, tolerance=1e-13):

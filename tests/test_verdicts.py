@@ -18,7 +18,7 @@ from steelyard.identify.estimate_json import estimate_json
 from steelyard.identify.sentence import sentence
 from steelyard.identify.solving import solve
 from steelyard.identify.verdict import exit_code, failed_checks, is_trusted
-from steelyard.inference.uncertainty import BodyVerdict, Uncertainty, uncertainty
+from steelyard.inference.uncertainty import BodyVerdict, Uncertainty, compute_uncertainty
 from steelyard.information import Information
 from steelyard.output.results import write_results
 from steelyard.robot import geometry
@@ -97,7 +97,7 @@ def test_with_white_noise_the_posterior_is_the_inverse_of_both_informations():
     Y[:, 3] = 0.0
     info = Information.of(Y, np.zeros(40))
     space = Subspace.of(info.R, np.array([1.0, 2.0, 0.5, 1.0]))
-    unc = uncertainty(space, info, Y.T @ Y, K)
+    unc = compute_uncertainty(space, info, Y.T @ Y, K)
     np.testing.assert_allclose(unc.posterior, np.linalg.inv(Y.T @ Y + K.T @ K), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(unc.prior, np.linalg.inv(K.T @ K), rtol=1e-9)
     assert unc.std(np.eye(4)[3]) > 0.2, "what no row sees stays as wide as the belief"
@@ -112,7 +112,7 @@ def test_noise_that_remembers_widens_data_and_posterior_alike():
     Y, K = rng.normal(size=(40, 3)), 1e-6 * np.eye(3)
     info = Information.of(Y, np.zeros(40))
     space = Subspace.of(info.R, np.ones(3))
-    once, nine = (uncertainty(space, info, factor * Y.T @ Y, K) for factor in (1, 9))
+    once, nine = (compute_uncertainty(space, info, factor * Y.T @ Y, K) for factor in (1, 9))
     for g in np.eye(3):
         assert nine.std_data(g) == pytest.approx(3 * once.std_data(g))
         assert nine.std(g) == pytest.approx(3 * once.std(g), rel=1e-6)
@@ -132,7 +132,9 @@ def test_what_least_squares_does_not_see_is_as_wide_as_the_belief():
     rng = np.random.default_rng(2)
     Y = np.column_stack([rng.normal(size=(30, 2)), np.zeros(30)])
     info = Information.of(Y, np.zeros(30))
-    unc = uncertainty(Subspace.of(info.R, np.ones(3)), info, Y.T @ Y, np.diag([1.0, 1.0, 1 / 7]), pulled=False)
+    unc = compute_uncertainty(
+        Subspace.of(info.R, np.ones(3)), info, Y.T @ Y, np.diag([1.0, 1.0, 1 / 7]), regularised=False
+    )
     assert unc.std(np.eye(3)[2]) == pytest.approx(7.0)
     assert unc.std(np.eye(3)[0]) == pytest.approx(unc.std_data(np.eye(3)[0]))
 

@@ -137,7 +137,7 @@ def _excited(setup: Setup, segments: Sequence[Segment]) -> Excitation:
     error = NOISE * np.maximum(scale, max(1e-3 * float(scale.max()), 1e-9))
     weights = noise.Noise.unit(error * np.sqrt(used / whole))
     prior = priors.make(setup.robot, setup.columns)
-    space = Subspace.of(noise.information(blocks, weights, setup.columns.names).R, prior.scale)
+    space = Subspace.of(noise.weight_rows(blocks, weights, setup.columns.names).R, prior.scale)
     return excitation(setup, rows, error, space, setup.structure(prior.scale))
 
 

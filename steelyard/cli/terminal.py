@@ -55,7 +55,7 @@ def print_bodies(result: Identification, truth: bool = False) -> None:
 
 def print_ranges(estimate: Estimate) -> None:
     """Smallest and largest value of each quantity for any prior; nothing where they were not requested."""
-    from steelyard.inference.quantity_ranges import spoken
+    from steelyard.inference.quantity_ranges import format_range
 
     if estimate.ranges is None:
         return
@@ -66,11 +66,16 @@ def print_ranges(estimate: Estimate) -> None:
     header += ["inertia trace"] if first.trace else []
     rows = []
     for name, body in ranges.bodies.items():
-        com = [spoken((_in_mm(low), _in_mm(high)), "mm") for low, high in body.com or ()]
+        com = [format_range((_in_mm(low), _in_mm(high)), "mm") for low, high in body.com or ()]
         rows.append(
-            [names[name], spoken(body.mass, "kg"), *com, *([spoken(body.trace, "kg·m²")] if body.trace else [])]
+            [
+                names[name],
+                format_range(body.mass, "kg"),
+                *com,
+                *([format_range(body.trace, "kg·m²")] if body.trace else []),
+            ]
         )
-    print_table(header, [*rows, ["the whole robot", spoken(ranges.total, "kg"), *[""] * (len(header) - 2)]])
+    print_table(header, [*rows, ["the whole robot", format_range(ranges.total, "kg"), *[""] * (len(header) - 2)]])
 
 
 def _in_mm(metres: float | None) -> float | None:

@@ -30,7 +30,7 @@ from steelyard.equations.stream.channels import Channels, Gathering
 from steelyard.equations.stream.worker import Way
 from steelyard.equations.unknown_forces import FreeRows
 from steelyard.errors import Finding, LogError, UsageError
-from steelyard.inference.noise import DUST
+from steelyard.inference.noise import NEGLIGIBLE
 from steelyard.information import Information
 from steelyard.log.log import Log
 from steelyard.log.pieces import PIECE_BYTES, LogPiece, read_pieces
@@ -62,7 +62,9 @@ class Streamed:
         w, count = np.ones(len(self.channels.names)), max(self.channels.count, 1)
         floor = 1e-6 * np.sqrt(self.channels.squares(np.zeros(self.setup.columns.n)) / count)
         for _ in range(ROUNDS):
-            theta = self.channels.information(w).solve(DUST)  # directions that only rounding sees decide no weight
+            theta = self.channels.information(w).solve(
+                NEGLIGIBLE
+            )  # directions that only rounding sees decide no weight
             sigma = np.sqrt(self.channels.squares(theta) / count + floor**2)
             before, w = w, 1 / np.where(sigma > 0, sigma, 1.0)
             if np.allclose(w, before, rtol=1e-6):

@@ -25,7 +25,7 @@ from steelyard.identify.job import Job
 from steelyard.identify.options import Options
 from steelyard.identify.scoring import Score
 from steelyard.inference.profile_likelihood import THIN
-from steelyard.inference.uncertainty import BodyVerdict, Uncertainty, base_parameters, body_verdict
+from steelyard.inference.uncertainty import BodyVerdict, Uncertainty, base_parameters, judge_body
 from steelyard.spatial import WRENCH, Array
 
 
@@ -103,7 +103,7 @@ def judge_bodies(setup: Setup, prior: priors.Prior, theta: Array, unc: Uncertain
             unit = np.eye(len(free))[mine]
             std = np.array([unc.std(g) for g in unit])
             data = tuple(unc.std_data(g) for g in unit)
-            verdict = body_verdict(unc, mine, theta[at], body.size)
+            verdict = judge_body(unc, mine, theta[at], body.size)
             mass, com, _ = inertia.unpack(theta[at])
             com_std = np.array([unc.std(g - c * unit[0]) for g, c in zip(unit[1:4], com, strict=True)]) / mass
         bodies.append(

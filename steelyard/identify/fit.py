@@ -25,7 +25,7 @@ from steelyard.identify.options import Options
 from steelyard.identify.solving import prior_root, solve
 from steelyard.inference import noise, streamed
 from steelyard.inference.noise import Noise
-from steelyard.inference.uncertainty import Uncertainty, long_run_covariance, uncertainty
+from steelyard.inference.uncertainty import Uncertainty, compute_uncertainty, long_run_covariance
 from steelyard.information import Information
 from steelyard.solve.certify import Certificate
 from steelyard.spatial import Array
@@ -80,11 +80,11 @@ def fit(setup: Setup, training: Training | Channels, options: Options, job: Job 
             blocks, prior = drives.rows(measured), drives.extended_prior(pinned=attempt == 0)
         job.progress("weighting rows")
         if isinstance(training, Channels):
-            model, info = streamed.weighed(training, prior.information + side)
+            model, info = streamed.estimate_noise(training, prior.information + side)
         else:
             weighted = None if channels is None else channels.information
-            model, info = noise.estimate(
-                blocks, names, prior.information + side, full=full, robust=options.robust, weighed=weighted
+            model, info = noise.estimate_noise(
+                blocks, names, prior.information + side, full=full, robust=options.robust, weight_channels=weighted
             )
         info = info + side
         job.progress("solving")
@@ -96,7 +96,7 @@ def fit(setup: Setup, training: Training | Channels, options: Options, job: Job 
         drives = drives.relinearised(theta)
         theta[drives.index] = 0.0
         blocks, prior = drives.rows(measured), drives.extended_prior()
-        info = noise.information(blocks, model, names, theta if options.robust else None) + side
+        info = noise.weight_rows(blocks, model, names, theta if options.robust else None) + side
 
     job.progress("computing uncertainty")
     free, known = setup.free, setup.known
@@ -108,7 +108,9 @@ def fit(setup: Setup, training: Training | Channels, options: Options, job: Job 
         score = long_run_covariance(_reduced(blocks, free, known, theta), model, theta[free], space, options.robust)
     score = score + side.R[:, free].T @ side.R[:, free]
     K = prior_root(setup, seen, prior, options)
-    unc = uncertainty(space, seen, score, prior.K[np.ix_(free, free)], pulled=method.regularised, pull=K)
+    unc = compute_uncertainty(
+        space, seen, score, prior.K[np.ix_(free, free)], regularised=method.regularised, prior_root=K
+    )
     return Fit(theta, free, proof, prior, info, model, drives, space, unc, seen, score, K, notices, refined)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from steelyard.identify.estimate import BodyEstimate, Estimate, Total
 from steelyard.identify.verdict import Check, failed_checks, unexplained
-from steelyard.inference.quantity_ranges import between, spoken
+from steelyard.inference.quantity_ranges import format_interval, format_range
 
 
 def sentence(estimate: Estimate) -> str:
@@ -90,7 +90,7 @@ def _ranges(estimate: Estimate) -> Iterator[str]:
         low, high = estimate.ranges.bodies[b.name].mass
         if low is not None and high is not None:
             name = f"the load on {b.carrier}" if b.carrier else b.name
-            bounded.append(((high - low) / max(b.mass, 1e-9), f"{name} {spoken((low, high), 'kg')}"))
+            bounded.append(((high - low) / max(b.mass, 1e-9), f"{name} {format_range((low, high), 'kg')}"))
     if bounded:
         yield f"{_some([text for _, text in sorted(bounded)], 3)}, whatever the prior"
     elif unidentified:
@@ -102,7 +102,7 @@ def mass_interval(body: BodyEstimate, form: str) -> str:
     low, high = body.interval.mass if body.interval else (None, None)
     if low is None or high is None:
         return f"{body.mass:{form}} ± {1.96 * body.std[0]:.2g}"
-    return f"{body.mass:{form}} ({between(low, high)})"
+    return f"{body.mass:{form}} ({format_interval(low, high)})"
 
 
 def _measured(estimate: Estimate) -> str:

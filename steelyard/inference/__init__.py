@@ -1,9 +1,16 @@
-"""What do the data determine, and how surely?
+"""Statistics of an estimate: noise, covariance, intervals.
 
-In: weighted information, its noise and a prior. Out: the noise of each equation (``noise.py``), covariances and base
-parameters (``uncertainty.py``), ranges that hold whatever the prior (``quantity_ranges.py``), intervals at the edge of
-what is physical (``profile_likelihood.py``), spread over logs (``bootstrap.py``). How a residual counts is in
-``loss.py``.
+- ``noise``: standard deviation and autocorrelation of each equation's residual, by which regressor rows are weighted
+  into ``Information``; ``streamed`` does the same for logs that were streamed;
+- ``loss``: the robust loss of large residuals;
+- ``uncertainty``: covariance of the parameters with and without the prior, base parameters, and the verdict on every
+  quantity (identified, partly, prior);
+- ``profile_likelihood``: intervals of bodies on the boundary of physical consistency, where Gaussian ones are wrong;
+- ``quantity_ranges``: guaranteed ranges, over all consistent parameters that the data do not refute, without a prior;
+  ``feasible_set`` defines that set;
+- ``bootstrap``: spread over resampled logs.
+
+Begin with ``noise.py`` and ``uncertainty.py``.
 """
 
 from steelyard.errors import lazy_names

@@ -1,4 +1,4 @@
-"""What a bootstrap says: how far quantities spread over the replicates, beside what rows say of them."""
+"""Results of a bootstrap over logs: spread of quantities over the replicates, beside their analytic deviations."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from steelyard.spatial import Array
 
 @dataclass(frozen=True)
 class Resampled:
-    """One quantity over all replicates."""
+    """Distribution of one quantity over all replicates."""
 
     std: float
-    low: float  # 95 % of the replicates are between
-    high: float
-    analytic: float  # standard deviation by the rows, as elsewhere in the estimate
+    low: float  # 95 % of the replicates lie between low
+    high: float  # and high
+    analytic: float  # standard deviation from the residuals, as elsewhere in the estimate
 
     @classmethod
     def of(cls, values: Array, analytic: float, ends: tuple[float, float]) -> Resampled:
-        """From its value in every replicate."""
+        """Return the distribution of its values in the replicates; ``ends`` are the percentiles."""
         low, high = np.percentile(values, ends)
         return cls(float(np.std(values, ddof=1)), float(low), float(high), float(analytic))
 
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """The entry ``bootstrap``."""
+    """Bootstrap of an estimate: masses, base parameters and total mass."""
 
     replicates: int
     seed: int
     logs: int
-    units: int  # that were drawn: logs, or so many bundles of neighbours
+    units: int  # number of resampling units: logs, or bundles of neighbouring logs
     masses: Mapping[str, Resampled]  # kg, of every free body
-    base: Mapping[str, Resampled]  # base parameter, by the parameter that leads it
+    base: Mapping[str, Resampled]  # base parameter, by its leading parameter
     total: Resampled | None  # kg
 
     def as_json(self) -> dict[str, Any]:
-        """For ``estimate.json``."""
+        """Return the entry ``bootstrap`` of ``estimate.json``."""
         return {
             "replicates": self.replicates,
             "seed": self.seed,
@@ -54,12 +54,12 @@ class Bootstrap:
     def __str__(self) -> str:
         ratios = [x.std / x.analytic for x in self.base.values() if x.analytic > 0]
         drawn = f"{self.logs} logs" if self.units == self.logs else f"{self.units} bundles of {self.logs} logs"
-        told = f"bootstrap: {self.replicates} drawings of {drawn}"
+        text = f"bootstrap: {self.replicates} replicates of {drawn}"
         if ratios:
-            told += (
-                f"; base parameters deviate {np.median(ratios):.2f} times as much as rows say in the median, "
-                f"{max(ratios):.2f} times at most"
+            text += (
+                f"; standard deviations of base parameters are {np.median(ratios):.2f} times the analytic ones in the "
+                f"median, {max(ratios):.2f} times at most"
             )
         if self.total is not None:
-            told += f"; the whole robot weighs {self.total.low:.2f} to {self.total.high:.2f} kg"
-        return told
+            text += f"; the whole robot weighs {self.total.low:.2f} to {self.total.high:.2f} kg"
+        return text

@@ -1,9 +1,9 @@
-"""All that data and physics allow: what a range is taken over.
+"""The feasible set: all parameters that are physically consistent and that the data do not refute.
 
-    D(θ) = ‖Rθ − z‖² ≤ least D of any θ that is allowed + a quantile of χ²
+    D(θ) = ‖Rθ − z‖² ≤ least D of any admissible θ + a quantile of χ²
 
-``Evidence`` is what the data say, each direction scaled to unit variance; ``Allowed`` is what a θ must be besides:
-consistent bodies, friction that is not negative, and where asked each body's mass inside its box.
+``Evidence`` holds the data, each direction scaled to unit variance; ``Allowed`` holds the constraints: consistent
+bodies, non-negative friction, and optionally each body's mass inside its box. Ranges are taken over this set.
 """
 
 from __future__ import annotations
@@ -28,46 +28,46 @@ from steelyard.solve.problem import Cone, Problem
 from steelyard.solve.region import Reach, Region
 from steelyard.spatial import Array
 
-FAR = 100.0  # times the whole described robot: nothing heavier or larger is considered
-LEAST_NOISE = 0.2  # of white noise: short logs cannot show that noise cancels better than this (``noise.Noise.factor``)
-TIE = 1e-3  # weight of the description among θ that fit alike: it picks one of them and no more
+FAR = 100.0  # times mass and size of the described robot: limits of the search
+LEAST_NOISE = 0.2  # relative to white noise: lower bound of the long-run variance (``noise.Noise.factor``)
+TIE = 1e-3  # weight of the description, which only selects among θ of equal misfit
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the data say, each direction scaled to unit variance: D(θ) = ‖Rθ − z‖²."""
+    """The data, each direction scaled to unit variance: D(θ) = ‖Rθ − z‖²."""
 
     R: Array  # (r, n)
     z: Array  # (r,)
 
     @classmethod
     def of(cls, space: Subspace, info: Information, score_covariance: Array) -> Evidence:
-        """From the information A = RᵀR and the long-run covariance B = ``score_covariance`` of its right-hand side."""
+        """Return the evidence in information A = RᵀR whose score Yᵀe has the covariance B."""
         half = space.scale[:, None] * (space.V / space.values)
         w, Q = np.linalg.eigh(half.T @ (0.5 * (score_covariance + score_covariance.T)) @ half)
         root = (Q / np.sqrt(np.maximum(w, LEAST_NOISE))).T
         return cls(root @ (space.values[:, None] * space.V.T / space.scale), root @ (info.R @ half).T @ info.z)
 
     def misfit(self, theta: Array) -> float:
-        """D."""
+        """Return D(θ)."""
         return float(np.sum((self.R @ theta - self.z) ** 2))
 
 
 @dataclass(frozen=True)
 class Allowed:
-    """What a θ must be besides: ten entries a body from the first on, then numbers that may have a lowest value."""
+    """Constraints on θ: ten entries per body, first, then numbers that may have a lower bound."""
 
     bodies: tuple[Body, ...]
-    lowest: Mapping[int, float]  # index → value
+    lowest: Mapping[int, float]  # index → lower bound
     scale: Array  # (n,) natural sizes
-    others: Array  # (n − 10·bodies,) a guess at the other entries, above their lowest values
-    mass: float  # kg, of the whole described robot
+    others: Array  # (n − 10·bodies,) initial values of the other entries, above their bounds
+    mass: float  # kg, of the described robot
     length: float  # m, of its largest body
-    inside: frozenset[str] = frozenset()  # bodies whose mass lies in their box
+    inside: frozenset[str] = frozenset()  # bodies whose mass is confined to their box
 
     @classmethod
     def of(cls, setup: Setup, prior: priors.Prior, inside: bool = False) -> Allowed:
-        """For the parameters that are free; ``inside``: in the boxes of bodies that have shapes."""
+        """Return the constraints on the free parameters; ``inside`` confines bodies with shapes to their boxes."""
         columns, own = setup.columns, [b for b in setup.robot.bodies if b.carrier is None]
         bodies = tuple(setup.robot.body(b) for b in setup.free_bodies)
         rest = np.arange(10 * len(columns.bodies), columns.n)
@@ -85,7 +85,7 @@ class Allowed:
 
     @property
     def guess(self) -> Array:
-        """(n,) strictly allowed: what is described, or spread evenly over the box where it must lie inside."""
+        """(n,) strictly feasible: the description, or a uniform box for bodies that are confined to theirs."""
         parts = [
             geometry.box_inertia(b.parameters[0], b.box) if b.name in self.inside else b.parameters for b in self.bodies
         ]
@@ -93,23 +93,23 @@ class Allowed:
 
     @property
     def boxes(self) -> tuple[Cone, ...]:
-        """Linear inequalities as cones of order one."""
-        found = []
+        """The linear inequalities of confined bodies, as cones of order one."""
+        cones = []
         for k, body in enumerate(self.bodies):
             unit = self.scale[10 * k : 10 * k + 10]
             rows = box_rows(body.box) if body.name in self.inside else ()
-            found += [Cone(10 * k, (row / np.linalg.norm(row * unit))[:, None, None]) for row in rows]
-        return tuple(found)
+            cones += [Cone(10 * k, (row / np.linalg.norm(row * unit))[:, None, None]) for row in rows]
+        return tuple(cones)
 
     def cones(self, margin: float) -> tuple[Cone, ...]:
-        """A matrix inequality a body."""
+        """Return the matrix inequality of each body."""
         return tuple(Cone(10 * k, lmi(b, margin)) for k, b in enumerate(self.bodies))
 
 
 def box_rows(box: geometry.Box) -> Iterator[Array]:
-    """Rows (10,) with rowᵀθ ≥ 0 for any mass distribution in a box: ∫ pq ρ dx with p, q ≥ 0 the distances of two faces.
+    """Yield rows (10,) with rowᵀθ ≥ 0 for any mass in a box: ∫ pq ρ dx, p, q ≥ 0 the distances from two faces.
 
-    With them the centre of mass is in the box, and the density is realisable in the ellipsoid around it.
+    They imply that the centre of mass is in the box and the density realisable in the ellipsoid around it.
     """
     faces = [(np.append(axis, -low), np.append(-axis, high)) for axis, low, high in zip(np.eye(3), *box, strict=True)]
     pairs = [*faces, *(pair for f, g in itertools.combinations(faces, 2) for pair in itertools.product(f, g))]
@@ -118,15 +118,15 @@ def box_rows(box: geometry.Box) -> Iterator[Array]:
 
 
 def make_region(data: Evidence, allowed: Allowed, quantile: float) -> tuple[Region, float]:
-    """All allowed θ with D within ``quantile`` of the least there is; and that least D."""
+    """Return the region of all admissible θ with D within ``quantile`` of the least; and that least D."""
     scale, guess, boxes = allowed.scale, allowed.guess, allowed.boxes
     K = TIE * np.diag(1 / scale)
     posed = Information.of(np.vstack([data.R, K]), np.concatenate([data.z, K @ guess]))
     cones = (*allowed.cones(SOLVER_MARGIN), *boxes)
-    found = conic.solve(Problem(posed, scale, guess, cones, dict(allowed.lowest))).theta
-    best = _inside(found if np.isfinite(found).all() else guess, guess, cones, allowed)
-    least = data.misfit(best)  # of a θ that is allowed: if another fits better still, ranges are a little wide
-    share = 1.0  # of the guess, which lies well inside: as much as the data leave room for
+    optimum = conic.solve(Problem(posed, scale, guess, cones, dict(allowed.lowest))).theta
+    best = _move_inside(optimum if np.isfinite(optimum).all() else guess, guess, cones, allowed)
+    least = data.misfit(best)  # of an admissible θ: an even lower one would make ranges narrower, so they are safe
+    share = 1.0  # of the way to the guess, which is well inside: as far as the data admit
     while data.misfit(best + share * (guess - best)) > least + 0.5 * quantile:
         share *= 0.7
     rows = np.zeros((len(allowed.lowest) + len(boxes), len(guess)))
@@ -141,8 +141,8 @@ def make_region(data: Evidence, allowed: Allowed, quantile: float) -> tuple[Regi
     return Region(data.R, data.z, radius, scale, start, allowed.cones(inertia.MARGIN), rows, levels, reach), least
 
 
-def _inside(theta: Array, guess: Array, cones: Sequence[Cone], allowed: Allowed) -> Array:
-    """θ, moved towards the guess until it is allowed to the last digit."""
+def _move_inside(theta: Array, guess: Array, cones: Sequence[Cone], allowed: Allowed) -> Array:
+    """θ, moved towards the guess until it satisfies every constraint to the last digit."""
     for share in (0.0, *np.logspace(-10, -1, 10)):
         moved = theta + share * (guess - theta)
         above = all(moved[i] >= low for i, low in allowed.lowest.items())

@@ -1,9 +1,9 @@
-"""How noisy each row is and how long its noise remembers, estimated from residuals.
+"""Noise of each equation: standard deviation and autocorrelation of its residual; and rows weighted by them.
 
-Filtered rows carry correlated noise, so plain σ²(YᵀY)⁻¹ promises far too much (nominal 95 % intervals covered 28 % in a
-prototype). Each channel gets a standard deviation σ and an autocorrelation ρ; rows are scaled by 1/(σ√κ) with the
-long-run factor κ = 1 + 2Σρ, so that YᵀY counts what the samples are worth, and ρ gives the covariance
-of the estimate (``uncertainty.long_run_covariance``). How a residual counts is in ``loss.py``.
+Filtered rows have correlated noise, for which σ²(YᵀY)⁻¹ is far too small (nominal 95 % intervals covered 28 % in a
+prototype). Each channel (equation) has a standard deviation σ and an autocorrelation ρ; rows are scaled by 1/(σ√κ) with
+the long-run factor κ = 1 + 2Σρ, so that YᵀY counts effective samples, and ρ gives the covariance of the estimate
+(``uncertainty.long_run_covariance``). The robust loss is in ``loss.py``.
 """
 
 from __future__ import annotations
@@ -19,48 +19,58 @@ from steelyard.inference.loss import ROBUST
 from steelyard.information import Information
 from steelyard.spatial import Array
 
-FLOOR = 1e-6  # of a channel's rms: noise is never taken to be less
-DUST = 1e-10  # directions that weigh less than this, of the heaviest, are rounding
-SETTLED = 0.01  # change of the weights at which iteration stops
-THIN, PLENTY = 3, 8  # of a first look: samples to one that it takes, and its rows to an unknown at least
-TALL = 4  # rows factored at once, of the parameters' number, at least
+FLOOR = 1e-6  # of a channel's rms: lower bound of its noise
+NEGLIGIBLE = 1e-10  # relative singular value below which a direction is rounding
+CONVERGED = 0.01  # relative change of the weights at which the iteration stops
+THIN, PLENTY = 3, 8  # first iteration: use every third sample, if that leaves at least eight rows per unknown
+TALL = 4  # rows factorised at once, per parameter, at least
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Noise of the C channels of a row block."""
+    """Noise of the C channels (equations) of a row block."""
 
-    root: Array  # (C, C) W with W e of unit variance and uncorrelated between channels
+    root: Array  # (C, C) W such that W e has unit variance and is uncorrelated between channels
     correlation: Array  # (L+1, C) autocorrelation of W e, tapered; row 0 is 1
 
     @property
     def factor(self) -> Array:
-        """(C,) κ: by how much the noise of a long average exceeds that of white noise."""
+        """(C,) κ: ratio of the long-run variance to that of white noise."""
         return np.asarray(np.maximum(1 + 2 * self.correlation[1:].sum(axis=0), 0.2))
 
     @property
     def whitener(self) -> Array:
-        """(C, C) what rows are multiplied with."""
+        """(C, C) factor of the rows."""
         return np.asarray(self.root / np.sqrt(self.factor)[:, None])
 
     def standard(self, residual: Array) -> Array:
-        """Residuals (T, C) of whitened rows in their standard deviations."""
+        """Return residuals (T, C) of whitened rows in units of their standard deviations."""
         return np.asarray(residual * np.sqrt(self.factor))
 
     @classmethod
     def unit(cls, scale: Array) -> Noise:
-        """White noise of the given standard deviations, to start from."""
+        """Return white noise of the given standard deviations, the start of the iteration."""
         return cls(np.diag(1 / scale), np.ones((1, len(scale))))
 
 
-def information(
+def weight_rows(
     blocks: Iterable[Block], noise: Noise, names: tuple[str, ...], robust: Array | None = None
 ) -> Information:
-    """Whitened information of all rows; ``robust`` is the θ whose large residuals count less (Huber)."""
+    """Accumulate rows, each scaled by its residual's standard deviation, into square-root information.
+
+    Args:
+        blocks: Regressor rows Y θ ≈ τ, in N and N·m.
+        noise: Standard deviation and autocorrelation of each equation's residual.
+        names: Names of the parameters.
+        robust: θ whose large residuals are down-weighted (Huber).
+
+    Returns:
+        Information about θ with unit-variance residuals (Ayusawa 16).
+    """
     info = Information.none(len(names), names)
     W, kept = noise.whitener, list[tuple[Array, Array]]()
 
-    def absorbed(info: Information) -> Information:
+    def absorb(info: Information) -> Information:
         Y, z = (np.concatenate(part) for part in zip(*kept, strict=True))
         kept.clear()
         return info.extend(Y, z)
@@ -72,12 +82,12 @@ def information(
             weight = ROBUST.root_weight(noise.standard(z - Y @ robust))
             Y, z = Y * weight[:, :, None], z * weight
         kept.append((Y.reshape(-1, len(names)), z.ravel()))
-        if sum(len(z) for _, z in kept) >= TALL * len(names):  # each factoring costs as much as so many rows more
-            info = absorbed(info)
-    return absorbed(info) if kept else info
+        if sum(len(z) for _, z in kept) >= TALL * len(names):  # a factorisation costs as much as so many rows
+            info = absorb(info)
+    return absorb(info) if kept else info
 
 
-def estimate(
+def estimate_noise(
     blocks: Iterable[Block],
     names: tuple[str, ...],
     prior: Information,
@@ -85,62 +95,76 @@ def estimate(
     full: bool = False,
     robust: bool = False,
     passes: int = 10,
-    weighed: Callable[[Array], Information] | None = None,
+    weight_channels: Callable[[Array], Information] | None = None,
 ) -> tuple[Noise, Information]:
-    """Noise and information, iterated: fit (with the prior), look at the residuals, weigh anew.
+    """Estimate the noise and weight the rows by it, iteratively: fit with the prior, estimate from residuals, reweight.
 
-    ``full``: channels correlate with each other (contact-free rows); else each has its own σ alone. ``weighed``: what
-    gives the information of the same rows for any weights of the channels (C,), quicker than by going through them.
+    Args:
+        blocks: Regressor rows.
+        names: Names of the parameters.
+        prior: Prior information about θ, for the fits.
+        full: Whether channels are correlated (contact-free rows); otherwise each has its own σ.
+        robust: Whether large residuals are down-weighted (Huber).
+        passes: Largest number of iterations.
+        weight_channels: Returns the information of the same rows for weights (C,) of the channels, faster than from the
+            rows.
+
+    Returns:
+        The noise, and the information of the weighted rows.
     """
 
-    def informed(noise: Noise, outliers_of: Array | None) -> Information:
-        if full or robust or weighed is None:
+    def weight(noise: Noise, outliers_of: Array | None) -> Information:
+        if full or robust or weight_channels is None:
             first = full and outliers_of is None and count * len(noise.root) >= PLENTY * THIN * len(names)
-            return information(_thinned(blocks) if first else blocks, noise, names, outliers_of if robust else None)
-        return weighed(np.diag(noise.whitener))
+            return weight_rows(_thinned(blocks) if first else blocks, noise, names, outliers_of if robust else None)
+        return weight_channels(np.diag(noise.whitener))
 
-    def looked(theta: Array, root: Array, floor: Array) -> Noise:
+    def from_residuals(theta: Array, root: Array, floor: Array) -> Noise:
         return _from_residuals(blocks, theta, root, floor, full, robust)
 
     squares, count = _mean_square(block.target for block in blocks)
-    return settled(np.sqrt(squares), informed, looked, prior, passes)
+    return iterate_noise(np.sqrt(squares), weight, from_residuals, prior, passes)
 
 
-def settled(
+def iterate_noise(
     scale: Array,
-    informed: Callable[[Noise, Array | None], Information],
-    looked: Callable[[Array, Array, Array], Noise],
+    weight: Callable[[Noise, Array | None], Information],
+    from_residuals: Callable[[Array, Array, Array], Noise],
     prior: Information,
     passes: int = 10,
 ) -> tuple[Noise, Information]:
-    """The same from what can be asked of the rows, whoever keeps them.
+    """Iterate noise and information to convergence, however the rows are stored.
 
-    ``scale`` (C,) is the rms of the channels; ``informed`` gives the information under some noise, perhaps with the θ
-    whose outliers count less; ``looked`` the noise that explains the residuals of θ, given a square root of its
-    covariance and the least noise of each channel.
+    Args:
+        scale: (C,) rms of the channels' targets.
+        weight: Returns the information of the rows under a noise, with the θ whose outliers are down-weighted, or None.
+        from_residuals: Returns the noise estimated from the residuals of θ, given a square root of the covariance of θ
+            and the lower bound of each channel's noise.
+        prior: Prior information about θ.
+        passes: Largest number of iterations.
     """
     scale = np.where(scale > 0, scale, 1.0)
     noise = Noise.unit(scale)
-    info = informed(noise, None)
-    # The first weights are a guess: the prior must not pull yet, and what only rounding tells must not either.
-    theta, root = info.solve(DUST), np.zeros_like(info.R)
+    info = weight(noise, None)
+    # The first weights are a guess: neither the prior nor directions of rounding may influence the first fit.
+    theta, root = info.solve(NEGLIGIBLE), np.zeros_like(info.R)
     for _ in range(passes):
-        before, noise = noise, looked(theta, root, FLOOR * scale)
-        info = informed(noise, theta)
+        before, noise = noise, from_residuals(theta, root, FLOOR * scale)
+        info = weight(noise, theta)
         total = info + prior
         theta, root = total.solve(), np.linalg.pinv(total.R)
-        if np.allclose(noise.whitener, before.whitener, rtol=SETTLED, atol=SETTLED * np.abs(noise.whitener).max()):
+        if np.allclose(noise.whitener, before.whitener, rtol=CONVERGED, atol=CONVERGED * np.abs(noise.whitener).max()):
             break
     return noise, info
 
 
 def _thinned(blocks: Iterable[Block]) -> Iterable[Block]:
-    """A sample in ``THIN``."""
+    """Every ``THIN``-th sample."""
     return (replace(block, time=block.time[::THIN], Y=block.Y[::THIN], target=block.target[::THIN]) for block in blocks)
 
 
 def _mean_square(parts: Iterable[Array]) -> tuple[Array, int]:
-    """(C,) and the number of samples."""
+    """Mean square (C,), and the number of samples."""
     total, count = np.zeros(1), 0
     for part in parts:
         total, count = total + np.sum(part**2, axis=0), count + len(part)
@@ -150,34 +174,36 @@ def _mean_square(parts: Iterable[Array]) -> tuple[Array, int]:
 def _from_residuals(
     blocks: Iterable[Block], theta: Array, root: Array, floor: Array, full: bool, robust: bool
 ) -> Noise:
-    """Noise that explains the residuals of θ, whose covariance is root·rootᵀ.
+    """Noise estimated from the residuals of θ, whose covariance is root·rootᵀ.
 
-    A fit bends towards the noise, and what it took away is missing from the residuals: at every lag about
-    y M yᵀ, M = root·rootᵀ. It is added back; without that short logs promise too narrow intervals.
+    A fit absorbs part of the noise, at every lag about y M yᵀ, M = root·rootᵀ, which is missing from the residuals. It
+    is added back; otherwise intervals of short logs would be too narrow.
     """
     errors = _runs((b.first, b.target - b.Y @ theta) for b in blocks)
     longest, total = max(len(e) for e in errors), sum(len(e) for e in errors)
-    lags = looked_at(total, longest)
-    sums = np.zeros((lags + 1, errors[0].shape[1], errors[0].shape[1]))  # Σ e_t e_{t+lag}ᵀ, what was lost first
+    lags = count_lags(total, longest)
+    sums = np.zeros(
+        (lags + 1, errors[0].shape[1], errors[0].shape[1])
+    )  # Σ e_t e_{t+lag}ᵀ, beginning with the absorbed part
     if root.any():
-        sums += _lost(blocks, root, lags, full)
+        sums += _absorbed(blocks, root, lags, full)
     if robust:
         e = np.concatenate(errors)
         sigma = np.maximum(1.4826 * np.median(np.abs(e - np.median(e, axis=0)), axis=0), floor)
-        errors = [ROBUST.influence(e, sigma) for e in errors]  # outliers count as the loss counts them
+        errors = [ROBUST.influence(e, sigma) for e in errors]  # outliers are limited as in the loss
     for e in errors:
         for lag in range(min(lags, len(e) - 1) + 1):
             sums[lag] += e[: len(e) - lag].T @ e[lag:]
-    return explaining(sums, total, floor, full)
+    return noise_from_sums(sums, total, floor, full)
 
 
-def looked_at(total: int, longest: int) -> int:
-    """Lags to look at, of so many rows in runs of at most so many."""
-    return int(min(LAGS, max(total // 32, 4), longest - 1))  # few where logs are short: each costs certainty
+def count_lags(total: int, longest: int) -> int:
+    """Return the number of lags of the autocorrelation for ``total`` samples in runs of at most ``longest``."""
+    return int(min(LAGS, max(total // 32, 4), longest - 1))  # few for short logs: each adds variance
 
 
-def explaining(sums: Array, total: int, floor: Array, full: bool = False) -> Noise:
-    """Noise of ``total`` rows from Σ e_t e_{t+lag}ᵀ of their residuals, (lags + 1, C, C)."""
+def noise_from_sums(sums: Array, total: int, floor: Array, full: bool = False) -> Noise:
+    """Return the noise of ``total`` samples from the sums Σ e_t e_{t+lag}ᵀ (lags + 1, C, C) of their residuals."""
     covariance = sums[0] / total
     W = np.linalg.inv(np.linalg.cholesky((covariance if full else np.diag(np.diag(covariance))) + np.diag(floor**2)))
     white = np.einsum("ij,ljk,ik->li", W, sums, W)
@@ -186,7 +212,7 @@ def explaining(sums: Array, total: int, floor: Array, full: bool = False) -> Noi
     return Noise(W, np.asarray(white / np.maximum(white[0], 1e-300) * taper[:, None]))
 
 
-def _lost(blocks: Iterable[Block], root: Array, lags: int, full: bool) -> Array:
+def _absorbed(blocks: Iterable[Block], root: Array, lags: int, full: bool) -> Array:
     """(lags + 1, C, C) Σ_t y_t M y_{t+lag}ᵀ, M = root·rootᵀ, block by block; only the diagonal unless ``full``."""
     sums: Array | None = None
     tail = np.zeros((0, 0, 0))
@@ -198,7 +224,7 @@ def _lost(blocks: Iterable[Block], root: Array, lags: int, full: bool) -> Array:
         start = len(both) - len(Q)
         for lag in range(lags + 1):
             low, high = max(start - lag, 0), len(both) - lag
-            if high <= low:  # a run shorter than the lag
+            if high <= low:  # the run is shorter than the lag
                 break
             early, late = both[low:high], both[low + lag :]
             if full:
@@ -211,7 +237,7 @@ def _lost(blocks: Iterable[Block], root: Array, lags: int, full: bool) -> Array:
 
 
 def _runs(parts: Iterable[tuple[bool, Array]]) -> list[Array]:
-    """Blocks of one segment joined."""
+    """Values by segment: consecutive blocks concatenated."""
     runs: list[list[Array]] = []
     for first, values in parts:
         if first or not runs:

@@ -1,14 +1,14 @@
-"""Intervals of bodies that end at the edge of what can exist: by profile, not by Gauss.
+"""Profile intervals of bodies on the boundary of physical consistency.
 
-There the estimate cannot move to one side, and ± 1.96 standard deviations, worked out as if no cone were there, promise
-what physics forbids and miss where the mass went. The interval of a quantity is instead all its values at
-which some body in the cone still has
+On the boundary the estimate can move to one side only, and ± 1.96 standard deviations, computed without the cone,
+include inconsistent values and have the wrong coverage. The profile interval of a quantity has all its values for which
+some body in the cone has
 
-    ‖Rθ − z‖² + ‖K(θ − θ₀)‖² ≤ its least + 3.84·κ,
+    ‖Rθ − z‖² + ‖K(θ − θ₀)‖² ≤ its minimum + 3.84·κ,
 
-κ the ratio of the quantity's variance (correlated noise included) to what this objective alone would give it: away
-from the edge that is the Gaussian interval exactly. Bodies that are not at the edge are left free to fit, their cones
-aside: that can only widen an interval.
+κ the ratio of the quantity's variance (with correlated noise) to that of this objective: away from the boundary it is
+the Gaussian interval exactly. Bodies that are not on the boundary are marginalised without their cones, which can only
+widen an interval.
 """
 
 from __future__ import annotations
@@ -31,40 +31,40 @@ from steelyard.solve.problem import Cone
 from steelyard.solve.region import Region
 from steelyard.spatial import Array
 
-OUTSIDE = ("least-squares", "linear", "mata")  # methods whose answer need not be in the cone
-THIN = 100.0  # times the margin of consistency: bodies closer to it are at the edge
+OUTSIDE = ("least-squares", "linear", "mata")  # methods whose estimate need not be in the cone
+THIN = 100.0  # times the margin of consistency: thinner bodies are on the boundary
 
 QUANTILE = NormalDist().inv_cdf(0.5 + 0.5 * CONFIDENCE) ** 2  # of χ² with one degree of freedom
 
 
 @dataclass(frozen=True)
 class Interval:
-    """95 % of one body, by profile."""
+    """95 % profile intervals of one body."""
 
     mass: Range  # kg
     com: tuple[Range, ...]  # (3,) m
 
     def as_json(self) -> dict[str, Any]:
-        """The entry under ``interval``."""
+        """Return the entry ``interval`` of ``estimate.json``."""
         return dict(vars(self))
 
 
-def at_edge(parameters: Array, body: Body) -> bool:
-    """Whether a physical body is as thin as a sheet, or weighs as little as a body may."""
+def is_on_boundary(parameters: Array, body: Body) -> bool:
+    """Whether a consistent body is as thin as a sheet, or has the least mass."""
     least = inertia.min_eigenvalue(parameters)
     return bool(0 <= least < THIN * inertia.MARGIN * body.size**2) or parameters[0] < 1.01 * mass_floor(body)
 
 
 @dataclass(frozen=True)
 class Profile:
-    """The objective about the bodies at the edge alone, everything else fitted."""
+    """The objective as a function of the bodies on the boundary, everything else marginalised."""
 
     bodies: tuple[Body, ...]
-    keep: Array  # indices of their parameters, then of other numbers at their lowest value
-    information: Information  # about those; data and prior
+    keep: Array  # indices of their parameters, then of other numbers at their bounds
+    information: Information  # about those, data and prior
     best: Array  # their values at the optimum
     scale: Array
-    lowest: Array  # of the other numbers
+    lowest: Array  # bounds of the other numbers
 
     @classmethod
     def of(
@@ -75,21 +75,21 @@ class Profile:
         bodies: Sequence[tuple[Body, int]],
         others: dict[int, float],
     ) -> Profile | None:
-        """Of data and prior together; ``bodies`` with where they begin, ``others``: index → lowest value.
+        """Return the profile of ``total``, data and prior together; None if no body is on the boundary.
 
-        None where no body is at the edge.
+        ``bodies`` are pairs of a body and the index of its first parameter, ``others`` maps indices to lower bounds.
         """
-        thin = [(body, at) for body, at in bodies if at_edge(theta[at : at + 10], body)]
+        thin = [(body, at) for body, at in bodies if is_on_boundary(theta[at : at + 10], body)]
         if not thin:
             return None
-        stuck = [i for i, low in others.items() if theta[i] <= low + 1e-6 * scale[i]]
-        keep = np.array([i for _, at in thin for i in range(at, at + 10)] + stuck)
-        lowest = np.array([others[i] for i in stuck])
+        active = [i for i, low in others.items() if theta[i] <= low + 1e-6 * scale[i]]
+        keep = np.array([i for _, at in thin for i in range(at, at + 10)] + active)
+        lowest = np.array([others[i] for i in active])
         return cls(tuple(b for b, _ in thin), keep, total.marginal(keep), theta[keep], scale[keep], lowest)
 
     def intervals(self, unc: Uncertainty, total: Information) -> dict[str, Interval]:
-        """Of masses and centres of mass."""
-        found = {}
+        """Return the intervals of masses and centres of mass."""
+        intervals = {}
         for k, body in enumerate(self.bodies):
             unit = np.eye(len(self.keep))[10 * k : 10 * k + 10]
             p = self.best[10 * k : 10 * k + 10]
@@ -102,14 +102,14 @@ class Profile:
                 low, high = (
                     (ends.minimise_ratio(h, unit[0], least).proved, ends.maximise_ratio(h, unit[0], least).proved)
                     if least > mass_floor(body)
-                    else (None, None)  # may weigh nothing: its centre may be anywhere
+                    else (None, None)  # the mass may be zero, and the centre anywhere
                 )
                 com.append((low, high))
-            found[body.name] = Interval(mass, tuple(com))
-        return found
+            intervals[body.name] = Interval(mass, tuple(com))
+        return intervals
 
     def _ends(self, gradient: Array, unc: Uncertainty, total: Information) -> Extremes:
-        """All that is within the quantile, for a quantity with this gradient."""
+        """The region within the quantile, for a quantity with this gradient."""
         g = np.zeros(total.n)
         g[self.keep] = gradient
         plain = float(np.sum(np.linalg.solve(total.R.T, g) ** 2))

@@ -1,14 +1,14 @@
-"""Guaranteed ranges: how small and how large a quantity can be, whatever the prior.
+"""Guaranteed ranges: the least and the greatest value of a quantity, whatever the prior.
 
-A range is the least and the greatest value over all θ that are physically consistent, all bodies and joint terms
-together, and that the data do not refute:
+A range is taken over all θ that are physically consistent, all bodies and joint terms together, and that the data do
+not refute:
 
     D(θ) = (θ − θ̂)ᵀ A B⁻¹ A (θ − θ̂) ≤ least D of any consistent θ + χ²,
 
-with A⁻¹BA⁻¹ the covariance of what the data say (``uncertainty.uncertainty``): rows count for what they are worth,
-correlated noise included. χ² is the quantile for one degree of freedom where each range is to hold on its own, and for
+with A⁻¹BA⁻¹ the covariance of the estimate from the data alone (``uncertainty.compute_uncertainty``), correlated noise
+included. χ² is the quantile for one degree of freedom where each range is to hold on its own, and for
 as many as there are base parameters where all are to hold together. No prior enters. Each end is a proved bound
-(``solve/region``): nothing that is allowed lies beyond it.
+(``solve/region.py``): no admissible θ lies beyond it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DIAGONAL = (0, 2, 5)  # of xx xy yy xz yz zz
 
 @dataclass(frozen=True)
 class BodyRange:
-    """Of one body; None where it was not asked for."""
+    """Ranges of one body; None if not asked for."""
 
     mass: Range  # kg
     com: tuple[Range, ...] | None = None  # (3,) m
@@ -43,31 +43,31 @@ class BodyRange:
     trace: Range | None = None  # kg·m², of the inertia about the centre of mass
 
     def as_json(self) -> dict[str, Any]:
-        """The entry under ``ranges``."""
+        """Return the body's entry in ``ranges`` of ``estimate.json``."""
         return {k: v for k, v in vars(self).items() if v is not None}
 
 
 @dataclass(frozen=True)
 class Ranges:
-    """Of all free bodies, and what they hold for."""
+    """Ranges of all free bodies, and the conditions under which they hold."""
 
     bodies: Mapping[str, BodyRange]
     total: Range  # kg, of the robot without a load
     confidence: float
-    together: bool  # all at once, rather than each on its own
-    inside: tuple[str, ...]  # bodies whose mass was taken to lie in their box
+    together: bool  # whether all hold simultaneously, or each on its own
+    inside: tuple[str, ...]  # bodies whose mass is confined to their box
     misfit: float  # least D of any consistent θ
-    freedom: int  # number of base parameters: what the misfit of the truth itself would be, on average
+    freedom: int  # number of base parameters: expected misfit of the true parameters
 
     @property
     def refuted(self) -> bool:
-        """Whether no consistent robot explains the data: then the model is wrong, and ranges are too narrow."""
+        """Whether no consistent robot explains the data: the model is then wrong, and the ranges too narrow."""
         from scipy.special import chdtri
 
         return bool(self.misfit > chdtri(max(self.freedom, 1), 0.001))
 
     def without_scale(self) -> Ranges:
-        """The same where all masses are known but for a common factor: only centres of mass keep their limits."""
+        """Return the ranges if all masses are known up to a common factor only: centres of mass keep theirs."""
         bodies = {}
         for name, body in self.bodies.items():
             six: tuple[Range, ...] | None = None
@@ -77,37 +77,37 @@ class Ranges:
         return replace(self, bodies=bodies, total=(0.0, None))
 
     def notices(self, inside: bool) -> list[str]:
-        """What to be warned of; ``inside``: boxes were asked for."""
-        said = []
+        """Return notices about the ranges; ``inside``: whether boxes were asked for."""
+        notices = []
         if inside and (bare := [name for name in self.bodies if name not in self.inside]):
-            said.append(f"ranges take no box for {', '.join(bare)}: not all of what they are made of has a shape")
+            notices.append(f"ranges of {', '.join(bare)} are not confined to a box: some of their links have no shape")
         if self.refuted:
             misfit = f"misfit {self.misfit:.3g}, {self.freedom} expected"
-            what = "something is not modelled, and ranges are narrower than they should be"
-            said.append(f"no physical robot explains the data to their noise ({misfit}): {what}")
-        return said
+            what = "the model is incomplete, and ranges are too narrow"
+            notices.append(f"no physically consistent robot explains the data to their noise ({misfit}): {what}")
+        return notices
 
     def as_json(self) -> dict[str, Any]:
-        """Body → quantity → [least, greatest], None where there is no limit."""
+        """Return body → quantity → [least, greatest], None for no limit."""
         return {name: body.as_json() for name, body in self.bodies.items()}
 
     def about_json(self) -> dict[str, Any]:
-        """What goes beside ``ranges``."""
+        """Return the entry ``ranges_about`` of ``estimate.json``."""
         return {k: v for k, v in vars(self).items() if k != "bodies"} | {"refuted": self.refuted}
 
 
-def spoken(ends: Range, unit: str) -> str:
-    """A range in words: 11.2–18.9 kg, at least 3.0 kg, at most 4.0 kg, anything."""
+def format_range(ends: Range, unit: str) -> str:
+    """Format a range: 11.2–18.9 kg, at least 3.0 kg, at most 4.0 kg, anything."""
     low, high = ends
     if low is not None and high is not None:
-        return f"{between(low, high)} {unit}"
+        return f"{format_interval(low, high)} {unit}"
     if high is not None:
         return f"at most {_digits(high, abs(high))} {unit}"
     return f"at least {_digits(low, abs(low))} {unit}" if low else "anything"
 
 
-def between(low: float, high: float) -> str:
-    """Two ends, to the digits that their distance supports and two of their own."""
+def format_interval(low: float, high: float) -> str:
+    """Format both ends to the digits that their distance supports, at least two significant ones."""
     first, last = (_digits(end, high - low) for end in (low, high))
     return f"{first}{' to ' if first.startswith('-') else '–'}{last}"
 
@@ -129,21 +129,31 @@ def find_ranges(
     confidence: float = CONFIDENCE,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Ranges:
-    """Ranges of masses, of centres of mass too, or of all; ``held``: mass of bodies that are not free, kg."""
+    """Compute the ranges of masses, of centres of mass too, or of all quantities.
+
+    Args:
+        data: The data.
+        allowed: The constraints.
+        which: Quantities.
+        held: Mass of the bodies that are not free, kg, which is added to the total.
+        together: Whether all ranges are to hold simultaneously.
+        confidence: Probability with which a range holds.
+        progress: Called with a line of text before each body.
+    """
     freedom = len(data.R)
     from scipy.special import chdtri
 
     region, misfit = make_region(data, allowed, float(chdtri(max(freedom, 1) if together else 1, 1 - confidence)))
     ends, n = Extremes(region), len(region.start)
-    found = {}
+    bodies = {}
     for k, body in enumerate(allowed.bodies):
         progress(f"ranges: {body.name}, {k + 1} of {len(allowed.bodies)}")
-        found[body.name] = _body(ends, allowed, body, np.eye(n)[10 * k : 10 * k + 10], which)
+        bodies[body.name] = _body(ends, allowed, body, np.eye(n)[10 * k : 10 * k + 10], which)
     own = np.zeros(n)
     own[[10 * k for k, b in enumerate(allowed.bodies) if b.carrier is None]] = 1.0
     low, high = _range(ends, own, allowed.mass, 0.0) if own.any() else (0.0, 0.0)
     total = (None if low is None else low + held, None if high is None else high + held)
-    return Ranges(found, total, confidence, together, tuple(sorted(allowed.inside)), misfit, freedom)
+    return Ranges(bodies, total, confidence, together, tuple(sorted(allowed.inside)), misfit, freedom)
 
 
 def _body(ends: Extremes, allowed: Allowed, body: Body, unit: Array, which: Which) -> BodyRange:
@@ -160,7 +170,7 @@ def _body(ends: Extremes, allowed: Allowed, body: Body, unit: Array, which: Whic
 
 
 def _range(ends: Extremes, c: Array, size: float, low: float) -> Range:
-    """Both ends of cᵀθ, which is never below ``low``; ``size``: its natural size."""
+    """Range of cᵀθ, which is never below ``low``; ``size``: its natural size."""
     least, greatest = ends.maximise(-c), ends.maximise(c)
     below = _top(least, size)
     if below is None or -below <= low:
@@ -169,12 +179,12 @@ def _range(ends: Extremes, c: Array, size: float, low: float) -> Range:
 
 
 def _top(bound: Bound, size: float) -> float | None:
-    """The bound; None where the reach pays for more of it than the quantity's natural size."""
+    """The bound; None if more of it than the quantity's natural size is due to the reach."""
     return None if bound.reach_share > size or not np.isfinite(bound.proved) else bound.proved
 
 
 def _com(ends: Extremes, h: Array, m: Array, least: float, body: Body, box: tuple[float, float]) -> Range:
-    """Of h/m, where the mass is at least ``least``; a body that may weigh nothing may have its centre anywhere."""
+    """Range of h/m, where the mass is at least ``least``; unlimited, but for the box, if the mass may be zero."""
     low: float | None = float(box[0]) if np.isfinite(box[0]) else None
     high: float | None = float(box[1]) if np.isfinite(box[1]) else None
     if least > mass_floor(body):
@@ -186,7 +196,7 @@ def _com(ends: Extremes, h: Array, m: Array, least: float, body: Body, box: tupl
 
 
 def _trace(ends: Extremes, unit: Array, com: Sequence[Range], size: float) -> Range:
-    """Of tr I − 2 h·h/m. Its greatest value is exact; the least is a bound, the better the narrower the centre's range.
+    """Range of tr I − 2 h·h/m. The maximum is exact; the minimum a bound, better for a narrower range of the centre.
 
     For c = h/m between low and high, (c − low)(high − c) ≥ 0 gives h·c ≤ (low + high) h − low·high·m, which is linear.
     """

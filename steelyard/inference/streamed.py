@@ -1,6 +1,6 @@
-"""Noise and covariance of rows that were streamed: what ``noise`` and ``uncertainty`` make of rows themselves.
+"""Noise and covariance from streamed logs: the same as ``noise`` and ``uncertainty`` compute from rows.
 
-Of each equation there are a triangle and products of its rows with later ones
+For each equation only a triangle and the lagged products of its rows are stored
 (``equations/stream/autocorrelation.py``).
 """
 
@@ -16,15 +16,15 @@ from steelyard.information import Information
 from steelyard.spatial import Array
 
 
-def weighed(channels: Channels, prior: Information) -> tuple[Noise, Information]:
-    """Noise and information of all rows, as ``noise.estimate`` iterates them."""
+def estimate_noise(channels: Channels, prior: Information) -> tuple[Noise, Information]:
+    """Estimate the noise and weight the rows by it, as ``noise.estimate_noise`` does."""
     count, C = channels.count, len(channels.names)
 
-    def informed(model: Noise, _: Array | None) -> Information:
+    def weight(model: Noise, _: Array | None) -> Information:
         return channels.information(np.diag(model.whitener))
 
-    def looked(theta: Array, root: Array, floor: Array) -> Noise:
-        lags = noise.looked_at(count, channels.longest)
+    def from_residuals(theta: Array, root: Array, floor: Array) -> Noise:
+        lags = noise.count_lags(count, channels.longest)
         sums = np.zeros((lags + 1, C))
         sums[0] = channels.squares(theta)
         for loaded, triangles in channels.found.items():
@@ -37,13 +37,14 @@ def weighed(channels: Channels, prior: Information) -> tuple[Noise, Information]
                 M = np.outer(x[columns], x[columns])
                 M[:-1, :-1] += own @ own.T
                 sums[1:, e] += G[:lags] @ _doubled(M)
-        return noise.explaining(np.einsum("lc,cd->lcd", sums, np.eye(C)), count, floor)
+        return noise.noise_from_sums(np.einsum("lc,cd->lcd", sums, np.eye(C)), count, floor)
 
-    return noise.settled(np.sqrt(channels.squares(np.zeros(prior.n)) / max(count, 1)), informed, looked, prior)
+    scale = np.sqrt(channels.squares(np.zeros(prior.n)) / max(count, 1))
+    return noise.iterate_noise(scale, weight, from_residuals, prior)
 
 
 def long_run_covariance(channels: Channels, model: Noise, theta: Array, free: Array, space: Subspace) -> Array:
-    """(f, f) of the free parameters, what ``uncertainty.long_run_covariance`` makes of the rows themselves."""
+    """Return the score covariance (f, f) of the free parameters, as ``uncertainty.long_run_covariance`` does."""
     w2, kappa, rho = np.diag(model.whitener) ** 2, model.factor, model.correlation
     B = np.zeros((len(free), len(free)))
     for loaded, triangles in channels.found.items():
@@ -57,12 +58,12 @@ def long_run_covariance(channels: Channels, model: Noise, theta: Array, free: Ar
     squares = float(w2 @ channels.squares(theta))
     count = float(channels.count * np.sum(1 / kappa))
     half = space.scale[:, None] * (space.V / space.values)
-    spent = float(np.trace(half.T @ B @ half))  # degrees of freedom the fit took
+    spent = float(np.trace(half.T @ B @ half))  # degrees of freedom of the fit
     return B * (squares / max(count - spent, 0.1 * count))
 
 
 def _doubled(M: Array) -> Array:
-    """Upper triangle of a symmetric matrix as a vector whose product with another's is the trace of their product."""
+    """Upper triangle with off-diagonal entries doubled: its dot product with that of G is tr(MG)."""
     i, j = np.triu_indices(len(M))
     return np.asarray(M[i, j] * np.where(i == j, 1.0, 2.0))
 

@@ -1,8 +1,8 @@
-"""What the data can tell: base parameters, their covariance, and a verdict for everything that is printed.
+"""Covariance of the estimate, base parameters, and the verdict on every quantity that is reported.
 
-Directions of θ that no row sees are the null space of R; all else is a combination of *base parameters*. In
-coordinates x = θ/scale (scale: the natural size of each parameter) the singular values of R·scale are the reciprocal
-relative standard deviations of the directions they belong to.
+Directions of θ that no row excites are the null space of R; all others are combinations of *base parameters*. In
+coordinates x = θ/scale (scale: the natural size of each parameter) the singular values of R·scale are the reciprocals
+of the relative standard deviations along their directions.
 """
 
 from __future__ import annotations
@@ -23,62 +23,66 @@ from steelyard.spatial import Array
 
 Verdict = Literal["identified", "partly", "prior"]
 
-CERTAIN = 0.1  # an identified parameter's standard deviation, as a share of its scale
+CERTAIN = 0.1  # relative to its scale: an identified parameter has a smaller standard deviation
 
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """Covariances of θ: from the data alone (in the row space), and with the prior."""
+    """Covariances of θ: from the data alone (in the row space), with the prior, and of the prior."""
 
     space: Subspace
-    data_root: Array  # (n, r): covariance in the row space is data_root · data_rootᵀ
-    posterior: Array  # (n, n)
-    prior: Array  # (n, n) covariance of the belief
+    data_root: Array  # (n, r); the covariance in the row space is data_root · data_rootᵀ
+    posterior: Array  # (n, n) covariance from data and prior
+    prior: Array  # (n, n) covariance of the prior
 
     def std_data(self, gradient: Array) -> float | None:
-        """Standard deviation of gradientᵀθ by the data alone; None where they leave it unbounded."""
+        """Return the standard deviation of gradientᵀθ from the data alone; None if they do not determine it."""
         if self.space.outside(gradient) >= ROW_SPACE:
             return None
         return float(np.linalg.norm(gradient @ self.data_root))
 
     def std(self, gradient: Array) -> float:
-        """Posterior standard deviation of gradientᵀθ."""
+        """Return the posterior standard deviation of gradientᵀθ."""
         return float(np.sqrt(max(float(gradient @ self.posterior @ gradient), 0.0)))
 
     def verdict(self, gradient: Array, scale: float) -> Verdict:
-        """Identified, partly or prior, by the rule of ``docs/design.md``."""
+        """Return the verdict on gradientᵀθ, by the rule of ``docs/design.md``."""
         std = self.std_data(gradient)
         if std is None or std**2 > float(gradient @ self.prior @ gradient):
             return "prior"
         return "identified" if std < CERTAIN * scale else "partly"
 
 
-def uncertainty(
+def compute_uncertainty(
     space: Subspace,
     info: Information,
     score_covariance: Array,
     prior_K: Array,
     *,
-    pulled: bool = True,
-    pull: Array | None = None,
+    regularised: bool = True,
+    prior_root: Array | None = None,
 ) -> Uncertainty:
-    """Sandwich covariance A⁻¹BA⁻¹, A = RᵀR, B = ``score_covariance`` the long-run covariance of Yᵀe.
+    """Compute the sandwich covariance A⁻¹BA⁻¹, A = RᵀR, of an estimate.
 
-    ``prior_K`` (n, n) is the square root of the belief's precision. ``pulled``: whether the prior pulled the estimate;
-    where it did not (least squares) it only speaks in the null space. ``pull`` (n, n): with what precision it pulled,
-    where not with all of it.
+    Args:
+        space: Row space of the data.
+        info: Information of the weighted rows.
+        score_covariance: (n, n) B, the long-run covariance of the score Yᵀe.
+        prior_K: (n, n) square root of the precision of the prior.
+        regularised: Whether the prior regularised the estimate; if not (least squares) it acts in the null space alone.
+        prior_root: (n, n) square root of the precision with which it did; ``prior_K`` by default.
     """
     half = space.V / space.values  # (n, r), scaled: A⁺ = half·halfᵀ
     middle = half.T @ (space.scale[:, None] * score_covariance * space.scale) @ half
     w, Q = np.linalg.eigh(0.5 * (middle + middle.T))
     data_root = space.scale[:, None] * (half @ (Q * np.sqrt(np.maximum(w, 0))))
     root = np.linalg.inv(prior_K)
-    if not pulled:
+    if not regularised:
         N = prior_K @ space.null
-        unseen = space.null @ np.linalg.inv(N.T @ N) @ space.null.T
-        return Uncertainty(space, data_root, data_root @ data_root.T + unseen, root @ root.T)
+        null_covariance = space.null @ np.linalg.inv(N.T @ N) @ space.null.T
+        return Uncertainty(space, data_root, data_root @ data_root.T + null_covariance, root @ root.T)
     D = space.scale
-    K = prior_K if pull is None else pull
+    K = prior_K if prior_root is None else prior_root
     precision = K.T @ K
     H = (info.R.T @ info.R + precision) * np.outer(D, D)
     inverse = np.linalg.pinv(H, rcond=1e-14, hermitian=True)
@@ -88,22 +92,22 @@ def uncertainty(
 
 @dataclass(frozen=True)
 class BaseParameter:
-    """One combination of parameters that the data can tell."""
+    """One combination of parameters that the data determine."""
 
-    name: str  # the parameter that leads it
-    terms: dict[str, float]  # parameter → factor; the leader's is 1
-    value: float  # SI, unit of the leader
-    std: float  # by the data alone
+    name: str  # of its leading parameter
+    terms: dict[str, float]  # parameter → factor; 1 for the leading one
+    value: float  # in the SI unit of the leading parameter
+    std: float  # from the data alone
     identified: bool  # std below 10 % of the combination's natural size
 
 
 def base_parameters(
     space: Subspace, unc: Uncertainty, theta: Array, names: Sequence[str], sums: Sequence[Array] = ()
 ) -> tuple[BaseParameter, ...]:
-    """All base parameters of the data, in the order of their leaders.
+    """Return all base parameters of the data, in the order of their leading parameters.
 
-    ``sums``: with a meaning of their own (the robot's mass). The first that lies in the row space stands in for the
-    base parameter that the first of its terms leads, which gives a basis as well.
+    ``sums`` are combinations of interest (the robot's mass). The first that lies in the row space replaces the base
+    parameter of its first term, which gives a basis as well.
     """
     pivots, Z = space.composition
     whole = next((g for g in sums if space.outside(g) < ROW_SPACE), None)
@@ -111,23 +115,23 @@ def base_parameters(
         first = min((k for k, p in enumerate(pivots) if whole[p] != 0), key=lambda k: pivots[k])
         pivots, Z = pivots.copy(), Z.copy()
         pivots[first], Z[first] = np.flatnonzero(whole)[0], whole
-    found = []
+    basis = []
     for k in np.argsort(pivots):
         std = float(np.linalg.norm(Z[k] @ unc.data_root))
         terms = {names[int(i)]: float(Z[k, i]) for i in np.flatnonzero(Z[k])}
         leader = int(pivots[k])
         certain = std < CERTAIN * space.size(Z[k])
-        found.append(BaseParameter(names[leader], terms, float(Z[k] @ theta), std, certain))
-    return tuple(found)
+        basis.append(BaseParameter(names[leader], terms, float(Z[k] @ theta), std, certain))
+    return tuple(basis)
 
 
 def long_run_covariance(
     blocks: Iterable[Block], noise: Noise, theta: Array, space: Subspace, robust: bool = False
 ) -> Array:
-    """(n, n) B = Σ ρ(l) Y_tᵀY_{t+l} over all lags, rows whitened, scaled by what the residuals say.
+    """Return the score covariance B = Σ ρ(l) Y_tᵀY_{t+l} (n, n) over all lags, rows whitened, scaled by the residuals.
 
-    The autocorrelation is that of stationary noise in each channel: smoother by far than products of single
-    residuals, which matters when a log is short. ``robust``: rows weigh as they did in a robust fit.
+    The autocorrelation is that of stationary noise in each channel: far smoother than products of single residuals,
+    which matters for short logs. ``robust``: rows are weighted as in a robust fit.
     """
     W, rho, kappa = noise.whitener, noise.correlation, noise.factor
     n, lags = len(theta), len(rho) - 1
@@ -146,7 +150,7 @@ def long_run_covariance(
         count += float(np.sum(curvature / kappa))
         both = Y if block.first else np.concatenate([tail, Y])
         start = len(both) - len(Y)
-        summed = 0.5 * Y * (rho[0] / kappa)[None, :, None]  # later sample with each earlier one, and itself by half
+        summed = 0.5 * Y * (rho[0] / kappa)[None, :, None]  # each sample with all earlier ones, and half with itself
         for lag in range(1, lags + 1):
             low = max(start - lag, 0)
             high = len(both) - lag
@@ -157,13 +161,13 @@ def long_run_covariance(
         B += half + half.T
         tail = both[max(len(both) - lags, 0) :]
     half_inverse = space.scale[:, None] * (space.V / space.values)
-    spent = float(np.trace(half_inverse.T @ B @ half_inverse))  # degrees of freedom the fit took
+    spent = float(np.trace(half_inverse.T @ B @ half_inverse))  # degrees of freedom of the fit
     return B * (squares / max(count - spent, 0.1 * count))
 
 
 @dataclass(frozen=True)
 class BodyVerdict:
-    """What the data say about one body."""
+    """Verdicts on mass, centre of mass and inertia of one body."""
 
     mass: Verdict
     com: Verdict
@@ -171,13 +175,13 @@ class BodyVerdict:
 
     @property
     def worst(self) -> Verdict:
-        """The body's verdict."""
+        """Verdict on the body as a whole."""
         order: list[Verdict] = ["identified", "partly", "prior"]
         return max((self.mass, self.com, self.inertia), key=order.index)
 
 
-def body_verdict(unc: Uncertainty, at: slice, parameters: Array, size: float) -> BodyVerdict:
-    """Verdicts on mass, centre of mass (the worst coordinate) and trace of the inertia about it."""
+def judge_body(unc: Uncertainty, at: slice, parameters: Array, size: float) -> BodyVerdict:
+    """Return the verdicts on mass, centre of mass (worst coordinate) and trace of the inertia about it."""
     n = len(unc.space.scale)
     mass, com, I = inertia.unpack(parameters)
     mass = max(mass, 1e-12)

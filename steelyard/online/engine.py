@@ -24,7 +24,7 @@ from steelyard.identify.method import Answer, Method, Posed, method_names, metho
 from steelyard.identify.options import Options
 from steelyard.identify.solving import initial_parameters, prior_root
 from steelyard.inference import noise
-from steelyard.inference.uncertainty import Uncertainty, uncertainty
+from steelyard.inference.uncertainty import Uncertainty, compute_uncertainty
 from steelyard.information import Information
 from steelyard.kernels.change_test import CHANGED, LEARNED, NOT_HERE
 from steelyard.log.log import Log
@@ -92,7 +92,9 @@ class OnlineEngine:
         self.setup, self.filter, self.options, self.window = setup, setup.filter, options, online.window
         rows = setup.rows(setup.segments(like)[0])
         self.prior = build_prior(setup, options)
-        self.noise = noise.estimate(list(rows), setup.columns.names, self.prior.information, full=rows.correlated)[0]
+        self.noise = noise.estimate_noise(
+            list(rows), setup.columns.names, self.prior.information, full=rows.correlated
+        )[0]
         self.theta = initial_parameters(setup, self.prior)
         for name, parameters in (known or {}).items():
             if name in setup.columns.bodies and name not in setup.free_bodies:
@@ -259,7 +261,7 @@ class OnlineEngine:
         scale = self.prior.scale[self.free]
         K = self.prior.K[np.ix_(self.free, self.free)]
         score_covariance = data.R.T @ data.R * max(self.dispersion, 1.0)
-        return uncertainty(Subspace.of(data.R, scale), data, score_covariance, K)
+        return compute_uncertainty(Subspace.of(data.R, scale), data, score_covariance, K)
 
     def estimate(self) -> OnlineEstimate:
         """The estimate of all free bodies, with intervals and verdicts."""

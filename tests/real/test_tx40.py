@@ -129,7 +129,7 @@ class Pinned:
         edges = np.flatnonzero(np.diff(np.concatenate([[0], learned.astype(int), [0]])))
         runs = [slice(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True)]
         blocks = [Block(self.time[r], self.Y[r], self.tau[r], True) for r in runs]
-        _, info = noise.estimate(blocks, self.setup.columns.names, self.prior.information)
+        _, info = noise.estimate_noise(blocks, self.setup.columns.names, self.prior.information)
         theta, proof, *_ = solve(self.setup, info, self.prior, options(method))
         assert proof.holds
         return theta

@@ -19,7 +19,7 @@ from steelyard.equations.setup import Setup
 from steelyard.equations.subspace import Subspace
 from steelyard.experiment.search.search_problem import SearchProblem
 from steelyard.identify.scoring import base_error
-from steelyard.inference.uncertainty import BodyVerdict, Uncertainty, body_verdict, uncertainty
+from steelyard.inference.uncertainty import BodyVerdict, Uncertainty, compute_uncertainty, judge_body
 from steelyard.information import Information
 from steelyard.robot.model import Robot
 from steelyard.spatial import Array
@@ -50,7 +50,7 @@ class Sight:
     def verdicts(self) -> dict[str, BodyVerdict]:
         """By the rule of ``docs/design.md``."""
         return {
-            name: body_verdict(self.unc, slice(10 * k, 10 * k + 10), self.parameters[k], float(self.sizes[k]))
+            name: judge_body(self.unc, slice(10 * k, 10 * k + 10), self.parameters[k], float(self.sizes[k]))
             for k, name in enumerate(self.bodies)
         }
 
@@ -74,7 +74,7 @@ def sight(problem: SearchProblem, robot: Robot, parameters: Array) -> Sight:
     theta = parameters[searched].ravel()
     info = Information.of(G / noise, (G @ theta - r) / noise)
     space = Subspace.of(info.R, prior.scale, RANK)
-    unc = uncertainty(space, info, info.R.T @ info.R, prior.K)
+    unc = compute_uncertainty(space, info, info.R.T @ info.R, prior.K)
     names = tuple(b.name for b in bodies)
     return Sight(names, problem.space.sizes[searched], parameters[searched], space, unc, noise)
 
