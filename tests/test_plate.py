@@ -1,4 +1,4 @@
-"""Force plates: the same forces, felt by the floor, tell the base's equations the same."""
+"""Force plates: the forces that the floor measures give the same base equations as those at the feet."""
 
 from dataclasses import replace
 
@@ -104,7 +104,7 @@ def test_what_a_plate_does_not_feel_is_projected_out_in_its_own_axes(lost):
 @pytest.mark.slow
 @installed
 @pytest.mark.parametrize("plates", [("left", "right"), ("left",)])
-def test_plates_tell_the_same_as_the_wrenches_that_they_feel(plates):
+def test_plates_give_the_same_estimate_as_the_wrenches_at_the_feet(plates):
     robot, log = talos_log(scaled=1.1)
     from_plates = identify(robot.description, [on_plates(robot, log, plates)]).estimate
     feet = replace(log, columns={n: v for n, v in log.columns.items() if not n.startswith("tau.")})
@@ -172,7 +172,7 @@ def simulated(model, names, every=2):
 
 
 @pytest.mark.slow
-def test_a_robot_that_stands_on_two_plates_in_mujoco_is_weighed(tmp_path):
+def test_the_mass_of_a_robot_on_two_plates_in_mujoco_is_identified(tmp_path):
     """Contacts, forces and motion are MuJoCo's own; the description has half of the trunk's mass."""
     mujoco = pytest.importorskip("mujoco")
     floor = "".join(
@@ -200,31 +200,27 @@ def test_a_robot_that_stands_on_two_plates_in_mujoco_is_weighed(tmp_path):
     assert exit_code(estimate) == 0
 
 
-def refused(log, error=LogError, **options):
-    with pytest.raises(error) as raised:
-        open_logs(load("talos").description, [log], Options(**options))
-    return [str(f) for f in raised.value.findings]
-
-
 @installed
-def test_plates_need_a_place_and_a_base_that_has_one():
+def test_plates_need_their_pose_and_that_of_the_base():
     robot, log = talos_log()
     log = on_plates(robot, log)
     lost = replace(log, metadata={"plates": {"left": PLACES["left"]}})
     lost = replace(lost, columns={n: v for n, v in log.columns.items() if not n.startswith("base.")})
-    assert refused(lost) == [
-        "plates, plate.left: needs the base's pose, and the log has no base.position. Add base.position.x…z.",
-        "plates, plate.left: needs the base's pose, and the log has no base.quaternion. Add base.quaternion.x…w.",
-        'plates, plate.right: has no place in the world. Add "plates": {"right": {"position": [x, y, z], '
-        '"quaternion": [x, y, z, w]}} to the metadata.',
+    with pytest.raises(LogError) as error:
+        open_logs(robot.description, [lost], Options())
+    position, quaternion = ([f"base.{v}.{c}" for c in cs] for v, cs in (("position", "xyz"), ("quaternion", "xyzw")))
+    assert [(f.code, f.where, f.remedy) for f in error.value.findings] == [
+        ("base-pose-missing", "plates, plate.left", {"columns": position}),
+        ("base-pose-missing", "plates, plate.left", {"columns": quaternion}),
+        ("plate-pose-missing", "plates, plate.right", {}),
     ]
     other = replace(log, columns={n: v for n, v in log.columns.items() if "plate.right" not in n}, source="other")
-    with pytest.raises(LogError, match="other: has no plate at right, though plates has"):
+    with refuses(LogError, "logs-differ", "other, plate.right"):
         Setup.of(robot.description, [log, other], Options())
 
 
 @installed
-def test_plates_serve_base_equations_alone_and_the_others_say_so():
+def test_plates_are_used_in_base_equations_only_and_others_refuse_them():
     robot, full = talos_log()
     log = on_plates(robot, full)
     torques = {n: v for n, v in full.columns.items() if n.startswith("tau.")}
@@ -237,11 +233,11 @@ def test_plates_serve_base_equations_alone_and_the_others_say_so():
     assert not prepare(robot, log, filter, torques=True)[0][0].plates
     assert list(prepare(robot, log, filter, torques=False)[0][0].plates) == ["left", "right"]
     for equations in ("full", "joint"):
-        (found,) = refused(log, UsageError, equations=equations, base="floating")
-        assert found.startswith(f"--equations {equations}: cannot use force plates, since nobody knows which body they")
+        with refuses(UsageError, "plate-unusable", f"equations={equations}", {"equations": "base"}):
+            open_logs(robot.description, [log], Options(equations=equations, base="floating"))
     bare = replace(log, columns={n: v for n, v in log.columns.items() if not n.startswith("tau.")})
-    (found,) = refused(bare, UsageError, feet=FEET["talos"])
-    assert found.startswith("--feet: are projected out of contact-free rows, which need torques, and the log has none.")
+    with refuses(UsageError, "torques-missing", "feet="):
+        open_logs(robot.description, [bare], Options(feet=FEET["talos"]))
 
 
 @installed
