@@ -1,4 +1,4 @@
-"""Force–torque sensors: a cut changes nothing, readings are what mechanics says, tools and offsets come back."""
+"""Force–torque sensors: a cut changes no equation, readings obey mechanics, tools and offsets are identified."""
 
 import itertools
 import json
@@ -71,7 +71,7 @@ def whole(robot, cut_robot, values):
 
 @installed
 @pytest.mark.parametrize("name", CASES)
-def test_a_cut_leaves_the_equations_of_base_and_joints_as_they_were(name):
+def test_a_cut_does_not_change_the_equations_of_base_and_joints(name):
     parted, robot = cut(name), uncut(name)
     rng = np.random.default_rng(0)
     values, part = parameters(parted, rng), segment(parted, rng)
@@ -87,7 +87,7 @@ def test_a_cut_leaves_the_equations_of_base_and_joints_as_they_were(name):
 
 @installed
 @pytest.mark.parametrize("name", CASES)
-def test_a_cut_shares_the_links_of_a_body_and_loses_none(name):
+def test_a_cut_splits_the_links_of_a_body_and_loses_none(name):
     parted, robot = cut(name), uncut(name)
     for sensor in parted.sensors:
         below = parted.body(sensor.link)
@@ -158,8 +158,8 @@ def test_a_reading_is_gravity_less_the_change_of_momentum_of_all_that_is_below(n
         at = robot.frames[sensor.link]
         on_above = pin.Force(gravity - (late - early) / (2 * h))
         expected = (data.oMi[at.joint] * pin.SE3(at.placement)).actInv(on_above).vector
-        found = ours[t, [names.index(row) for row in sensor.rows]]
-        np.testing.assert_allclose(found, expected, rtol=0, atol=2e-4 * np.abs(expected).max())
+        reading = ours[t, [names.index(row) for row in sensor.rows]]
+        np.testing.assert_allclose(reading, expected, rtol=0, atol=2e-4 * np.abs(expected).max())
 
 
 MJCF = """<mujoco model="arm"><compiler angle="radian"/><option timestep="0.001" integrator="Euler"/>
@@ -180,7 +180,7 @@ MJCF = """<mujoco model="arm"><compiler angle="radian"/><option timestep="0.001"
 
 @pytest.fixture
 def wrist(tmp_path):
-    """An arm of MuJoCo's with a tilted sensor site between hand and tool; MuJoCo tells the wrench on the tool."""
+    """An arm of MuJoCo's with a tilted sensor site between hand and tool; MuJoCo measures the wrench on the tool."""
     mujoco = pytest.importorskip("mujoco", reason="MuJoCo is the other engine")
     path = tmp_path / "arm.xml"
     path.write_text(MJCF)
@@ -205,7 +205,7 @@ def test_a_reading_is_what_mujoco_reads_at_a_site(wrist):
     np.testing.assert_allclose(block.Y @ robot.prior, -np.array(readings), rtol=0, atol=1e-9)
 
 
-def test_a_tool_is_weighed_by_a_wrist_sensor_of_mujoco_that_has_offsets(wrist):
+def test_a_tool_is_identified_from_a_wrist_sensor_of_mujoco_with_offsets(wrist):
     """Forward simulation under torques; the log has positions and the biased sensor, no torque."""
     mujoco, model, path = wrist
     rng = np.random.default_rng(4)
@@ -237,9 +237,9 @@ def test_a_tool_is_weighed_by_a_wrist_sensor_of_mujoco_that_has_offsets(wrist):
     result = identify(described, [Log.from_columns(columns, source="wrist")], Options(base="fixed"))
     estimate = result.estimate
     assert estimate.equations == "base"
-    found = estimate.body("tool")
-    assert found.verdict.worst == "identified"
-    np.testing.assert_allclose(found.parameters, tool, rtol=0.02, atol=2e-5)
+    identified = estimate.body("tool")
+    assert identified.verdict.worst == "identified"
+    np.testing.assert_allclose(identified.parameters, tool, rtol=0.02, atol=2e-5)
     error = np.abs(np.array(estimate.sensors["wrist"].offset) - offset)
     assert error[:3].max() < 0.02  # N
     assert error[3:].max() < 0.002  # N·m
@@ -247,7 +247,7 @@ def test_a_tool_is_weighed_by_a_wrist_sensor_of_mujoco_that_has_offsets(wrist):
     assert {estimate.body(b).verdict.worst for b in ("upper", "fore", "hand")} == {"prior"}
 
 
-def test_two_sensors_in_one_weld_tell_the_same_wrench_in_their_own_axes(wrist):
+def test_two_sensors_in_one_weld_measure_the_same_wrench_in_their_own_axes(wrist):
     _, _, path = wrist
     robot = Robot.load(path, base="fixed", sensors=["wrist", "tool.weld"])
     assert robot.sensors[0].joint == robot.sensors[1].joint
@@ -293,7 +293,7 @@ def test_torques_and_a_wrist_sensor_are_fitted_and_validated_together(tooled):
     assert estimate.body("tool0").mass == pytest.approx(truth["tool0"][0], rel=1e-3)
 
 
-def test_a_component_that_is_not_measured_is_a_row_less(tooled):
+def test_a_component_that_is_not_measured_has_no_row(tooled):
     path, _, truth, log = tooled
     drop = ("tau.", "sensor.tool_joint.mz", "sensor.tool_joint.fx")
     estimate = identify(path, [log(2, drop)]).estimate
@@ -304,7 +304,7 @@ def test_a_component_that_is_not_measured_is_a_row_less(tooled):
     assert estimate.body("tool0").mass == pytest.approx(truth["tool0"][0], rel=1e-3)
 
 
-def test_the_torques_can_be_left_out_though_they_are_there(tooled):
+def test_measured_torques_need_not_be_used(tooled):
     path, _, truth, log = tooled
     estimate = identify(path, [log(2)], Options(equations="base")).estimate
     assert estimate.equations == "base"
@@ -312,7 +312,7 @@ def test_the_torques_can_be_left_out_though_they_are_there(tooled):
     assert estimate.body("tool0").mass == pytest.approx(truth["tool0"][0], rel=1e-3)
 
 
-def test_motor_currents_and_a_wrist_sensor_go_together(tooled):
+def test_motor_currents_and_a_wrist_sensor_are_used_together(tooled):
     path, robot, truth, log = tooled
     run = log(2)
     columns = {n.replace("tau.", "current."): x / 12.0 if n.startswith("tau.") else x for n, x in run.columns.items()}
@@ -342,8 +342,8 @@ def test_the_command_line_shows_offsets_and_writes_each_part_to_its_own_links(to
     assert "Sensor offsets" in (tmp_path / "out" / "report.html").read_text()
 
 
-def test_weight_and_offset_of_a_sensor_that_never_turns_are_not_told_apart(tooled):
-    """Under an arm gravity has one direction: only what moves shows, and the verdicts say so."""
+def test_weight_and_offset_of_a_sensor_that_never_rotates_are_not_separated(tooled):
+    """Under an arm gravity has one direction: only moving parts are identified, as the verdicts show."""
     path, _, _, _ = tooled
     heavy = path.with_name("base.urdf")
     heavy.write_text(path.read_text().replace('<link name="base_link">', '<link name="base_link">' + GUESS[19:-7]))
@@ -391,7 +391,7 @@ def missed(walker, result, feet):
 @pytest.mark.slow
 @installed
 @pytest.mark.parametrize(("drop", "equations"), [(("tau.", "wrench."), "base"), (("wrench.",), "contact-free")])
-def test_sensors_in_the_feet_stand_in_for_contact_forces(walker, drop, equations):
+def test_sensors_in_the_feet_replace_contact_forces(walker, drop, equations):
     """Base parameters of all above the sensors and every offset come out; the feet below them never do."""
     robot, truth, offsets, log = walker
     result = identify(robot.description, [replace(log, columns=without(log, *drop))])

@@ -211,7 +211,7 @@ def test_quantities_that_an_imu_does_not_measure_are_absent(tmp_path):
         assert "imu_frame" not in log.metadata
 
 
-def test_the_orientation_of_an_imu_is_used_if_there_is_no_odometry(tmp_path):
+def test_the_orientation_of_an_imu_is_used_without_odometry(tmp_path):
     turn = [(0, 0, np.sin(t / 2), np.cos(t / 2)) for t in ticks(100)]
     inertial = [imu(t, (0, 0, 1), UP, q) for t, q in zip(ticks(100), turn, strict=True)]
     log = read_bag(bags.rosbag(tmp_path / "alone", ramp() + inertial))

@@ -72,10 +72,10 @@ def motion(joint, q):
 
 
 def poses(description, q):
-    found = {description.root: np.eye(4)}
+    frames = {description.root: np.eye(4)}
     for joint in description.joints.values():  # parents come first
-        found[joint.child] = found[joint.parent] @ joint.placement @ motion(joint, q.get(joint.name, 0.0))
-    return found
+        frames[joint.child] = frames[joint.parent] @ joint.placement @ motion(joint, q.get(joint.name, 0.0))
+    return frames
 
 
 def test_body_poses_and_centres_of_mass_agree_with_mujoco_at_random_positions(tmp_path):
@@ -88,21 +88,21 @@ def test_body_poses_and_centres_of_mass_agree_with_mujoco_at_random_positions(tm
         q = dict(zip(names, [*data.qpos[:3], data.qpos[3:7], data.qpos[7]], strict=True))
         mujoco.mj_normalizeQuat(model, data.qpos)
         mujoco.mj_kinematics(model, data)
-        found = poses(description, q)
+        frames = poses(description, q)
         for name, link in description.links.items():
             if name == "world" or link.virtual:
                 continue
             b = 4 if name == "body_4" else model.body(name).id
             origin = description.frames.get(f"{name}.origin", (name, np.eye(4)))[1]
-            np.testing.assert_allclose((found[name] @ origin)[:3, 3], data.xpos[b], atol=1e-12)
-            np.testing.assert_allclose(found[name][:3, :3].ravel(), data.xmat[b], atol=1e-12)
-            np.testing.assert_allclose((found[name] @ [*link.com, 1])[:3], data.xipos[b], atol=1e-12)
-            R, world = found[name][:3, :3], data.ximat[b].reshape(3, 3)
+            np.testing.assert_allclose((frames[name] @ origin)[:3, 3], data.xpos[b], atol=1e-12)
+            np.testing.assert_allclose(frames[name][:3, :3].ravel(), data.xmat[b], atol=1e-12)
+            np.testing.assert_allclose((frames[name] @ [*link.com, 1])[:3], data.xipos[b], atol=1e-12)
+            R, world = frames[name][:3, :3], data.ximat[b].reshape(3, 3)
             expected = world @ np.diag(model.body_inertia[b]) @ world.T
             np.testing.assert_allclose(R @ link.inertia @ R.T, expected, atol=1e-12)
         link, T = description.frames["tool"]
-        np.testing.assert_allclose((found[link] @ T)[:3, 3], data.site_xpos[0], atol=1e-12)
-        np.testing.assert_allclose((found[link] @ T)[:3, :3].ravel(), data.site_xmat[0], atol=1e-12)
+        np.testing.assert_allclose((frames[link] @ T)[:3, 3], data.site_xpos[0], atol=1e-12)
+        np.testing.assert_allclose((frames[link] @ T)[:3, :3].ravel(), data.site_xmat[0], atol=1e-12)
 
 
 def test_total_mass_limits_and_kinds_survive(tmp_path):
@@ -126,13 +126,13 @@ def test_joints_of_one_body_are_chained_by_massless_virtual_links(tmp_path):
     assert not any(link.mass for link in virtual)
 
 
-def test_a_moved_link_frame_is_told_and_the_body_frame_kept(tmp_path):
+def test_a_moved_link_frame_has_a_notice_and_the_body_frame_is_kept(tmp_path):
     description, _ = load(tmp_path, ARM)
     assert any("link frame at the joint" in n and "universal, cup" in n for n in description.notices)
     np.testing.assert_array_equal(description.frames["universal.origin"][1][:3, 3], [-0.05, 0, -0.02])
 
 
-def test_a_linear_coupling_is_a_mimic_and_others_are_told(tmp_path):
+def test_a_linear_coupling_is_a_mimic_and_other_constraints_have_a_notice(tmp_path):
     description, _ = load(tmp_path, ARM)
     mimic = description.joints["pitch"].mimic
     assert (mimic.joint, mimic.multiplier) == ("roll", -2)
