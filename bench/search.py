@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.experiment.search.prediction_engine import Compiled, Mujoco
+from steelyard.experiment.search.prediction_engine import CompiledEngine, MujocoEngine
 from steelyard.experiment.search.windows import Integrator, Windows
 from steelyard.robot.model import Robot
 
@@ -30,7 +30,7 @@ def bench_search(repeats: int) -> dict[str, Any]:
     for name, integrator, steps in CASES:
         robot = Robot.load(name)
         windows = _windows(robot, integrator, steps)
-        ours, theirs = Compiled(robot, windows), Mujoco(robot, windows)
+        ours, theirs = CompiledEngine(robot, windows), MujocoEngine(robot, windows)
         p = np.array([[b.parameters for b in robot.bodies]])
         equal = float(np.abs(ours.residuals(p) - theirs.residuals(p)).max())
         batch = np.repeat(p, CANDIDATES, axis=0)
@@ -42,7 +42,7 @@ def bench_search(repeats: int) -> dict[str, Any]:
         with rollout.Rollout(nthread=0) as pool:
             for _ in range(max(repeats, 1)):
                 begun = time.thread_time()
-                ours.last(batch)
+                ours.final_states(batch)
                 middle = time.thread_time()
                 for _ in range(CANDIDATES):
                     pool.rollout(model, data, first, force, control_spec=spec)

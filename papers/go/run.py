@@ -21,11 +21,17 @@ import numpy as np
 
 from bench.figure import Line, Panel, chart
 from papers.workers import add_workers
-from steelyard.experiment.search.observability import base_distance, sight
-from steelyard.experiment.search.prediction_engine import Compiled
+from steelyard.experiment.search.observability import base_parameter_error, compute_observability
+from steelyard.experiment.search.prediction_engine import CompiledEngine
 from steelyard.experiment.search.record_sines import record_sines
-from steelyard.experiment.search.run import run
-from steelyard.experiment.search.search_problem import SearchProblem, Space, parameter_error, parameters_of, values_of
+from steelyard.experiment.search.run_search import run_search
+from steelyard.experiment.search.search_problem import (
+    SearchProblem,
+    SearchSpace,
+    parameter_error,
+    parameters_about_origin,
+    values_about_com,
+)
 from steelyard.experiment.search.windows import Windows
 from steelyard.fleet.workers import Workers
 from steelyard.robot.model import Robot
@@ -58,15 +64,15 @@ def windows(
 
 def start(seed: int, spread: float = SPREAD) -> np.ndarray:
     """(bodies, 10) values, each that is not zero off by up to ``spread``."""
-    values = np.array([values_of(p) for p in truth()])
-    i, k = np.array(Space.of(robot()).free).T
+    values = np.array([values_about_com(p) for p in truth()])
+    i, k = np.array(SearchSpace.of(robot()).free).T
     values[i, k] *= 1 + np.random.default_rng([seed, 4]).uniform(-spread, spread, len(i))
     return values
 
 
 def problem(seed: int, seen: Windows) -> SearchProblem:
-    space = Space.of(robot(), start=start(seed), total=float(truth()[:, 0].sum()))
-    return SearchProblem(space, (Compiled(robot(), seen),))
+    space = SearchSpace.of(robot(), start=start(seed), total=float(truth()[:, 0].sum()))
+    return SearchProblem(space, (CompiledEngine(robot(), seen),))
 
 
 def case(task: tuple[int, str, int, bool]) -> dict[str, Any]:
@@ -74,29 +80,29 @@ def case(task: tuple[int, str, int, bool]) -> dict[str, Any]:
     seed, algorithm, evaluations, noisy = task
     seen = windows(0, 0.03, 400, noisy=True) if noisy else windows(0)
     asked = problem(seed, seen)
-    space, true = asked.space, np.array([values_of(p) for p in truth()])
+    space, true = asked.space, np.array([values_about_com(p) for p in truth()])
     least: list[float] = []  # parameter error of the configuration of each state that is nearest to the truth
     best: list[float] = []  # and of the one with the least GC error
 
     def watch(state: dict[str, Any]) -> None:
-        own = np.array([values_of(np.array(p)) for p in state["best"]])
+        own = np.array([values_about_com(np.array(p)) for p in state["best"]])
         best.append(parameter_error(space, own, true)["relative"])
         others = [space.configurations(np.array([z]))[0] for z in state["population"]]
         least.append(min([parameter_error(space, v, true)["relative"] for v in others] or [best[-1]]))
 
-    found = run(asked, algorithm, seed=seed, evaluations=evaluations, watch=watch)  # type: ignore[arg-type]
-    first = parameters_of(space.values)
+    found = run_search(asked, algorithm, seed=seed, evaluations=evaluations, watch=watch)  # type: ignore[arg-type]
+    first = parameters_about_origin(space.values)
     others = []
     for motion in (1, 2):
-        other = SearchProblem(space, (Compiled(robot(), windows(motion)),))
+        other = SearchProblem(space, (CompiledEngine(robot(), windows(motion)),))
         others.append((other.gc_error(first), other.gc_error(found.parameters)))
     return {
         "start": found.start, "error": found.error, "reduction": found.reduction, "evaluations": found.evaluations,
         "history": found.history, "others": others,
         "parameter_start": parameter_error(space, space.values, true)["relative"],
         "parameter_found": best[-1], "parameter_best": best, "parameter_least": least,
-        "base_start": base_distance(robot(), first, truth()),
-        "base_found": base_distance(robot(), found.parameters, truth()),
+        "base_start": base_parameter_error(robot(), first, truth()),
+        "base_found": base_parameter_error(robot(), found.parameters, truth()),
     }  # fmt: skip
 
 
@@ -104,19 +110,21 @@ def sighted(task: tuple[float, int]) -> dict[str, Any]:
     """Rank and condition of the GC Jacobian at the truth."""
     horizon, motions = task
     count = WINDOWS if motions else 4
-    asked = SearchProblem(Space.of(robot()), (Compiled(robot(), windows(0, horizon, count, motions=max(motions, 1))),))
-    seen = sight(asked, robot(), truth())
+    asked = SearchProblem(
+        SearchSpace.of(robot()), (CompiledEngine(robot(), windows(0, horizon, count, motions=max(motions, 1))),)
+    )
+    seen = compute_observability(asked, robot(), truth())
     return {
         "horizon": horizon, "motions": max(motions, 1), "windows": sum(len(e.windows) for e in asked.engines),
-        "rank": seen.space.rank, "of": len(seen.names), "condition": seen.space.condition, "seen": seen.seen,
+        "rank": seen.space.rank, "of": len(seen.names), "condition": seen.space.condition, "seen": seen.dependence,
     }  # fmt: skip
 
 
 def histogram(count: int) -> list[float]:
     """GC errors of configurations within 2 % of the truth."""
-    asked = SearchProblem(Space.of(robot()), (Compiled(robot(), windows(0)),))
+    asked = SearchProblem(SearchSpace.of(robot()), (CompiledEngine(robot(), windows(0)),))
     values = np.array([start(1000 + k, NEAR) for k in range(count)])
-    return [float(e) for e in (asked.gc_error(parameters_of(v)) for v in values)]
+    return [float(e) for e in (asked.gc_error(parameters_about_origin(v)) for v in values)]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

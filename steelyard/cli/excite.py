@@ -83,9 +83,8 @@ def _print_arm(result: ArmMotion, files: Sequence[Path]) -> None:
     _print_links(result.links)
     used = ", ".join(f"{100 * x:.1f} % of {k}" for k, x in result.best.limit_usage._asdict().items() if x > 0)
     print(f"largest use of limits: {used}")
-    print(
-        f"base parameters: {result.excitation}; log det {result.best.log_det:.1f}, before {result.best_random.log_det:.1f}"
-    )
+    before, after = result.best_random.log_det, result.best.log_det
+    print(f"base parameters: {result.excitation}; log det {after:.1f}, before {before:.1f}")
     print("least excited: " + ", ".join(f"{name} to {100 * std:.0f} %" for name, std in result.weakest))
     checked = "none, since --clearance is 0" if result.collision_pairs is None else str(result.collision_pairs)
     print(f"pairs of links checked for collision: {checked}")

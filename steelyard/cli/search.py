@@ -57,7 +57,7 @@ def search(
     if as_json:
         print(json.dumps(content, indent=1, allow_nan=False))
         return
-    f, see = result.found, result.sight
+    f, see = result.optimum, result.observability
     print_table(["link", "parameter", "start", "estimate", "source"], result.rows())
     print(
         f"GC error {f.start:.4g} at the start, {f.error:.4g} at the optimum: {f.reduction:.3g} times smaller "
@@ -71,8 +71,8 @@ def search(
             f"against the truth: parameter error {p['start']['relative']:.3g} at the start, "
             f"{p['found']['relative']:.3g} at the optimum; base-parameter error {b['start']:.3g}, then {b['found']:.3g}"
         )
-    never = [name for name, how in see.seen.items() if how == "never"]
-    mixed = sum(how == "combined" for how in see.seen.values())
+    never = [name for name, how in see.dependence.items() if how == "never"]
+    mixed = sum(how == "combined" for how in see.dependence.values())
     print(
         f"simulation error depends on {see.space.rank} of {len(see.names)} directions; {mixed} parameters only in "
         f"combination; not at all on: {', '.join(never) or 'none'}"

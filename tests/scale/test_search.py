@@ -1,4 +1,4 @@
-"""A population that workers simulate goes where one process takes it."""
+"""Searches whose candidates workers simulate equal those of one process."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from steelyard.experiment.search.prediction_search import search
 from steelyard.experiment.search.record_sines import record_sines
 from steelyard.experiment.search.search_options import SearchOptions
-from steelyard.experiment.search.search_problem import Space, problem_of, spread
+from steelyard.experiment.search.search_problem import SearchSpace, distribute, make_problem
 from steelyard.experiment.search.windows import Windows
 from steelyard.fleet.workers import Workers
 from steelyard.robot.model import Robot
@@ -25,23 +25,23 @@ def recorded():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("algorithm", "evaluations"), [("genetic", 120), ("cobyla", 1300)])
-def test_searches_do_not_depend_on_who_simulates(recorded, pair, algorithm, evaluations):
+def test_searches_do_not_depend_on_the_workers(recorded, pair, algorithm, evaluations):
     if algorithm == "cobyla":
         pytest.importorskip("nlopt")
-    asked = SearchOptions(algorithm=algorithm, windows=8, evaluations=evaluations, seed=3)
-    one, two = (search("puma560", [recorded[1]], asked, workers=w) for w in (Workers(), pair))
-    assert len(one.found.history) > 3  # equal to the last bit where matrix libraries round alike
-    assert np.array(two.found.history) == pytest.approx(np.array(one.found.history), rel=SAME)
-    assert two.found.parameters == pytest.approx(one.found.parameters, rel=SAME)
+    options = SearchOptions(algorithm=algorithm, windows=8, evaluations=evaluations, seed=3)
+    one, two = (search("puma560", [recorded[1]], options, workers=w) for w in (Workers(), pair))
+    assert len(one.optimum.history) > 3  # equal to the last bit where matrix libraries round alike
+    assert np.array(two.optimum.history) == pytest.approx(np.array(one.optimum.history), rel=SAME)
+    assert two.optimum.parameters == pytest.approx(one.optimum.parameters, rel=SAME)
     assert one.problem.evaluations == two.problem.evaluations
-    assert one.sight.seen == two.sight.seen
+    assert one.observability.dependence == two.observability.dependence
 
 
-def test_mujoco_simulates_on_workers_what_it_simulates_here(recorded, pair):
+def test_mujoco_on_workers_equals_mujoco_in_this_process(recorded, pair):
     robot, log = recorded
-    given = robot, Space.of(robot), (Windows.of(robot, [log], horizon=0.01, count=4),), "mujoco"
-    alone = problem_of(*given)
-    shared = spread(pair, alone, *given)
+    given = robot, SearchSpace.of(robot), (Windows.of(robot, [log], horizon=0.01, count=4),), "mujoco"
+    alone = make_problem(*given)
+    shared = distribute(pair, alone, *given)
     Z = 0.2 * np.random.default_rng(0).normal(size=(9, alone.space.n))
     assert np.array_equal(shared.evaluate(Z), alone.evaluate(Z))
     parameters = alone.space.parameters(Z)
@@ -50,7 +50,7 @@ def test_mujoco_simulates_on_workers_what_it_simulates_here(recorded, pair):
 
 
 @pytest.mark.study
-def test_starts_of_a_study_do_not_depend_on_who_searches_from_them(pair):
+def test_studies_do_not_depend_on_the_workers(pair):
     from papers.go.run import case
 
     starts = [(k, "genetic", 90, False) for k in range(2)]

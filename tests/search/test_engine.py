@@ -1,4 +1,4 @@
-"""Our forward dynamics are Pinocchio's and MuJoCo's."""
+"""The engines' forward dynamics equal Pinocchio's and MuJoCo's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from steelyard.equations.columns import COULOMB_SPEED
 from steelyard.errors import UsageError
-from steelyard.experiment.search.prediction_engine import Compiled, Mujoco
+from steelyard.experiment.search.prediction_engine import CompiledEngine, MujocoEngine
 from steelyard.experiment.search.windows import Windows
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.robot.model import Robot
@@ -28,11 +28,11 @@ def shaken(robot, integrator="euler", steps=8, count=20, ramp=False):
 
 
 def candidates(robot, count=2):
-    found = []
+    batch = []
     for seed in range(count):
         truth = perturbed(robot, np.random.default_rng(seed))
-        found.append([truth[b.name] for b in robot.bodies])
-    return np.array(found)
+        batch.append([truth[b.name] for b in robot.bodies])
+    return np.array(batch)
 
 
 @pytest.mark.parametrize("name", ["puma560", "demo_arm"])
@@ -41,7 +41,7 @@ def test_the_compiled_simulator_ends_where_mujoco_does(name, integrator):
     pytest.importorskip("mujoco")
     robot = Robot.load(name)
     windows, parameters = shaken(robot, integrator), candidates(robot)
-    ours, theirs = Compiled(robot, windows), Mujoco(robot, windows)
+    ours, theirs = CompiledEngine(robot, windows), MujocoEngine(robot, windows)
     assert np.abs(ours.residuals(parameters) - theirs.residuals(parameters)).max() < 1e-10
     damped = np.zeros((4, len(robot.joints)))
     damped[0], damped[2] = 0.5, 0.3  # viscous friction, taken implicitly by Euler's steps, and rotors
@@ -52,7 +52,7 @@ def test_the_compiled_simulator_ends_where_mujoco_does(name, integrator):
 def test_mujoco_on_several_threads_ends_where_it_does_on_one(puma):
     pytest.importorskip("mujoco")
     windows, parameters = shaken(puma.robot), candidates(puma.robot)
-    one, two = Mujoco(puma.robot, windows), Mujoco(puma.robot, windows, threads=2)
+    one, two = MujocoEngine(puma.robot, windows), MujocoEngine(puma.robot, windows, threads=2)
     assert np.array_equal(one.residuals(parameters), two.residuals(parameters))
 
 
@@ -62,7 +62,7 @@ def test_one_step_is_the_acceleration_that_newton_and_euler_ask_for_also_of_coup
     robot = Robot.load(name)
     windows = shaken(robot, steps=1)
     parameters = np.array([[b.parameters for b in robot.bodies]])
-    last = Compiled(robot, windows).last(parameters)[0]
+    last = CompiledEngine(robot, windows).final_states(parameters)[0]
     model, data = robot.model, robot.model.createData()
     S = np.eye(model.nv) if robot.coupling is None else robot.coupling
     for k in range(len(windows)):
@@ -81,7 +81,7 @@ def test_torques_on_a_ramp_are_what_ever_finer_steps_tend_to(puma):
     torques = (1 - share) * windows.torques[:, low] + share * windows.torques[:, low + 1]
     finer = replace(windows, torques=torques, step=windows.step / fine)
     held = replace(windows, ramp=False)
-    ends = [Compiled(puma.robot, w).last(puma.truth[None]) for w in (windows, finer, held)]
+    ends = [CompiledEngine(puma.robot, w).final_states(puma.truth[None]) for w in (windows, finer, held)]
     assert np.abs(ends[0] - ends[1]).max() < 1e-4 * np.abs(ends[2] - ends[1]).max()
 
 
@@ -90,9 +90,9 @@ def test_friction_and_an_offset_are_torques_against_the_motion(puma):
     terms = np.zeros((4, 6))
     terms[1], terms[3] = [3, 5, 2, 0.1, 0.1, 0.01], [2, 1, 0.5, 0.01, 0.01, 0.001]
     against = terms[3] + terms[1] * windows.v / (np.abs(windows.v) + COULOMB_SPEED)
-    moved = Compiled(puma.robot, replace(windows, torques=windows.torques - against[:, None]))
-    engine = Compiled(puma.robot, windows)
-    assert np.allclose(engine.last(puma.truth[None], terms), moved.last(puma.truth[None]), atol=1e-12)
+    moved = CompiledEngine(puma.robot, replace(windows, torques=windows.torques - against[:, None]))
+    engine = CompiledEngine(puma.robot, windows)
+    assert np.allclose(engine.final_states(puma.truth[None], terms), moved.final_states(puma.truth[None]), atol=1e-12)
 
 
 def test_a_floating_robot_is_simulated_with_its_feet_on_the_ground_and_predicts_its_own_motion():
@@ -117,7 +117,7 @@ def test_a_floating_robot_is_simulated_with_its_feet_on_the_ground_and_predicts_
         q[begins], v[begins], torques, q[begins + 10], v[begins + 10], 1e-3, False, "euler", np.zeros(3),
         base[begins], base[begins + 10],
     )  # fmt: skip
-    engine = Mujoco(robot, windows, feet)
+    engine = MujocoEngine(robot, windows, feet)
     true = np.array([b.parameters for b in robot.bodies])
     heavy = true.copy()
     heavy[0] *= 1.2
@@ -127,19 +127,25 @@ def test_a_floating_robot_is_simulated_with_its_feet_on_the_ground_and_predicts_
     assert np.abs(r[1]).max() > 1e-3
 
 
-def test_what_an_engine_cannot_simulate_is_refused(puma):
+def test_robots_and_friction_that_an_engine_does_not_support_are_refused(puma):
     floating = Robot.load("demo_a1")
-    with pytest.raises(UsageError, match=r"Search with MuJoCo \(--engine mujoco\)"):
-        Compiled(floating, shaken(floating))
+    with pytest.raises(UsageError) as refused:
+        CompiledEngine(floating, shaken(floating))
+    finding = refused.value.findings[0]
+    assert (finding.code, finding.where, finding.remedy) == ("engine-unsupported", floating.name, {"engine": "mujoco"})
     pytest.importorskip("mujoco")
-    engine = Mujoco(puma.robot, shaken(puma.robot))
-    with pytest.raises(UsageError, match="dry friction and offsets are smooth here"):
+    engine = MujocoEngine(puma.robot, shaken(puma.robot))
+    with pytest.raises(UsageError) as refused:
         engine.residuals(puma.truth[None], np.ones((4, 6)))
+    finding = refused.value.findings[0]
+    remedy = {"engine": "compiled"}
+    assert (finding.code, finding.where, finding.remedy) == ("engine-unsupported", "engine=mujoco", remedy)
 
 
 @installed
 def test_coupled_joints_are_refused_by_mujocos_engine():
     pytest.importorskip("mujoco")
     robot = Robot.load("panda")
-    with pytest.raises(UsageError, match="has coupled joints"):
-        Mujoco(robot, shaken(robot))
+    with pytest.raises(UsageError) as refused:
+        MujocoEngine(robot, shaken(robot))
+    assert [(f.code, f.where) for f in refused.value.findings] == [("joints-coupled", "panda")]

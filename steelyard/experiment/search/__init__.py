@@ -1,1 +1,1 @@
-"""Prediction-error search: parameters with which a simulation from measured states ends where the robot did."""
+"""Prediction-error search: parameters with which a simulation from measured states reproduces the measured motion."""

@@ -1,8 +1,8 @@
 """Go and Hata's nonlinear optimisation (III-A): COBYLA from three seeds, the best of them the next first seed.
 
-COBYLA (NLopt) keeps bounds of ±50 % and the total mass; seeds are the best so far and two mutations of it. It works on
-√GC, whose valleys are straight where the error's own are curved, in the coordinates of ``coordinates.py``, made anew
-each round, with a trust region that begins smaller each time. One unit of work is one seed.
+COBYLA (NLopt) keeps bounds of ±50 % and the total mass; seeds are the best so far and two mutations of it. It minimises
+√GC, whose valleys are straight where those of GC are curved, in the coordinates of ``coordinates.py``, recomputed each
+round, with a trust region that starts smaller each time. One step is one seed.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import Finding, UsageError
-from steelyard.experiment.search.coordinates import inside, scaled
+from steelyard.experiment.search.coordinates import clip_to_bounds, scale_by_sensitivity
 from steelyard.experiment.search.search_problem import REACH, SearchProblem
 from steelyard.spatial import Array
 
 State = dict[str, Any]
 
 SEEDS = 3
-EACH = 400  # evaluations a seed
+EACH = 400  # evaluations per seed
 RADIUS = 0.1  # of the first trust region, in y
-MUTATION = 0.02  # in y
-SHRINK = 0.7  # of both, a round
-LEAST = 0.003  # radius at which it begins with larger ones again
+MUTATION = 0.02  # standard deviation, in y
+SHRINK = 0.7  # factor on both after each round
+LEAST = 0.003  # radius below which both start large again
 TOLERANCE = 1e-3  # kg, of the total mass
-DIGITS = 9  # of √GC that COBYLA sees: it makes a thousand times more of the last one, and machines round differently
+DIGITS = 9  # of √GC given to COBYLA: it amplifies rounding, which differs between machines, a thousand times
 
 
 def begin(problem: SearchProblem, rng: np.random.Generator, budget: int) -> State:
-    """At the first configuration, with masses that add up."""
-    return at(problem, problem.space.weighed(np.zeros(problem.space.n)))
+    """Start at the description, with masses that sum to the total."""
+    return state_at(problem, problem.space.adjust_masses(np.zeros(problem.space.n)))
 
 
-def at(problem: SearchProblem, z: Array) -> State:
-    """The state that begins at z."""
+def state_at(problem: SearchProblem, z: Array) -> State:
+    """The first state of a search from z."""
     error = float(problem.evaluate(z[None])[0])
     return {
         "z": z.tolist(),
@@ -52,25 +52,29 @@ def at(problem: SearchProblem, z: Array) -> State:
 
 
 def advance(problem: SearchProblem, state: State, rng: np.random.Generator, budget: int) -> State:
-    """Optimise from the next seed; the seeds of a round know nothing of each other and are optimised at once."""
+    """Optimise from the next seed; the seeds of a round are independent and optimised in parallel."""
     space, state = problem.space, dict(state)
     z = np.array(state["z"])
     if state["seed"] == 0:
-        state["T"], state["round"] = scaled(problem, z, weighed=True).tolist(), []
+        state["T"], state["round"] = scale_by_sensitivity(problem, z, keep_mass=True).tolist(), []
     T = np.array(state["T"])
     ahead = list(state.get("ahead", []))
     if not ahead:
-        left = budget - problem.evaluations
-        seeds = range(state["seed"], SEEDS if left >= SEEDS * EACH else state["seed"] + 1)
+        remaining = budget - problem.evaluations
+        seeds = range(state["seed"], SEEDS if remaining >= SEEDS * EACH else state["seed"] + 1)
         firsts = [
-            z if k == 0 else space.weighed(inside(z + state["mutation"] * T @ rng.normal(size=T.shape[1])))
+            z
+            if k == 0
+            else space.adjust_masses(clip_to_bounds(z + state["mutation"] * T @ rng.normal(size=T.shape[1])))
             for k in seeds
         ]
-        ahead = problem.over(minimised, [(first, T, state["radius"], min(EACH, max(left, 1))) for first in firsts])
-    error, found, count = ahead[0]
+        ahead = problem.map_tasks(
+            minimise_from, [(first, T, state["radius"], min(EACH, max(remaining, 1))) for first in firsts]
+        )
+    error, optimum, count = ahead[0]
     state["ahead"] = ahead[1:]
     problem.counted["evaluations"] += count
-    state["round"] = [*state["round"], [error, found]]
+    state["round"] = [*state["round"], [error, optimum]]
     best = min(state["round"], key=lambda pair: pair[0])
     if best[0] < state["error"]:
         state["error"], state["best"] = best[0], space.parameters(np.array([best[1]]))[0].tolist()
@@ -86,8 +90,8 @@ def advance(problem: SearchProblem, state: State, rng: np.random.Generator, budg
     return state
 
 
-def minimised(problem: SearchProblem, task: tuple[Array, Array, float, int]) -> list[Any]:
-    """Error and z of what COBYLA finds from one seed, and how many evaluations that took."""
+def minimise_from(problem: SearchProblem, task: tuple[Array, Array, float, int]) -> list[Any]:
+    """Run COBYLA from one seed; its error, z, and number of evaluations."""
     first, T, radius, budget = task
     problem = replace(problem, mapper=map, counted={"evaluations": 0})
     nlopt, space = _nlopt(), problem.space
@@ -96,9 +100,9 @@ def minimised(problem: SearchProblem, task: tuple[Array, Array, float, int]) -> 
 
     def objective(y: Array, _: Array) -> float:
         nonlocal best
-        z = inside(first + T @ y)
+        z = clip_to_bounds(first + T @ y)
         error = float(problem.evaluate(z[None])[0])
-        if error < best[0] and abs(space.surplus(z)) < TOLERANCE:
+        if error < best[0] and abs(space.mass_excess(z)) < TOLERANCE:
             best = (error, z)
         return float(f"{np.sqrt(error):.{DIGITS}g}") if np.isfinite(error) else 1e9
 
@@ -112,7 +116,7 @@ def minimised(problem: SearchProblem, task: tuple[Array, Array, float, int]) -> 
     optimiser.set_initial_step(np.full(k, radius))
     optimiser.set_maxeval(budget)
     optimiser.set_xtol_rel(1e-12)
-    with suppress(nlopt.RoundoffLimited):  # as far as rounding lets it go
+    with suppress(nlopt.RoundoffLimited):  # converged to rounding
         optimiser.optimize(np.zeros(k))
     return [best[0], best[1].tolist(), problem.evaluations]
 
@@ -121,7 +125,6 @@ def _nlopt() -> Any:
     try:
         import nlopt
     except ImportError:
-        raise UsageError(
-            Finding("todo", "NLopt", "is not installed, and COBYLA is its", 'pip install "steelyard[search]"')
-        ) from None
+        what, fix = "is not installed; COBYLA is part of it", 'Install the extra: pip install "steelyard[search]"'
+        raise UsageError(Finding("package-missing", "NLopt", what, fix, {"install": "steelyard[search]"})) from None
     return nlopt

@@ -1,9 +1,10 @@
 """Go and Hata's genetic algorithm (III-B): roulette, crossover, Gaussian mutation, and migration from the centroid.
 
-An individual is a configuration; its fitness 1/GC. A child takes each gene from one of two parents drawn by roulette,
-mutates in one gene and a few others, and is moved away from the centre of all children (*migration*). Genes are the
-coordinates of ``coordinates.py``, made anew every so many generations about the best; the size of mutations follows how
-many children are better than their parents. The best few live on. One unit of work is one generation.
+An individual is a configuration; its fitness is 1/GC. A child takes each gene from one of two parents drawn by
+roulette, mutates in one gene and a few others, and is moved away from the centroid of all children (*migration*).
+Genes are the coordinates of ``coordinates.py``, recomputed about the best individual every ``RENEW`` generations; the
+size of mutations follows the share of children that are better than their parents. The best survive. One step is one
+generation.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.experiment.search.coordinates import inside, scaled
+from steelyard.experiment.search.coordinates import clip_to_bounds, scale_by_sensitivity
 from steelyard.experiment.search.search_problem import SearchProblem
 from steelyard.spatial import Array
 
@@ -20,19 +21,21 @@ State = dict[str, Any]
 
 POPULATION = 40
 ELITE = 2
-RATE = 0.1  # of genes that mutate beside the one that always does
-MIGRATION = 0.02  # of the way from the centroid
-SIZE, SIZES = 0.1, (1e-7, 0.3)  # of mutations, at first and at any time
-SUCCESS, PACE = 0.2, 0.6  # share of better children that keeps the size, and how fast it changes
-RENEW = 20  # generations between coordinates
+RATE = 0.1  # probability that a gene mutates, beside the one that always does
+MIGRATION = 0.02  # of the distance from the centroid
+SIZE, SIZES = 0.1, (1e-7, 0.3)  # of mutations: at first, and its bounds
+SUCCESS, PACE = 0.2, 0.6  # share of better children at which the size stays, and rate of its adaptation
+RENEW = 20  # generations between updates of the coordinates
 
 
 def begin(problem: SearchProblem, rng: np.random.Generator, budget: int) -> State:
-    """The first configuration and mutations of it."""
-    T = scaled(problem, np.zeros(problem.space.n), weighed=False)
-    Z = inside(SIZE * rng.normal(size=(POPULATION, problem.space.n)) @ T.T)
+    """The description and mutations of it."""
+    T = scale_by_sensitivity(problem, np.zeros(problem.space.n), keep_mass=False)
+    Z = clip_to_bounds(SIZE * rng.normal(size=(POPULATION, problem.space.n)) @ T.T)
     Z[0] = 0.0
-    return _kept(problem, {"T": T.tolist(), "size": SIZE, "generation": 0, "done": False}, Z, problem.evaluate(Z))
+    return _with_population(
+        problem, {"T": T.tolist(), "size": SIZE, "generation": 0, "done": False}, Z, problem.evaluate(Z)
+    )
 
 
 def advance(problem: SearchProblem, state: State, rng: np.random.Generator, budget: int) -> State:
@@ -43,7 +46,7 @@ def advance(problem: SearchProblem, state: State, rng: np.random.Generator, budg
     Z, E = Z[order], E[order]
     state["generation"] += 1
     if state["generation"] % RENEW == 0 and budget - problem.evaluations > Z.shape[1] + 1:
-        state["T"] = scaled(problem, Z[0], weighed=False).tolist()
+        state["T"] = scale_by_sensitivity(problem, Z[0], keep_mass=False).tolist()
     T = np.array(state["T"])
     Y = np.linalg.solve(T, Z.T).T
     count, n = min(POPULATION - ELITE, budget - problem.evaluations), Z.shape[1]
@@ -56,14 +59,14 @@ def advance(problem: SearchProblem, state: State, rng: np.random.Generator, budg
     sizes = state["size"] * np.exp(rng.normal(size=(count, 1)))
     children = children + mutates * sizes * rng.normal(size=(count, n))
     children = children + MIGRATION * (children - children.mean(axis=0))
-    new = inside(children @ T.T)
+    new = clip_to_bounds(children @ T.T)
     errors = problem.evaluate(new)
     better = float(np.mean(errors < np.minimum(E[one], E[other])))
     state["size"] = float(np.clip(state["size"] * np.exp(PACE * (better - SUCCESS)), *SIZES))
-    return _kept(problem, state, np.vstack([Z[:ELITE], new]), np.concatenate([E[:ELITE], errors]))
+    return _with_population(problem, state, np.vstack([Z[:ELITE], new]), np.concatenate([E[:ELITE], errors]))
 
 
-def _kept(problem: SearchProblem, state: State, Z: Array, E: Array) -> State:
+def _with_population(problem: SearchProblem, state: State, Z: Array, E: Array) -> State:
     k = int(np.argmin(E))
     state["population"], state["errors"] = Z.tolist(), E.tolist()
     state["z"], state["error"] = Z[k].tolist(), float(E[k])

@@ -1,8 +1,9 @@
-"""What prediction can see: why Go and Hata's GC error falls and their parameter error does not.
+"""Observability of parameters by prediction: why Go and Hata's GC error falls and their parameter error does not.
 
-With G the Jacobian of all predicted states by the parameters θ, q̈ = M⁻¹(τ − h) sees θ only through the equations of
-motion, so G has the null space of their regressor whatever the horizon: a longer one, or more motions, show each base
-parameter better and never one more. Along the null space the GC error is flat and the parameter error is not.
+With G the Jacobian of all predicted states by the parameters θ, q̈ = M⁻¹(τ − h) depends on θ only through the equations
+of motion, so G has the null space of their regressor whatever the horizon: a longer one, or more motions, determine
+each base parameter better, but no further one. Along the null space the GC error is constant and the parameter error
+is not.
 """
 
 from __future__ import annotations
@@ -24,22 +25,22 @@ from steelyard.information import Information
 from steelyard.robot.model import Robot
 from steelyard.spatial import Array
 
-RELATIVE_STEP = 1e-3  # of a parameter's scale; differences are of the fourth order
-RANK = 1e-9  # of the largest singular value: what differences leave is a thousandth of that
+RELATIVE_STEP = 1e-3  # of a parameter's scale; differences are of fourth order
+RANK = 1e-9  # over the largest singular value: errors of the differences are a thousandth of that
 ALONE, NEVER = 1e-5, 1 - 1e-6  # share of a parameter outside the row space
-QUIET = 1e-12  # least noise, of the measured states
+QUIET = 1e-12  # least noise, over the measured states
 
 
 @dataclass(frozen=True)
-class Sight:
-    """What the windows of a problem show about bodies with these parameters."""
+class Observability:
+    """Observability of the searched bodies' parameters in the windows of a problem."""
 
     bodies: tuple[str, ...]  # that are searched
-    sizes: Array
+    sizes: Array  # (bodies,) m
     parameters: Array  # (bodies, 10)
-    space: Subspace  # of all their parameters, body by body
+    space: Subspace  # of the parameters that the prediction depends on
     unc: Uncertainty
-    noise: float  # rms of the residuals
+    noise: float  # rms of the residuals, rad, m and per s
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -48,22 +49,22 @@ class Sight:
 
     @cached_property
     def verdicts(self) -> dict[str, BodyVerdict]:
-        """By the rule of ``docs/design.md``."""
+        """Verdict of each body by the rule of ``docs/design.md``."""
         return {
             name: judge_body(self.unc, slice(10 * k, 10 * k + 10), self.parameters[k], float(self.sizes[k]))
             for k, name in enumerate(self.bodies)
         }
 
     @cached_property
-    def seen(self) -> dict[str, str]:
-        """Of each parameter: ``alone``, ``combined`` with others, or ``never``."""
+    def dependence(self) -> dict[str, str]:
+        """How the prediction depends on each parameter: ``alone``, ``combined`` with others, or ``never``."""
         shares = [self.space.outside(e) for e in np.eye(len(self.names))]
         words = ["alone" if s < ALONE else "never" if s > NEVER else "combined" for s in shares]
         return dict(zip(self.names, words, strict=True))
 
 
-def sight(problem: SearchProblem, robot: Robot, parameters: Array) -> Sight:
-    """Of a problem about a robot with these parameters (bodies, 10)."""
+def compute_observability(problem: SearchProblem, robot: Robot, parameters: Array) -> Observability:
+    """Observability at parameters (bodies, 10) of a robot."""
     searched = sorted({i for i, _ in problem.space.free})
     bodies = [robot.bodies[i] for i in searched]
     prior = of_bodies(bodies)
@@ -76,11 +77,11 @@ def sight(problem: SearchProblem, robot: Robot, parameters: Array) -> Sight:
     space = Subspace.of(info.R, prior.scale, RANK)
     unc = compute_uncertainty(space, info, info.R.T @ info.R, prior.K)
     names = tuple(b.name for b in bodies)
-    return Sight(names, problem.space.sizes[searched], parameters[searched], space, unc, noise)
+    return Observability(names, problem.space.sizes[searched], parameters[searched], space, unc, noise)
 
 
 def theta_jacobian(problem: SearchProblem, parameters: Array, searched: list[int], scale: Array) -> Array:
-    """(rows, 10·searched) of the residuals by the parameters of bodies, differences of the fourth order."""
+    """Jacobian (rows, 10·searched) of the residuals by the parameters of bodies, by fourth-order differences."""
     columns = []
     for k, h in enumerate(RELATIVE_STEP * scale):
         moved = np.tile(parameters, (4, 1, 1))
@@ -90,10 +91,10 @@ def theta_jacobian(problem: SearchProblem, parameters: Array, searched: list[int
     return np.array(columns).T
 
 
-def base_distance(robot: Robot, found: Array, truth: Array) -> float:
-    """Base-parameter error of (bodies, 10): ‖R_ref(θ̂ − θ)‖ / ‖R_ref θ‖, R_ref of one fixed, rich motion."""
+def base_parameter_error(robot: Robot, estimate: Array, truth: Array) -> float:
+    """Base-parameter error ‖R_ref(θ̂ − θ)‖ / ‖R_ref θ‖ of (bodies, 10), R_ref of one fixed, exciting motion."""
     columns = Columns(tuple(b.name for b in robot.bodies))
     reference = Setup(robot, "joint" if not robot.floating else "full", columns).structure(
         of_bodies(robot.bodies).scale
     )
-    return base_error(reference, found.ravel(), truth.ravel())
+    return base_error(reference, estimate.ravel(), truth.ravel())

@@ -1,8 +1,8 @@
-"""Where windows end with other parameters: our compiled simulator, and MuJoCo's rollout as its reference.
+"""Forward simulation of windows with candidate parameters: a compiled simulator, and MuJoCo's rollout.
 
-Both take a batch of candidates (B, bodies, 10) and give what is left of each window: predicted minus measured position
-and velocity, (B, S, K), K = twice the degrees of freedom. The compiled one knows trees on a fixed base and equals
-MuJoCo's integrators to rounding; MuJoCo knows ground and feet as well.
+Both take a batch of candidates (B, bodies, 10) and return the residuals of each window: predicted minus measured final
+position and velocity, (B, S, K), K = twice the degrees of freedom. The compiled one simulates trees on a fixed base and
+equals MuJoCo's integrators to rounding; MuJoCo simulates floating bases with contacts as well.
 """
 
 from __future__ import annotations
@@ -25,22 +25,23 @@ from steelyard.spatial import Array, rotation_from_quaternion
 
 
 class PredictionEngine(Protocol):
-    """Something that predicts."""
+    """A simulator of windows."""
 
     windows: Windows
 
     def residuals(self, parameters: Array, terms: Array | None = None) -> Array:
-        """(B, S, K) predicted minus measured state, positions first; ``parameters`` (B, bodies, 10)."""
+        """Predicted minus measured final states (B, S, K), positions first, of ``parameters`` (B, bodies, 10)."""
 
 
-class Compiled:
-    """Forward dynamics of ``kernels/forward.py``, sixteen windows at a time on the thread that calls."""
+class CompiledEngine:
+    """Forward dynamics of ``kernels/forward.py``, sixteen windows at a time on the calling thread."""
 
     def __init__(self, robot: Robot, windows: Windows) -> None:
         tree = None if robot.floating or robot.sensors else robot.tree
         if tree is None:
-            what = "floats, has force–torque sensors, or has a joint of more than one degree of freedom"
-            raise UsageError(Finding("todo", robot.name, what, "Search with MuJoCo (--engine mujoco)"))
+            what = "has a floating base, force–torque sensors, or a joint of more than one degree of freedom"
+            fix = 'Simulate with MuJoCo: engine="mujoco"'
+            raise UsageError(Finding("engine-unsupported", robot.name, what, fix, {"engine": "mujoco"}))
         self.robot, self.windows, self._tree = robot, windows, tree
         self._nodes = np.array([tree.nodes[b.name] - 1 for b in robot.bodies])
         self._arm = forward.arm_of(tree)
@@ -52,11 +53,11 @@ class Compiled:
         self._end = np.hstack([windows.q_end, windows.v_end])
 
     def residuals(self, parameters: Array, terms: Array | None = None) -> Array:
-        """(B, S, 2·J)."""
-        return np.asarray(self.last(parameters, terms) - self._end)
+        """Predicted minus measured final states, (B, S, 2·J)."""
+        return np.asarray(self.final_states(parameters, terms) - self._end)
 
-    def last(self, parameters: Array, terms: Array | None = None) -> Array:
-        """(B, S, 2·J) position and velocity at the end; ``terms`` (4·J,) viscous, coulomb, armature, offset."""
+    def final_states(self, parameters: Array, terms: Array | None = None) -> Array:
+        """Final positions and velocities (B, S, 2·J); ``terms`` (4·J,) are viscous, coulomb, armature, offset."""
         B, J, tree = len(parameters), len(self.robot.joints), self._tree
         thetas = np.zeros((B, tree.bodies, 10))
         thetas[:, self._nodes] = parameters
@@ -68,14 +69,15 @@ class Compiled:
         return np.asarray(lanes.reshape(B, -1, 2 * J)[:, : len(self.windows)])
 
 
-class Mujoco:
-    """MuJoCo's ``rollout``; a floating robot stands on level ground (``experiment/simulate/world.py``)."""
+class MujocoEngine:
+    """MuJoCo's ``rollout``; a floating-base robot stands on level ground (``experiment/simulate/world.py``)."""
 
     def __init__(self, robot: Robot, windows: Windows, feet: Sequence[str] = (), threads: int = 0) -> None:
         self._mujoco, self.robot, self.windows, self._threads = engine(), robot, windows, threads
         if robot.coupling is not None:
-            what = "has coupled joints or force–torque sensors, which MuJoCo's robot here does not"
-            raise UsageError(Finding("todo", robot.name, what, "Lock those joints, or leave the sensors out"))
+            what = "has mimic joints or force–torque sensors, which the MuJoCo model lacks"
+            fix = "Lock those joints, or leave the sensors out"
+            raise UsageError(Finding("joints-coupled", robot.name, what, fix, {"lock": None}))
         if robot.floating:
             self._model = World(robot, feet=feet, timestep=windows.step).model
         else:
@@ -93,7 +95,7 @@ class Mujoco:
         self._force[:, :, self._v] = (tau[:, 1:] + tau[:, :-1]) / 2 if windows.ramp else tau[:, :-1]
 
     def _states(self, q: Array, v: Array, base: Array | None) -> Array:
-        """(S, nq + nv) in MuJoCo's conventions."""
+        """States (S, nq + nv) in MuJoCo's conventions."""
         nq, nv = self._model.nq, self._model.nv
         states = np.zeros((len(q), nq + nv))
         states[:, self._q], states[:, nq + self._v] = q, v
@@ -104,7 +106,7 @@ class Mujoco:
         return states
 
     def model(self, parameters: Array, terms: Array | None = None) -> Any:
-        """MuJoCo's model of one candidate (bodies, 10)."""
+        """MuJoCo model of one candidate (bodies, 10)."""
         model = copy.copy(self._model)
         for body, p in zip(self._bodies, parameters, strict=True):
             mass, com, I = inertia.unpack(p)
@@ -114,23 +116,21 @@ class Mujoco:
             self._mujoco.mju_mat2Quat(quaternion, V.ravel())
             model.body_mass[body], model.body_ipos[body] = mass, com
             model.body_inertia[body], model.body_iquat[body] = w, quaternion
-        model.body_sameframe[:], model.body_simple[:], model.dof_simplenum[:] = (
-            0,
-            0,
-            0,
-        )  # its shortcuts
+        for shortcut in (model.body_sameframe, model.body_simple, model.dof_simplenum):
+            shortcut[:] = 0  # they hold for the compiled inertias alone
         if terms is not None:
             viscous, coulomb, armature, offset = np.reshape(terms, (4, -1))
             if coulomb.any() or offset.any():
-                what = "dry friction and offsets are smooth here and a constraint there"
-                raise UsageError(Finding("todo", "--engine mujoco", what, "Search with --engine compiled"))
+                what = "models dry friction as a constraint, and no offsets: they differ from ours"
+                fix = 'Simulate with engine="compiled"'
+                raise UsageError(Finding("engine-unsupported", "engine=mujoco", what, fix, {"engine": "compiled"}))
             model.dof_damping[self._v], model.dof_armature[self._v] = viscous, armature
         if self.robot.floating:
             self._mujoco.mj_setConst(model, self._mujoco.MjData(model))
         return model
 
     def residuals(self, parameters: Array, terms: Array | None = None) -> Array:
-        """(B, S, 2·nv)."""
+        """Predicted minus measured final states, (B, S, 2·nv)."""
         from mujoco import rollout
 
         mujoco, S, nq, nv = self._mujoco, len(self.windows), self._model.nq, self._model.nv
@@ -157,7 +157,7 @@ class Mujoco:
 
 
 def fixed_model(robot: Robot, timestep: float) -> Any:
-    """MuJoCo's model of a robot on a fixed base: bodies and joints, no limits, no contacts."""
+    """MuJoCo model of a fixed-base robot: bodies and joints, no limits, no contacts."""
     spec = engine().MjSpec()
     spec.option.timestep, spec.option.gravity = timestep, robot.gravity
     spec.compiler.degree, spec.compiler.autolimits, spec.compiler.balanceinertia = False, False, True
@@ -165,8 +165,8 @@ def fixed_model(robot: Robot, timestep: float) -> Any:
     return spec.compile()
 
 
-def engine_of(robot: Robot, windows: Windows, kind: EngineKind, feet: Sequence[str]) -> PredictionEngine:
-    """What simulates these windows."""
+def make_engine(robot: Robot, windows: Windows, kind: EngineKind, feet: Sequence[str]) -> PredictionEngine:
+    """The engine of a kind; ``auto`` compiles fixed-base robots and leaves others to MuJoCo."""
     if kind == "compiled" or (kind == "auto" and not robot.floating):
-        return Compiled(robot, windows)
-    return Mujoco(robot, windows, feet)
+        return CompiledEngine(robot, windows)
+    return MujocoEngine(robot, windows, feet)

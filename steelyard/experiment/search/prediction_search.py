@@ -1,4 +1,4 @@
-"""From logs to a robot that predicts them, and what prediction cannot see."""
+"""Prediction-error search: from logs to parameters whose simulation reproduces them, with their observability."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.errors import Finding, UsageError
-from steelyard.experiment.search.observability import Sight, base_distance, sight
-from steelyard.experiment.search.prediction_engine import engine_of
-from steelyard.experiment.search.run import Found, run
+from steelyard.experiment.search.observability import Observability, base_parameter_error, compute_observability
+from steelyard.experiment.search.prediction_engine import make_engine
+from steelyard.experiment.search.run_search import Optimum, run_search
 from steelyard.experiment.search.search_options import SearchOptions
 from steelyard.experiment.search.search_problem import (
     NAMES,
     SearchProblem,
-    Space,
+    SearchSpace,
+    distribute,
+    make_problem,
     parameter_error,
-    problem_of,
-    spread,
-    values_of,
+    values_about_com,
 )
 from steelyard.experiment.search.windows import Windows
 from steelyard.fleet.workers import Workers
@@ -33,65 +33,69 @@ from steelyard.log.table import read_log
 from steelyard.robot.model import Robot
 from steelyard.spatial import Array
 
-SAYS = {"identified": "data", "partly": "data, partly", "prior": "start"}
+SOURCES = {"identified": "data", "partly": "data, partly", "prior": "start"}
 
 
 @dataclass(frozen=True)
-class Searched:
-    """A search and what it is worth."""
+class PredictionSearch:
+    """Result of a search, with its observability and validation."""
 
     robot: Robot
     problem: SearchProblem
-    found: Found
-    sight: Sight
+    optimum: Optimum
+    observability: Observability
     logs: tuple[Log, ...]
-    held_out: dict[str, tuple[float, float]]  # log → GC error a window at the start, and with what was found
+    held_out: dict[str, tuple[float, float]]  # log → GC error per window, at the start and at the optimum
 
     @property
     def values(self) -> Array:
-        """(bodies, 10) mass, centre of mass, inertia about it."""
-        return np.array([values_of(p) for p in self.found.parameters])
+        """Mass, centre of mass and inertia about it at the optimum, (bodies, 10)."""
+        return np.array([values_about_com(p) for p in self.optimum.parameters])
 
     @property
     def truth(self) -> Array | None:
-        """(bodies, 10) parameters, where every log knows the same."""
-        told = [log.metadata.get("truth", {}).get("parameters") for log in self.logs]
-        if not told[0] or any(t != told[0] for t in told) or not {b.name for b in self.robot.bodies} <= set(told[0]):
+        """True parameters (bodies, 10), where all logs hold the same ones."""
+        known = [log.metadata.get("truth", {}).get("parameters") for log in self.logs]
+        if (
+            not known[0]
+            or any(k != known[0] for k in known)
+            or not {b.name for b in self.robot.bodies} <= set(known[0])
+        ):
             return None
-        return np.array([told[0][b.name] for b in self.robot.bodies])
+        return np.array([known[0][b.name] for b in self.robot.bodies])
 
     def rows(self) -> list[list[str]]:
-        """Link, parameter, start, found, who says so: what is searched."""
-        verdicts, rows = self.sight.verdicts, []
+        """Link, parameter, start, estimate and source of each searched parameter."""
+        verdicts, rows = self.observability.verdicts, []
         for i, k in self.problem.space.free:
             body = self.problem.space.bodies[i]
-            said = verdicts[body]
-            who = SAYS[said.mass if k == 0 else said.com if k < 4 else said.inertia]
-            start, found = self.problem.space.values[i, k], self.values[i, k]
-            rows.append([body, NAMES[k], f"{start:.5g}", f"{found:.5g}", who])
+            verdict = verdicts[body]
+            source = SOURCES[verdict.mass if k == 0 else verdict.com if k < 4 else verdict.inertia]
+            start, estimate = self.problem.space.values[i, k], self.values[i, k]
+            rows.append([body, NAMES[k], f"{start:.5g}", f"{estimate:.5g}", source])
         return rows
 
     def sentence(self) -> str:
-        """Trusted or not, why, and what would help."""
-        space, f = self.sight.space, self.found
-        told = f"{space.rank} of {len(self.sight.names)} directions of the parameters are seen by prediction"
-        data = [b for b, v in self.sight.verdicts.items() if v.mass == "identified"]
-        alone = f"; masses that the data tell: {', '.join(data)}" if data else "; no single mass is"
+        """Whether the result can be trusted, and why."""
+        space, f = self.observability.space, self.optimum
+        observed = f"the prediction depends on {space.rank} of {len(self.observability.names)} directions of parameters"
+        data = [b for b, v in self.observability.verdicts.items() if v.mass == "identified"]
+        masses = f"; masses identified by the data: {', '.join(data)}" if data else "; no single mass is identified"
         if not f.error < f.start:
-            return f"Not trusted: nothing predicts better than the start; {told}."
+            return f"Not trusted: no candidate predicts better than the start; {observed}."
         return (
-            f"The robot found predicts {f.reduction:.3g} times better. Trust its predictions, and of parameters only "
-            f"what the data tell: {told}{alone}. `steelyard identify` weighs what the data say against a prior."
+            f"The GC error is {f.reduction:.3g} times smaller than at the start. Trust the predictions, and parameters "
+            f"only where their source is data: {observed}{masses}. `steelyard identify` combines data and prior."
         )
 
     def as_json(self) -> dict[str, Any]:
         """``search.json``, schema 1."""
-        space, f, see = self.problem.space, self.found, self.sight
+        space, f, see = self.problem.space, self.optimum, self.observability
         windows = [e.windows for e in self.problem.engines]
         links = {}
         for i, (name, p) in enumerate(zip(space.bodies, f.parameters, strict=True)):
             mass, com, I = inertia.unpack(p)
-            said = see.verdicts.get(name)
+            verdict = see.verdicts.get(name)
             links[name] = {
                 "mass": mass,
                 "com": com.tolist(),
@@ -99,7 +103,7 @@ class Searched:
                 "parameters": p.tolist(),
                 "start": space.values[i].tolist(),
                 "consistent": inertia.is_consistent(p, float(space.sizes[i])),
-                "verdicts": None if said is None else {k: getattr(said, k) for k in ("mass", "com", "inertia")},
+                "verdicts": None if verdict is None else {k: getattr(verdict, k) for k in ("mass", "com", "inertia")},
             }
         result: dict[str, Any] = {
             "schema": 1,
@@ -116,7 +120,7 @@ class Searched:
                 "rank": see.space.rank,
                 "parameters": len(see.names),
                 "condition": see.space.condition,
-                "seen": see.seen,
+                "seen": see.dependence,
                 "noise": see.noise,
             },
             "held_out": {k: {"start": a, "found": b} for k, (a, b) in self.held_out.items()},
@@ -124,7 +128,7 @@ class Searched:
             "verdict": self.sentence(),
         }
         if (truth := self.truth) is not None:
-            true = np.array([values_of(p) for p in truth])
+            true = np.array([values_about_com(p) for p in truth])
             first = space.parameters(np.zeros((1, space.n)))[0]
             result["truth"] = {
                 "parameter_error": {
@@ -132,8 +136,8 @@ class Searched:
                     "found": parameter_error(space, self.values, true),
                 },
                 "base_error": {
-                    "start": base_distance(self.robot, first, truth),
-                    "found": base_distance(self.robot, f.parameters, truth),
+                    "start": base_parameter_error(self.robot, first, truth),
+                    "found": base_parameter_error(self.robot, f.parameters, truth),
                 },
             }
         return result
@@ -149,45 +153,48 @@ def search(
     resume: bool = False,
     progress: Callable[[str], None] = lambda _: None,
     workers: Workers | None = None,
-) -> Searched:
-    """Search one robot in one or several logs, all at once; by ``workers``, or by the threads of this process.
+) -> PredictionSearch:
+    """Search for the parameters of one robot that predict one or several logs.
 
     Args:
         source: URDF or MJCF file, or a short name of ``steelyard robots``.
         logs: Files or ``Log`` objects with positions and torques.
-        options: What is searched, and how; the defaults suit an arm.
-        validate: Logs of other motions that are predicted.
-        checkpoint: File that the state of the search is kept in.
+        options: Algorithm, horizons, parameters; the defaults suit an arm.
+        validate: Held-out logs to predict.
+        checkpoint: File in which the state of the search is saved.
         resume: Whether to resume from that file.
-        progress: Called with a line of text now and then.
-        workers: Who simulates candidates.
+        progress: Called with lines of text.
+        workers: Processes or machines that simulate candidates; the threads of this process where not given.
 
     Returns:
-        The parameters found, and what prediction can see of them.
+        The optimum, its observability, and its errors on held-out logs.
+
+    Raises:
+        UsageError: Options do not fit the robot or each other, or the checkpoint is of another search.
+        LogError: A log lacks columns, or has no gap-free stretch as long as the horizon.
     """
     o = options or SearchOptions()
     findings = []
     if o.evaluations < 1:
-        findings.append(Finding("todo", "--evaluations", f"is {o.evaluations}", "Give a number of at least 1"))
+        findings.append(Finding("option-value", f"evaluations={o.evaluations}", "must be ≥ 1", "Give 1 or more"))
     if resume and checkpoint is None:
-        findings.append(
-            Finding("todo", "--resume", "needs the folder that the checkpoint is in", "Give -o DIR as before")
-        )
+        what, fix = "needs the checkpoint of the earlier search", "Give the checkpoint, or the folder that it is in"
+        findings.append(Finding("option-conflict", "resume=", what, fix, {"checkpoint": None}))
     if findings:
         raise UsageError(findings)
     robot = Robot.load(source, lock=o.lock, repair=o.repair_prior)
     read = [log if isinstance(log, Log) else read_log(log) for log in logs]
-    seen_in = tuple(Windows.of(robot, read, horizon=h, count=o.windows) for h in o.horizons)
-    space = Space.of(robot, o.model, links=o.links, total=o.total_mass)
-    given = robot, space, seen_in, o.engine, o.feet
+    windows = tuple(Windows.of(robot, read, horizon=h, count=o.windows) for h in o.horizons)
+    space = SearchSpace.of(robot, o.model, links=o.links, total=o.total_mass)
+    given = robot, space, windows, o.engine, o.feet
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        problem = problem_of(*given)
+        problem = make_problem(*given)
         if workers is None or workers.here:
             problem = replace(problem, mapper=pool.map)
         else:
-            problem = spread(workers, problem, *given)
-        progress(f"{space.n} parameters, {sum(map(len, seen_in))} windows")
-        found = run(
+            problem = distribute(workers, problem, *given)
+        progress(f"{space.n} parameters, {sum(map(len, windows))} windows")
+        optimum = run_search(
             problem,
             o.algorithm,
             seed=o.seed,
@@ -196,11 +203,11 @@ def search(
             resume=resume,
             progress=progress,
         )
-        progress("looking at what prediction shows")
-        seen = sight(problem, robot, found.parameters)
-    first, others = space.parameters(np.zeros((1, space.n)))[0], {}
+        progress("computing observability")
+        observability = compute_observability(problem, robot, optimum.parameters)
+    first, held_out = space.parameters(np.zeros((1, space.n)))[0], dict[str, tuple[float, float]]()
     for log in [log if isinstance(log, Log) else read_log(log) for log in validate]:
-        other = engine_of(robot, Windows.of(robot, [log], horizon=o.horizons[0], count=o.windows), o.engine, o.feet)
-        errors = np.sum(other.residuals(np.array([first, found.parameters])) ** 2, axis=(1, 2)) / len(other.windows)
-        others[log.source] = (float(errors[0]), float(errors[1]))
-    return Searched(robot, problem, found, seen, tuple(read), others)
+        other = make_engine(robot, Windows.of(robot, [log], horizon=o.horizons[0], count=o.windows), o.engine, o.feet)
+        errors = np.sum(other.residuals(np.array([first, optimum.parameters])) ** 2, axis=(1, 2)) / len(other.windows)
+        held_out[log.source] = (float(errors[0]), float(errors[1]))
+    return PredictionSearch(robot, problem, optimum, observability, tuple(read), held_out)

@@ -1,7 +1,7 @@
-"""A robot that follows sines, one frequency a joint, recorded exactly: the motions of Go and Hata (II-B).
+"""Simulated log of a robot that follows sines, one frequency per joint: the motions of Go and Hata (II-B).
 
-Torques are a proportional–derivative law about the sines plus what the controller's own model needs for them, held for
-each step of the integration; the log says so, and a search that holds them too predicts without any error of its own.
+Torques are computed-torque control about the sines, held constant in each integration step; the log's metadata states
+it, so that a search holds them too and its simulation has no error of its own.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
-from steelyard.experiment.search.prediction_engine import Compiled
+from steelyard.experiment.search.prediction_engine import CompiledEngine
 from steelyard.experiment.search.windows import Windows
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
 from steelyard.spatial import Array
 
-REACH = 0.5  # of a joint's range, at most
-FREQUENCIES = (0.4, 1.6)  # Hz, of the slowest and the quickest joint
-STIFFNESS = 15.0  # rad/s: of the closed loop, critically damped
+REACH = 0.5  # largest amplitude, over half a joint's range
+FREQUENCIES = (0.4, 1.6)  # Hz, of the slowest and the fastest joint
+STIFFNESS = 15.0  # rad/s: natural frequency of the closed loop, critically damped
 
 
 def record_sines(
@@ -30,9 +30,16 @@ def record_sines(
     noise: float = 0.0,
     rate_noise: float | None = None,
 ) -> Log:
-    """A log of ``robot`` with parameters ``truth`` (bodies, 10): amplitudes and phases from ``seed``.
+    """Simulate a log of sines.
 
-    ``noise``: rad, of positions; ``rate_noise``: rad/s, of velocities, None: no velocities in the log.
+    Args:
+        robot: A fixed-base robot, whose description the controller uses.
+        truth: Parameters (bodies, 10) of the simulated robot.
+        seed: Of amplitudes, phases and noise.
+        seconds: Duration.
+        step: Of the integration and of the log, s.
+        noise: Standard deviation of positions, rad or m.
+        rate_noise: Standard deviation of velocities, rad/s or m/s; None: no velocities in the log unless noise is 0.
     """
     rng = np.random.default_rng(seed)
     joints = [robot.description.joints[j] for j in robot.joints]
@@ -41,26 +48,26 @@ def record_sines(
     J = len(joints)
     amplitude = REACH * rng.uniform(0.5, 1.0, J) * (upper - lower) / 2
     w = 2 * np.pi * rng.permutation(np.linspace(*FREQUENCIES, J))
-    amplitude = np.minimum(amplitude, 12.0 / w**2)  # rad/s²: what such an arm can do
+    amplitude = np.minimum(amplitude, 12.0 / w**2)  # rad/s²: accelerations of such an arm
     phase, centre = rng.uniform(0, 2 * np.pi, J), (lower + upper) / 2
 
-    def wanted(t: float) -> tuple[Array, Array, Array]:
+    def reference(t: float) -> tuple[Array, Array, Array]:
         s, c = np.sin(w * t + phase), np.cos(w * t + phase)
         return centre + amplitude * s, amplitude * w * c, -amplitude * w * w * s
 
-    q, v, _ = wanted(0.0)
+    q, v, _ = reference(0.0)
     data = robot.model.createData()
     rows = []
     parameters = np.asarray(truth, float)[None]
     for k in range(round(seconds / step) + 1):
-        qr, vr, ar = wanted(k * step)
+        qr, vr, ar = reference(k * step)
         a = ar + 2 * STIFFNESS * (vr - v) + STIFFNESS**2 * (qr - q)
         tau = pin.rnea(robot.model, data, robot.positions(q[None])[0], v, a)
         rows.append(np.concatenate([q, v, tau]))
-        here = Windows(
+        window = Windows(
             q[None], v[None], np.repeat(tau[None, None], 2, axis=1), q[None], v[None], step, False, "euler", np.zeros(1)
         )
-        q, v = np.split(Compiled(robot, here).last(parameters)[0, 0], 2)
+        q, v = np.split(CompiledEngine(robot, window).final_states(parameters)[0, 0], 2)
     table = np.array(rows)
     columns = {"time": step * np.arange(len(table))}
     for k, joint in enumerate(robot.joints):

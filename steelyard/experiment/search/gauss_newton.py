@@ -1,4 +1,4 @@
-"""Gauss–Newton on the GC error, in coordinates in which every step is a body that can exist.
+"""Gauss–Newton on the GC error, in coordinates in which every step is physically consistent.
 
 All ten parameters of every searched body go through the log-Cholesky chart ξ of ``solve/log_cholesky.py``. With r the
 residuals of all windows and G their Jacobian by ξ, a step solves
@@ -6,8 +6,8 @@ residuals of all windows and G their Jacobian by ξ, a step solves
     min ‖r + G δ‖² + 2μ Σ (tr(J₀⁻¹J) − log det J),    √μ = PRIOR · rms(r),
 
 J₀ the pseudo-inertia of each body at the start: the entropic prior of ``compose/prior.py``, as weak as the residuals
-allow. It decides where they say nothing, keeps bodies from the edge of what can exist on the way, and fades as
-residuals fall. Where noise is left in the end, residuals are whitened by their covariance.
+allow. It determines unobservable directions, keeps bodies off the boundary of the consistent set, and fades as
+residuals fall. Residuals that converge to noise are whitened by their covariance.
 """
 
 from __future__ import annotations
@@ -19,102 +19,106 @@ from scipy.linalg import block_diag
 
 from steelyard import inertia
 from steelyard.compose.prior import RELATIVE
-from steelyard.experiment.search.search_problem import SearchProblem, parameters_of, physical
+from steelyard.experiment.search.search_problem import SearchProblem, nearest_consistent_values, parameters_about_origin
 from steelyard.solve.log_cholesky import Chart
 from steelyard.spatial import Array
 
 State = dict[str, Any]
 
-PRIOR = 1 / (2**0.5 * RELATIVE)  # times rms(r): √μ, the entropic prior's own weight if what is left were noise
-DIFFERENCE = 1e-4  # in ξ
+PRIOR = 1 / (2**0.5 * RELATIVE)  # √μ over rms(r): the entropic prior's own weight if the residuals were noise
+DIFFERENCE = 1e-4  # of finite differences, in ξ
 SETTLED = 1e-4  # relative change of the objective
 SMALLEST = 1e-18  # of the first error: rounding
-NOISY = 1e-5  # of the first residuals' size: what is left above that is noise
-WHITENED = 3  # passes with residuals whitened
-WEIGHED = 1e-3  # of the total mass: how well it is known
-DAMPINGS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # of the largest singular value
+NOISY = 1e-5  # over the first residuals: converged residuals above that are noise
+WHITENED = 3  # passes with whitened residuals
+MASS_SHARE = 1e-3  # standard deviation of the total mass, as a share of it
+DAMPINGS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # over the largest singular value
 LENGTHS = (1.0, 0.25)  # of a step
-NEAR = 0.9  # of the way to where a body cannot exist any more
-THIN = 0.02  # of a body's size: bodies that cannot exist begin with this radius of gyration in every direction
+NEAR = 0.9  # of the way to the boundary of the consistent set
+THIN = 0.02  # least radius of gyration of a body with an inconsistent start, over its size
 
 
-class _Coordinates:
+class _Charts:
+    """Log-Cholesky coordinates ξ (n,) of all searched bodies, ten each."""
+
     def __init__(self, problem: SearchProblem) -> None:
         space = problem.space
         self.searched = sorted({i for i, _ in space.free})
-        self.start = parameters_of(physical(space.values[None], space.sizes)[0])
-        if np.any(self.start != parameters_of(space.values)):  # as thin as can be is where ξ does not move
-            self.start = parameters_of(physical(space.values[None], space.sizes, THIN**2)[0])
+        self.start = parameters_about_origin(nearest_consistent_values(space.values[None], space.sizes)[0])
+        if np.any(self.start != parameters_about_origin(space.values)):  # at the boundary the Jacobian by ξ vanishes
+            self.start = parameters_about_origin(nearest_consistent_values(space.values[None], space.sizes, THIN**2)[0])
         self.charts = [
             Chart(float(self.start[i, 0]), 1e-4 * float(self.start[i, 0]), float(space.sizes[i])) for i in self.searched
         ]
-        self.together = Chart.stack(self.charts)
+        self.chart = Chart.stack(self.charts)
         inverse = [np.linalg.inv(inertia.pseudo(self.start[i])) for i in self.searched]
         self.slopes = np.einsum("kij,bij->bk", inertia.PSEUDO_BASIS, np.array(inverse))
-        self.slopes[:, 0] += 1 / self.start[self.searched, 0]  # the floor of the mass has a logarithm of its own
+        self.slopes[:, 0] += 1 / self.start[self.searched, 0]  # the chart's mass floor adds a logarithm
         self.total = space.total
 
-    def first(self) -> Array:
+    def start_coordinates(self) -> Array:
         pairs = zip(self.charts, self.searched, strict=True)
         return np.concatenate([chart.coordinates(self.start[i]) for chart, i in pairs])
 
     def parameters(self, xi: Array) -> Array:
-        """(B, bodies, 10) of ξ (B, n)."""
+        """Parameters (B, bodies, 10) of ξ (B, n)."""
         full = np.tile(self.start, (len(xi), 1, 1))
-        full[:, self.searched] = self.together.parameters(xi.reshape(len(xi), -1, 10))
+        full[:, self.searched] = self.chart.parameters(xi.reshape(len(xi), -1, 10))
         return full
 
     def divergence(self, xi: Array) -> float:
-        """Σ tr(J₀⁻¹J) − log det J, but for a constant."""
-        here = xi.reshape(-1, 10)
-        return float(np.sum(self.slopes * self.together.parameters(here))) - self.together.barrier(here)
+        """Σ tr(J₀⁻¹J) − log det J, up to a constant."""
+        xi_by_body = xi.reshape(-1, 10)
+        return float(np.sum(self.slopes * self.chart.parameters(xi_by_body))) - self.chart.barrier(xi_by_body)
 
     def divergence_model(self, xi: Array) -> tuple[Array, Array]:
-        """B (n, n), e (n,): the divergence is ½‖Bδ − e‖² for small δ, but for a constant."""
-        here = xi.reshape(-1, 10)
-        B, e = self.together.barrier_model(here)
-        slope = np.einsum("bij,bi->bj", self.together.jacobian(here), self.slopes)
+        """B (n, n) and e (n,) of the quadratic model ½‖Bδ − e‖² of the divergence, up to a constant."""
+        xi_by_body = xi.reshape(-1, 10)
+        B, e = self.chart.barrier_model(xi_by_body)
+        slope = np.einsum("bij,bi->bj", self.chart.jacobian(xi_by_body), self.slopes)
         e = e - np.linalg.solve(np.swapaxes(B, -1, -2), slope[..., None])[..., 0]
         return block_diag(*B), e.ravel()
 
     def steps(self, xi: Array, A: Array, b: Array) -> Array:
-        """(tries, n) where min ‖A δ − b‖² + damping leads: in ξ; with the parameters going straight instead,
-        all together, or each body as far as it can.
+        """Trial points (trials, n) of damped steps min ‖A δ − b‖²: straight in ξ, or straight in the parameters.
 
-        ξ bends, so a step along it may be short where the parameters' own would be long, and the other way round.
+        ξ is curved: a step in ξ may be short where one in the parameters is long, and the other way round. A step of
+        the parameters stops short of the boundary, with one length for all bodies or one for each.
         """
         U, s, Vt = np.linalg.svd(A, full_matrices=False)
-        away, tried = U.T @ b, []
-        here = xi.reshape(-1, 10)
-        J = self.together.jacobian(here)
+        rotated, trials = U.T @ b, []
+        xi_by_body = xi.reshape(-1, 10)
+        J = self.chart.jacobian(xi_by_body)
         for damping in DAMPINGS:
-            step = Vt.T @ (s / (s**2 + (damping * s[0]) ** 2) * away)
+            step = Vt.T @ (s / (s**2 + (damping * s[0]) ** 2) * rotated)
             change = np.einsum("bij,bj->bi", J, step.reshape(-1, 10))
-            most, Y = self.together.longest_step(here, change)
+            reach, Y = self.chart.longest_step(xi_by_body, change)
             for length in LENGTHS:
-                tried.append(xi + length * step)
-                tried.append(self.together.advance(here, change, Y, min(length, NEAR * most)).ravel())
-                each = [_go(c, x, d, length) for c, x, d in zip(self.charts, here, change, strict=True)]
-                tried.append(np.concatenate(each))
-        return np.array(tried)
+                trials.append(xi + length * step)
+                trials.append(self.chart.advance(xi_by_body, change, Y, min(length, NEAR * reach)).ravel())
+                each = [
+                    _step_straight(c, x, d, length) for c, x, d in zip(self.charts, xi_by_body, change, strict=True)
+                ]
+                trials.append(np.concatenate(each))
+        return np.array(trials)
 
-    def surplus(self, xi: Array) -> float:
-        """Of the total mass, in units of how well it is known."""
+    def mass_excess(self, xi: Array) -> float:
+        """Excess over the total mass, in its standard deviations."""
         if self.total is None:
             return 0.0
-        return float((self.parameters(xi[None])[0, :, 0].sum() - self.total) / (WEIGHED * self.total))
+        return float((self.parameters(xi[None])[0, :, 0].sum() - self.total) / (MASS_SHARE * self.total))
 
 
-def _go(chart: Chart, xi: Array, change: Array, length: float) -> Array:
-    """One body's ξ (10,) after its parameters went straight, as far as they can."""
-    most, Y = chart.longest_step(xi, change)
-    return chart.advance(xi, change, Y, min(length, NEAR * most))
+def _step_straight(chart: Chart, xi: Array, change: Array, length: float) -> Array:
+    """ξ (10,) of a body after a straight step of its parameters, short of the boundary."""
+    reach, Y = chart.longest_step(xi, change)
+    return chart.advance(xi, change, Y, min(length, NEAR * reach))
 
 
 def begin(problem: SearchProblem, rng: np.random.Generator, budget: int) -> State:
-    """At the first configuration."""
-    chart = _Coordinates(problem)
-    xi = chart.first()
+    """Start at the description."""
+    chart = _Charts(problem)
+    xi = chart.start_coordinates()
     parameters = chart.parameters(xi[None])
     r = problem.residuals(parameters)[0]
     return {
@@ -130,8 +134,8 @@ def begin(problem: SearchProblem, rng: np.random.Generator, budget: int) -> Stat
 
 
 def advance(problem: SearchProblem, state: State, rng: np.random.Generator, budget: int) -> State:
-    """The best of several steps; or, once settled in noise, another whitening."""
-    chart, state = _Coordinates(problem), dict(state)
+    """Take the best of several steps; at convergence to noise, whiten the residuals again."""
+    chart, state = _Charts(problem), dict(state)
     xi = np.array(state["xi"])
     W = None if state["whitener"] is None else np.array(state["whitener"])
     n = len(xi)
@@ -143,27 +147,27 @@ def advance(problem: SearchProblem, state: State, rng: np.random.Generator, budg
     r, G = R[0], (R[1 : n + 1] - R[n + 1 :]).T / (2 * DIFFERENCE)
     mass = np.array(
         [
-            (chart.surplus(a) - chart.surplus(b)) / (2 * DIFFERENCE)
+            (chart.mass_excess(a) - chart.mass_excess(b)) / (2 * DIFFERENCE)
             for a, b in zip(sides[1 : n + 1], sides[n + 1 :], strict=True)
         ]
     )
     scale, root = _rms(r), PRIOR * _rms(r)
 
     def objective(at: Array, residual: Array) -> float:
-        near = (scale * chart.surplus(at)) ** 2 + 2 * root**2 * chart.divergence(at)
+        near = (scale * chart.mass_excess(at)) ** 2 + 2 * root**2 * chart.divergence(at)
         return float(residual @ residual + near)
 
     B, e = chart.divergence_model(xi)
     A = np.vstack([G, scale * mass[None], root * B])
-    b = np.concatenate([-r, [-scale * chart.surplus(xi)], root * e])
-    tried = chart.steps(xi, A, b)
-    raw_tried = problem.residuals(chart.parameters(tried))
-    values = [objective(x, e) for x, e in zip(tried, _whitened(problem, raw_tried, W), strict=True)]
+    b = np.concatenate([-r, [-scale * chart.mass_excess(xi)], root * e])
+    trials = chart.steps(xi, A, b)
+    raw_trials = problem.residuals(chart.parameters(trials))
+    values = [objective(x, e) for x, e in zip(trials, _whitened(problem, raw_trials, W), strict=True)]
     k = int(np.argmin(np.where(np.isfinite(values), values, np.inf)))
     before, after, rest = objective(xi, r), values[k], raw[0]
     lower = np.isfinite(after) and after < before
     if lower:
-        xi, rest = tried[k], raw_tried[k]
+        xi, rest = trials[k], raw_trials[k]
         state |= {"xi": xi.tolist(), "error": float(rest @ rest), "best": chart.parameters(xi[None])[0].tolist()}
     if not lower or after > (1 - SETTLED) * before:
         noisy = _rms(rest) > NOISY * state["rms_first"]
@@ -192,7 +196,7 @@ def _parts(problem: SearchProblem, r: Array) -> list[Array]:
 
 
 def _whitener(problem: SearchProblem, r: Array) -> list[Any]:
-    """Of each engine, W (K, K) with W C Wᵀ = 1, C the covariance of what is left of its windows."""
+    """For each engine W (K, K) with W C Wᵀ = 1, C the covariance of its residuals."""
     whiteners = []
     for part in _parts(problem, r):
         C = part.T @ part / len(part)
