@@ -96,7 +96,7 @@ SHAPES = """<mujoco><worldbody><body name="part" pos="0 0 1"><freejoint/>{}</bod
 def outline_of(tmp_path, geoms):
     pytest.importorskip("mujoco")
     (tmp_path / "part.xml").write_text(SHAPES.format(geoms))
-    return geometry.outline(Robot.load(tmp_path / "part.xml", base="floating").bodies[0].parts)
+    return geometry.hull_of_links(Robot.load(tmp_path / "part.xml", base="floating").bodies[0].parts)
 
 
 @pytest.mark.parametrize(
@@ -125,18 +125,18 @@ def test_the_hull_of_several_shapes_reaches_as_far_as_their_box(tmp_path):
 
 def test_a_mesh_is_the_hull_of_its_vertices_and_a_flat_one_has_none(part):
     flat = part(stl([[0, 0, 0], [1, 0, 0.5], [0, 2, 0]]))
-    assert geometry.outline(flat.parts) is None
+    assert geometry.hull_of_links(flat.parts) is None
     corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
     faces = [corners[list(f)] for f in ((0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3))]
     content = b"\0" * 80 + struct.pack("<I", 4)
     content += b"".join(struct.pack("<12f", 0, 0, 1, *np.ravel(f)) + b"\0\0" for f in faces)
     solid = part(content, "tetrahedron.stl")
-    hull = geometry.outline(solid.parts)
+    hull = geometry.hull_of_links(solid.parts)
     np.testing.assert_allclose(hull[np.lexsort(hull.T)], corners[np.lexsort(corners.T)], atol=1e-6)
 
 
 def test_broken_meshes_have_no_hull(part):
-    assert geometry.outline(part(b"not a mesh at all", "broken.stl").parts) is None
+    assert geometry.hull_of_links(part(b"not a mesh at all", "broken.stl").parts) is None
 
 
 def test_an_evenly_filled_hull_has_the_moments_of_samples_in_it():
@@ -145,11 +145,11 @@ def test_an_evenly_filled_hull_has_the_moments_of_samples_in_it():
 
     lower, upper = np.array([-0.1, 0.0, 0.2]), np.array([0.3, 0.1, 0.5])
     corners = lower + (upper - lower) * (geometry._CORNERS + 1) / 2
-    np.testing.assert_allclose(geometry.solid(corners), geometry.box_inertia(1.0, (lower, upper)), atol=1e-15)
+    np.testing.assert_allclose(geometry.hull_inertia(corners), geometry.box_inertia(1.0, (lower, upper)), atol=1e-15)
 
     rng = np.random.default_rng(0)
     vertices = geometry.hull_vertices(rng.normal(size=(20, 3)))
     drawn = rng.uniform(vertices.min(axis=0), vertices.max(axis=0), (400_000, 3))
     drawn = drawn[Delaunay(vertices).find_simplex(drawn) >= 0]
     ones = np.column_stack([drawn, np.ones(len(drawn))])
-    np.testing.assert_allclose(inertia.pseudo(geometry.solid(vertices)), ones.T @ ones / len(drawn), atol=0.01)
+    np.testing.assert_allclose(inertia.pseudo(geometry.hull_inertia(vertices)), ones.T @ ones / len(drawn), atol=0.01)

@@ -7,7 +7,7 @@ import pytest
 
 from steelyard import inertia
 from steelyard.errors import UsageError
-from steelyard.robot.symmetry import _other_side, pairs
+from steelyard.robot.symmetry import _other_side, find_mirrored_pairs
 from tests.motions import installed, load, physical
 
 pytestmark = pytest.mark.numerical
@@ -18,7 +18,7 @@ COUNTS = {"a1": 6, "go2": 6, "anymal": 6, "talos": 14, "g1": 13}  # every body b
 @installed
 @pytest.mark.parametrize("name", COUNTS)
 def test_every_limb_of_a_legged_robot_has_its_mirror_image(name):
-    mirrored, remarks = pairs(load(name), ["auto"])
+    mirrored, remarks = find_mirrored_pairs(load(name), ["auto"])
     assert len(mirrored) == COUNTS[name]
     assert remarks == ()
     for pair in mirrored:
@@ -29,7 +29,7 @@ def test_every_limb_of_a_legged_robot_has_its_mirror_image(name):
 def test_a_reflected_body_is_symmetric_and_most_descriptions_nearly_are():
     robot = load("a1")
     rng = np.random.default_rng(0)
-    for pair in pairs(robot, ["auto"])[0]:
+    for pair in find_mirrored_pairs(robot, ["auto"])[0]:
         right = physical(rng, 1.0, 0.2)
         left = inertia.transform(right, pair.reflection)
         a, b = pair.rows
@@ -83,7 +83,7 @@ def test_a_robot_without_sides_has_no_pairs():
 
 def refusal(name, asked):
     with pytest.raises(UsageError) as error:
-        pairs(load(name), [asked])
+        find_mirrored_pairs(load(name), [asked])
     (finding,) = error.value.findings
     return finding
 
@@ -97,6 +97,6 @@ def test_bodies_that_are_named_like_a_pair_but_not_mirrored_are_not_paired_with_
     placement = model.jointPlacements[joint].copy()
     placement.translation = placement.translation + np.array([0.0, 0.0, 0.1])
     model.jointPlacements[joint] = placement
-    mirrored, (remark,) = pairs(replace(robot, model=model), ["auto"])
+    mirrored, (remark,) = find_mirrored_pairs(replace(robot, model=model), ["auto"])
     assert len(mirrored) == 4, "the calf below it is not mirrored either"
     assert "FL_thigh and FR_thigh" in remark

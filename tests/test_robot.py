@@ -17,7 +17,7 @@ from tests.motions import ROBOTS, installed, load, parameters, physical
 def reference(name, base):
     """Pinocchio's own model of the same file, mimics as independent joints."""
     root = [pin.JointModelFreeFlyer()] if base == "floating" else []
-    return pin.buildModelFromUrdf(str(index.find(name)), *root)
+    return pin.buildModelFromUrdf(str(index.find_description(name)), *root)
 
 
 def state(model, values, rng):

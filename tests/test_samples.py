@@ -9,7 +9,7 @@ from steelyard.equations.filters import Filter, lowpass
 from steelyard.equations.prepare import prepare
 from steelyard.errors import LogError
 from steelyard.log.log import Log
-from steelyard.log.timing import merged, motion_band
+from steelyard.log.timing import merge_near_stamps, motion_band
 from steelyard.robot.model import GRAVITY, Robot
 from tests.refusals import refuses
 
@@ -128,7 +128,7 @@ def test_samples_with_nearly_equal_stamps_are_averaged_with_a_notice(robots):
     t = held_up(times())
     rng = np.random.default_rng(1)
     log = joint_log(t, lambda t: np.sin(2 * t) + 1e-5 * rng.normal(size=len(t)))
-    one_each, lost = merged(log)
+    one_each, lost = merge_near_stamps(log)
     assert lost == 29
     assert len(one_each) == len(log) - lost
     assert np.diff(one_each.time).min() > 0.25 / RATE
@@ -144,12 +144,12 @@ def test_samples_with_nearly_equal_stamps_are_averaged_with_a_notice(robots):
 def test_a_clock_that_only_jitters_is_left_alone():
     stamps = times() + np.random.default_rng(0).uniform(-0.3, 0.3, len(times())) / RATE
     log = joint_log(stamps)
-    assert merged(log) == (log, 0)
+    assert merge_near_stamps(log) == (log, 0)
 
 
 def test_a_burst_becomes_samples_a_quarter_step_apart():
     t = np.concatenate([times(1.0), 1.2 + np.arange(16) * 0.06 / RATE, 1.3 + times(1.0)])
-    one_each, lost = merged(joint_log(t))
+    one_each, lost = merge_near_stamps(joint_log(t))
     assert lost == 12
     np.testing.assert_allclose(one_each.time[200:204], 1.2 + (2 + 5 * np.arange(4) - [0, 0, 0, 2]) * 0.06 / RATE)
 
@@ -157,7 +157,7 @@ def test_a_burst_becomes_samples_a_quarter_step_apart():
 def test_orientations_of_opposite_sign_are_averaged_as_what_they_are():
     t = held_up(times())
     q = quaternions(base_truth(t)[0]) * np.where(np.arange(len(t)) % 2, -1, 1)[:, None]
-    one_each, lost = merged(joint_log(t, **xyz("base.quaternion", q, "xyzw")))
+    one_each, lost = merge_near_stamps(joint_log(t, **xyz("base.quaternion", q, "xyzw")))
     assert lost
     back = np.column_stack([one_each.columns[f"base.quaternion.{c}"] for c in "xyzw"])
     assert np.abs(np.linalg.norm(back, axis=1) - 1).max() < 1e-6

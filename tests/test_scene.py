@@ -42,7 +42,7 @@ def test_every_body_of_every_kind_of_robot_has_something_to_draw(a1_robot):
 
 
 def test_a_load_stands_in_the_frame_of_the_link_that_carries_it(a1_robot):
-    scene = make_scene(a1_robot.carrying("FR_foot"))
+    scene = make_scene(a1_robot.with_load("FR_foot"))
     calf = np.array(scene["bodies"]["FR_calf"]["pose"])
     np.testing.assert_allclose(scene["bodies"][LOAD]["pose"], calf @ a1_robot.frames["FR_foot"].placement, atol=1e-6)
     assert scene["bodies"][LOAD]["shapes"] == []

@@ -267,7 +267,7 @@ OFFSET = np.array([4.0, -3.0, 6.0, 0.2, -0.1, 0.3])
 def tooled(tmp_path_factory):
     """The demonstration arm with a tool below a sensor, its truth, and a maker of logs."""
     path = tmp_path_factory.mktemp("tool") / "arm.urdf"
-    path.write_text(index.find("demo_arm").read_text().replace('<link name="tool0"/>', GUESS))
+    path.write_text(index.find_description("demo_arm").read_text().replace('<link name="tool0"/>', GUESS))
     robot = Robot.load(path, sensors=["tool_joint"])
     truth = perturbed(robot, np.random.default_rng(1))
 

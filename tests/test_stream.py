@@ -128,7 +128,7 @@ def test_wrenches_motors_and_currents_are_streamed(a1_robot):
 
 def test_a_load_counts_in_the_logs_that_carried_it(arm):
     carrier = arm.robot.bodies[-1].name
-    robot = arm.robot.carrying(carrier)
+    robot = arm.robot.with_load(carrier)
     columns = Columns(tuple(b.name for b in robot.bodies))
     segments = [noisy(robot), replace(noisy(robot, seed=5), loaded=True)]
     rows = Setup(robot, "joint", columns).rows(segments)

@@ -30,13 +30,13 @@ def composition(body: Body, scale: Array) -> Composition:
     """Return ten parameters under linear inequalities; a load has no box."""
     start, rows = body.parameters, np.stack([direction_row(body, v) for v in DIRECTIONS])
     if body.carrier is None:
-        start, rows = geometry.box_inertia(start[0], body.room), np.vstack([com_rows(body), rows])
+        start, rows = geometry.box_inertia(start[0], body.mass_box), np.vstack([com_rows(body), rows])
     return Composition(np.eye(10), start, scale, (), mass_bound(body), rows=rows, consistent=False)
 
 
 def com_rows(body: Body) -> Array:
     """Return rows (6, 10) whose products with θ are non-negative exactly if the CoM is in the body's box."""
-    least, most = body.room
+    least, most = body.mass_box
     rows = np.zeros((6, 10))
     rows[:3, 0], rows[:3, 1:4] = -least, np.eye(3)
     rows[3:, 0], rows[3:, 1:4] = most, -np.eye(3)

@@ -135,7 +135,7 @@ def _grid(body: Body, n: int, within: Within) -> Masses:
     while rank((points - centre) / half) < 10:
         finer = 2 * finer - 1
         points = _completed(points, candidates(finer), centre, half)
-    whole = geometry.solid(vertices)
+    whole = geometry.hull_inertia(vertices)
     blur = SOLVER_MARGIN * body.size**2 / inertia.min_eigenvalue(whole)
     return Masses(points, whole, blur, n, within)
 
@@ -191,8 +191,11 @@ def _moments(points: Array) -> Array:
 def _region(body: Body, within: Within) -> tuple[Array, Within]:
     """Vertices (v, 3) of the region: the convex hull of the body's shapes if asked for and not flat, else its box."""
     if within == "hull":
-        vertices = geometry.outline(body.parts)
-        if vertices is not None and inertia.min_eigenvalue(geometry.solid(vertices)) >= (THIN * body.size) ** 2 / 3:
+        vertices = geometry.hull_of_links(body.parts)
+        if (
+            vertices is not None
+            and inertia.min_eigenvalue(geometry.hull_inertia(vertices)) >= (THIN * body.size) ** 2 / 3
+        ):
             return vertices, "hull"
     lower, upper = body.box
     half = np.maximum((upper - lower) / 2, THIN * body.size)

@@ -32,13 +32,13 @@ def quadric(box: geometry.Box) -> Array:
 
 def ellipsoid_row(body: Body) -> Array:
     """Return the row (10,) of tr(J Q) as a function of the ten parameters, kg."""
-    return np.asarray(np.einsum("kij,ij->k", inertia.PSEUDO_BASIS, quadric(body.room)))
+    return np.asarray(np.einsum("kij,ij->k", inertia.PSEUDO_BASIS, quadric(body.mass_box)))
 
 
 def confine(part: Composition, body: Body) -> Composition:
     """Return the composition confined to the ellipsoid around the body's box; a start outside moves into the box."""
     q, start = ellipsoid_row(body), part.start
     if q @ (part.map @ start) < ROOM * body.parameters[0]:
-        start = np.linalg.lstsq(part.map, geometry.box_inertia(body.parameters[0], body.room), rcond=None)[0]
+        start = np.linalg.lstsq(part.map, geometry.box_inertia(body.parameters[0], body.mass_box), rcond=None)[0]
     rows = (q @ part.map)[None]
     return replace(part, start=start, rows=np.vstack([part.rows, rows]) if part.rows.size else rows)

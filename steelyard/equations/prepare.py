@@ -21,7 +21,7 @@ from steelyard.equations.spline import Spline
 from steelyard.errors import Finding, LogError
 from steelyard.log.force_plate import Plate, plate_pose
 from steelyard.log.log import Log
-from steelyard.log.timing import NEAR_STAMPS, gaps, merged
+from steelyard.log.timing import NEAR_STAMPS, gaps, merge_near_stamps
 from steelyard.robot.model import Robot
 from steelyard.spatial import WRENCH, Array
 
@@ -39,7 +39,7 @@ def prepare(
     """
     assert filter.rate is not None and filter.kinematics is not None
     step = float(np.median(np.diff(log.time)))
-    log, same = merged(log)
+    log, same = merge_near_stamps(log)
     holes = gaps(log)
     edges = np.concatenate([[0], holes + 1, [len(log)]])
     segments, short, notices = [], 0.0, []

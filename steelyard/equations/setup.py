@@ -93,7 +93,7 @@ class Setup:
         robot = build(description, base=base, lock=lock, repair=options.repair_prior, sensors=sensors, **gravity)
         if bad := [*(f for log in every for f in _frames(robot, log)), *differing(robot, every)]:
             raise LogError(bad)
-        robot = robot if load is None else robot.carrying(load)
+        robot = robot if load is None else robot.with_load(load)
         notices += [
             *robot.notices,
             *(n for log in every for n in log.notices),

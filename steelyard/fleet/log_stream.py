@@ -34,7 +34,7 @@ from steelyard.inference.noise import NEGLIGIBLE
 from steelyard.information import Information
 from steelyard.log.log import Log
 from steelyard.log.pieces import PIECE_BYTES, LogPiece, read_pieces
-from steelyard.log.timing import GAP, merged
+from steelyard.log.timing import GAP, merge_near_stamps
 from steelyard.robot.description import RobotSource, read_description
 from steelyard.spatial import Array
 
@@ -174,7 +174,7 @@ class PieceStream:
         self._begin()
 
     def _window(self, log: Log, origin: float | None) -> Segment | None:
-        return window(self.setup.robot, merged(log)[0], self.filter, origin, torques=self.setup.torques)
+        return window(self.setup.robot, merge_near_stamps(log)[0], self.filter, origin, torques=self.setup.torques)
 
     def _made(self, segment: Segment) -> int:
         """How many samples of a segment were made before."""

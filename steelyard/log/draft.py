@@ -15,7 +15,7 @@ import numpy as np
 from steelyard.log.layout import TableLayout
 from steelyard.log.log import is_column
 from steelyard.log.propose import Proposal, groups_by_position, proposals_by_name
-from steelyard.log.sniff import Look, look_at
+from steelyard.log.sniff import DetectedTable, detect_layout
 from steelyard.spatial import Array
 
 STEADY = 5.0  # steps of a time column stay below this many times their median
@@ -33,27 +33,27 @@ class Clock:
 
 def draft_mapping(path: str | Path, joints: Sequence[str] = ()) -> str:
     """Draft the TOML text of a mapping; ``joints`` are the robot's, in the order of its description."""
-    look = look_at(Path(path))
-    clock = next((c for name, values in look.columns.items() if (c := _clock(name, values))), None)
-    parts = [_opening(look), _table(look, clock), _columns(look, clock, joints), _rest(joints)]
+    table = detect_layout(Path(path))
+    clock = next((c for name, values in table.columns.items() if (c := _clock(name, values))), None)
+    parts = [_opening(table), _table(table, clock), _columns(table, clock, joints), _rest(joints)]
     return "\n".join(line for part in parts for line in [*part, ""])
 
 
-def _opening(look: Look) -> list[str]:
-    least = " at least" if look.more else ""
+def _opening(table: DetectedTable) -> list[str]:
+    least = " at least" if table.more else ""
     lines = [
-        f"# How to read {_comment(look.path.name)}: {look.rows}{least} rows, {len(look.columns)} columns.",
+        f"# How to read {_comment(table.path.name)}: {table.rows}{least} rows, {len(table.columns)} columns.",
         "# Drafted from the content of the file. Comments are proposals: check and complete them, and remove the #.",
         "# KIND is q, v, a, tau or current. Columns that are not named in [columns] are not read.",
     ]
-    if look.cut:
+    if table.cut:
         lines.append("# The last line is incomplete and will be dropped.")
     return lines
 
 
-def _table(look: Look, clock: Clock | None) -> list[str]:
-    lines, layout, usual = ["[table]"], look.layout, TableLayout()
-    if look.text:
+def _table(table: DetectedTable, clock: Clock | None) -> list[str]:
+    lines, layout, usual = ["[table]"], table.layout, TableLayout()
+    if table.text:
         lines.append(f"header = {str(layout.header).lower()}")
         shown = {"separator": layout.separator, "decimal": layout.decimal, "comment": layout.comment}
         lines += [f"{key} = {_quoted(value)}" for key, value in shown.items() if value != getattr(usual, key)]
@@ -61,26 +61,26 @@ def _table(look: Look, clock: Clock | None) -> list[str]:
             lines.append(f"skip_rows = {layout.skip_rows}")
         if layout.names:
             lines.append("names = [  # rename as you like, but keep all of them, in this order")
-            lines += [f"  {_quoted(name)},  # {_described(values)}" for name, values in look.columns.items()]
+            lines += [f"  {_quoted(name)},  # {_described(values)}" for name, values in table.columns.items()]
             lines.append("]")
     if clock is None:
         lines.append("# rate = 100.0  # Hz: no column is like time")
-    lines.append(f"# rows = [1, {look.rows}]  # keep these only, counted from 1")
+    lines.append(f"# rows = [1, {table.rows}]  # keep these only, counted from 1")
     return lines
 
 
-def _columns(look: Look, clock: Clock | None, joints: Sequence[str]) -> list[str]:
+def _columns(table: DetectedTable, clock: Clock | None, joints: Sequence[str]) -> list[str]:
     lines = ["[columns]"]
-    exact = [name for name in look.columns if _is_own(name, joints)]
-    lines += [f"{_quoted(name)} = {_quoted(name)}  # {_described(look.columns[name])}" for name in exact]
+    exact = [name for name in table.columns if _is_own(name, joints)]
+    lines += [f"{_quoted(name)} = {_quoted(name)}  # {_described(table.columns[name])}" for name in exact]
     if clock is not None and clock.name not in exact:
         unit = "" if clock.unit == "s" else f", unit = {_quoted(clock.unit)}"
         reason = f"increases steadily: probably time in {clock.unit} at {clock.rate:.4g} Hz"
         lines.append(f"# time = {{ name = {_quoted(clock.name)}{unit} }}  # {reason}")
     elif clock is not None and clock.unit != "s":
         lines.append(f"# time is probably in {clock.unit} at {clock.rate:.4g} Hz: set unit = {_quoted(clock.unit)}")
-    others = {n: v for n, v in look.columns.items() if n not in exact and (clock is None or n != clock.name)}
-    proposed = proposals_by_name(others, joints) if look.named else []
+    others = {n: v for n, v in table.columns.items() if n not in exact and (clock is None or n != clock.name)}
+    proposed = proposals_by_name(others, joints) if table.named else []
     if not proposed and not exact:
         proposed = groups_by_position(others, joints)
     done, heading = set[str](), ""
@@ -90,7 +90,7 @@ def _columns(look: Look, clock: Clock | None, joints: Sequence[str]) -> list[str
             lines.append(f"# {heading}")
         lines.append(_proposed(p, others[p.name]))
         done.add(p.name)
-    if look.layout.names:  # described above
+    if table.layout.names:  # described above
         return lines
     if rest := [name for name in others if name not in done]:
         lines.append("# Other columns:")

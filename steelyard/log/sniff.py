@@ -26,7 +26,7 @@ _COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
-class Look:
+class DetectedTable:
     """A table with its detected layout."""
 
     path: Path
@@ -43,13 +43,13 @@ class Look:
         return not self.layout.names or list(self.layout.names) != numbered(len(self.layout.names))
 
 
-def look_at(path: Path) -> Look:
+def detect_layout(path: Path) -> DetectedTable:
     """Detect the layout of a table; LogError if the file holds none."""
     kind = table_format(path)
     if not isinstance(kind, Csv):  # the format has names and types
         columns = kind.numbers(path)
         rows = max((len(v) for v in columns.values() if v is not None), default=0)
-        return Look(path, False, TableLayout(), columns, rows)
+        return DetectedTable(path, False, TableLayout(), columns, rows)
     data = unpack(read_file(path), path)
     if data.startswith(MARK):
         data = data.partition(b"\n")[2]
@@ -112,7 +112,7 @@ def _is_number(cell: str, decimal: str) -> bool:
     return number(cell) is not None and cell != ""
 
 
-def _filled(path: Path, data: bytes, layout: TableLayout) -> Look:
+def _filled(path: Path, data: bytes, layout: TableLayout) -> DetectedTable:
     """Parse every column, up to ``MOST_ROWS`` rows."""
     rows = cells(data, layout)
     names = [name.strip() for name in next(rows, [])] if layout.header else list(layout.names)
@@ -132,4 +132,4 @@ def _filled(path: Path, data: bytes, layout: TableLayout) -> Look:
                 text.add(k)
             kept[k].append(np.nan if value is None else value)
     columns = {name: None if k in text else np.array(kept[k]) for k, name in enumerate(names)}
-    return Look(path, True, layout, columns, count, more, cut and not more)
+    return DetectedTable(path, True, layout, columns, count, more, cut and not more)

@@ -27,7 +27,7 @@ def gaps(log: Log) -> Array:
     return np.flatnonzero(steps > GAP * np.median(steps))
 
 
-def merged(log: Log) -> tuple[Log, int]:
+def merge_near_stamps(log: Log) -> tuple[Log, int]:
     """Average samples whose stamps nearly coincide; returns the log and the number of samples removed.
 
     A logger that was delayed writes the samples it missed in one burst. A spline through two distant values a short
@@ -56,7 +56,7 @@ def motion_band(log: Log) -> float:
     No filter may cut below it. Noise and quantisation of encoders are excluded: their spectrum is flat, and in a
     velocity they dominate.
     """
-    log, rate = merged(log)[0], log_rate(log)
+    log, rate = merge_near_stamps(log)[0], log_rate(log)
     edges = np.concatenate([[0], gaps(log) + 1, [len(log)]])
     longest = int(np.argmax(np.diff(edges)))
     part = slice(int(edges[longest]), int(edges[longest + 1]))

@@ -180,7 +180,7 @@ def _bodies(
         boxes = [b for link, at in parts if (b := geometry.link_box(link, at))]
         if not boxes and parameters[0] > 0:
             boxes.append(geometry.inertia_box(parameters))
-        box = geometry.join(boxes) if boxes else (np.full(3, -0.05), np.full(3, 0.05))
+        box = geometry.enclosing_box(boxes) if boxes else (np.full(3, -0.05), np.full(3, 0.05))
         size = max(float(np.linalg.norm(box[1] - box[0])), 1e-3)
         if not inertia.is_consistent(parameters, size):
             code, what = _inconsistency(parameters, size)

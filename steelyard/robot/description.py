@@ -162,7 +162,7 @@ def _by_name(source: str | Path) -> Path:
     from steelyard.robot import index
 
     name = str(source)
-    if path := index.find(name):
+    if path := index.find_description(name):
         return path
     near = difflib.get_close_matches(name, [entry.name for entry in index.robots()], n=5)
     folder = Path(source).parent

@@ -39,7 +39,7 @@ def link_box(link: Link, placement: Array) -> Box | None:
     return None if points is None else (points.min(axis=0), points.max(axis=0))
 
 
-def outline(parts: Iterable[tuple[Link, Array]]) -> Array | None:
+def hull_of_links(parts: Iterable[tuple[Link, Array]]) -> Array | None:
     """Return the vertices (v, 3) of the convex hull of all shapes of some links, each at its pose (4, 4).
 
     Round shapes are approximated by inscribed polyhedra. Collision shapes are preferred to visual ones, as for
@@ -67,7 +67,7 @@ def hull_vertices(points: Array) -> Array | None:
         return None
 
 
-def fewer(points: Array, most: int = 32) -> Array:
+def extreme_points(points: Array, most: int = 32) -> Array:
     """Return at most ``most`` of the points (·, 3): the farthest in directions spread evenly over a sphere."""
     if len(points) <= most:
         return points
@@ -79,7 +79,7 @@ def fewer(points: Array, most: int = 32) -> Array:
     return np.asarray(points[np.unique(np.argmax(around @ directions.T, axis=0))])
 
 
-def solid(vertices: Array) -> Array:
+def hull_inertia(vertices: Array) -> Array:
     """Return the ten parameters of the convex hull of vertices (v, 3), of uniform density and unit mass.
 
     Summed over tetrahedra of a facet and an inner point: ∫xxᵀ = V/20·(Σvvᵀ + ssᵀ), s = Σv over their corners.
@@ -118,7 +118,7 @@ def inertia_box(parameters: Array) -> Box:
     return com - half, com + half
 
 
-def join(boxes: list[Box]) -> Box:
+def enclosing_box(boxes: list[Box]) -> Box:
     """Return the smallest box around several."""
     lower, upper = zip(*boxes, strict=True)
     return np.min(lower, axis=0), np.max(upper, axis=0)

@@ -114,7 +114,7 @@ def robots() -> list[IndexEntry]:
     return sorted(entries.values())
 
 
-def find(name: str) -> Path | None:
+def find_description(name: str) -> Path | None:
     """Return the description file of a short name, or None if no index has it.
 
     Raises:

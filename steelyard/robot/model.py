@@ -59,7 +59,7 @@ class Body:
     parts: tuple[tuple[Link, Array], ...] = ()  # its links, each with its pose (4, 4) in the body frame
 
     @property
-    def room(self) -> geometry.Box:
+    def mass_box(self) -> geometry.Box:
         """Box that contains all its mass, m; each half edge is at least ``THINNEST`` of the body's size."""
         centre, half = (self.box[0] + self.box[1]) / 2, (self.box[1] - self.box[0]) / 2
         half = np.maximum(half, THINNEST * self.size)
@@ -179,7 +179,7 @@ class Robot:
             )
         return self.frames[name]
 
-    def carrying(self, link: str) -> Robot:
+    def with_load(self, link: str) -> Robot:
         """Return the robot with an unknown load on a link: one more body, welded to that link's."""
         holder = self.body(link)
         mass = LOAD_SHARE * sum(b.parameters[0] for b in self.bodies)

@@ -61,7 +61,7 @@ def find_soles(robot: Robot, feet: Sequence[str] = ()) -> tuple[Sole, Sole]:
 
 def _sole(body: Body, pose: Array) -> tuple[float, Sole] | None:
     """Height of the lowest point in the world, and the sole around it."""
-    vertices = geometry.outline(body.parts)
+    vertices = geometry.hull_of_links(body.parts)
     if vertices is None:  # no shapes: the body's box
         vertices = np.array(list(itertools.product(*np.transpose(body.box))))
     world = vertices @ pose[:3, :3].T + pose[:3, 3]

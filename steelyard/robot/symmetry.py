@@ -35,7 +35,7 @@ class Pair:
         return np.eye(10)[:4], -inertia.transform_matrix(self.reflection)[:4]
 
 
-def pairs(robot: Robot, asked: Sequence[str]) -> tuple[tuple[Pair, ...], tuple[str, ...]]:
+def find_mirrored_pairs(robot: Robot, asked: Sequence[str]) -> tuple[tuple[Pair, ...], tuple[str, ...]]:
     """Return the pairs ``asked`` for, ``LEFT=RIGHT`` or ``auto``, and remarks on pairs that are not mirrored."""
     named = _by_name(robot) if AUTO in asked else []
     given, findings = list[tuple[str, str]](), list[Finding]()

@@ -224,7 +224,7 @@ def test_with_many_points_the_fit_is_that_of_any_mass_distribution():
 
 def test_in_a_hull_every_point_is_inside_it_and_its_ends_are_among_them():
     for body in Robot.load("demo_arm").bodies:
-        vertices = geometry.outline(body.parts)
+        vertices = geometry.hull_of_links(body.parts)
         masses = mass_points.place(body, body.parameters, 5, "hull")
         assert masses.within == "hull"
         centre = vertices.mean(axis=0)

@@ -179,7 +179,7 @@ def points_inside(J, Q):
 def test_a_body_is_realisable_exactly_when_it_is_made_of_mass_points_inside_the_ellipsoid(seed):
     rng = np.random.default_rng(seed)
     b = body(rng, half=rng.uniform(0.05, 0.5, 3))
-    Q, q = realisable.quadric(b.room), realisable.ellipsoid_row(b)
+    Q, q = realisable.quadric(b.mass_box), realisable.ellipsoid_row(b)
     x = rng.normal(size=(6, 3))
     x *= (rng.uniform(0, 1, 6) ** (1 / 3) / np.linalg.norm(x, axis=1))[:, None] * np.sqrt(3) * b.box[1]
     made = sum(m * inertia.pack(1.0, c, np.zeros((3, 3))) for m, c in zip(rng.uniform(0, 1, 6), x, strict=True))

@@ -255,7 +255,7 @@ def test_a_body_without_geometry_is_made_of_its_box(tmp_path):
 
 
 def test_a_load_is_made_of_the_box_it_is_thought_in():
-    robot = Robot.load("demo_arm").carrying("tool0")
+    robot = Robot.load("demo_arm").with_load("tool0")
     (box,) = shape_set.initial(robot.body(LOAD)).parts
     np.testing.assert_allclose(box.box, robot.body(LOAD).box)
 

@@ -94,7 +94,7 @@ def test_readings_of_sensors_inside_a_robot_are_pinocchios(monkeypatch, name):
 @installed
 @pytest.mark.parametrize("loaded", [True, False])
 def test_a_load_on_a_link_is_pinocchios(monkeypatch, loaded):
-    robot = load("a1").carrying("trunk")
+    robot = load("a1").with_load("trunk")
     part = replace(segment(robot, np.random.default_rng(5), samples=20), loaded=loaded)
     agree(both(monkeypatch, robot, [part], Columns(tuple(b.name for b in robot.bodies)), "full"))
 

@@ -38,7 +38,7 @@ def test_the_index_has_all_names_of_the_design():
 
 @installed
 def test_talos_is_the_reduced_model():
-    assert index.find("talos").name == "talos_reduced.urdf"
+    assert index.find_description("talos").name == "talos_reduced.urdf"
 
 
 def test_listing_the_robots_imports_nothing_heavy():
@@ -51,7 +51,7 @@ def test_an_embedded_model_comes_first(monkeypatch, tmp_path):
     monkeypatch.setattr(index, "MODELS", tmp_path)
     for name in ("a1", "toy"):
         (tmp_path / f"{name}.urdf").write_text(URDF)
-        assert index.find(name) == tmp_path / f"{name}.urdf"
+        assert index.find_description(name) == tmp_path / f"{name}.urdf"
     entries = {entry.name: entry for entry in index.robots()}
     assert entries["a1"].source == entries["toy"].source == "steelyard"
     assert entries["a1"].kind == "quadruped"
@@ -99,8 +99,8 @@ def robot_descriptions(monkeypatch, tmp_path):
 
 def test_an_unknown_name_falls_to_robot_descriptions(robot_descriptions):
     expected = robot_descriptions.folder / "toy.urdf"
-    assert index.find("toy") == index.find("toy_description") == expected
-    assert index.find("nobody") is None
+    assert index.find_description("toy") == index.find_description("toy_description") == expected
+    assert index.find_description("nobody") is None
 
 
 def test_a_failed_download_is_refused(robot_descriptions):

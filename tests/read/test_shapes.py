@@ -90,7 +90,7 @@ def test_shapes_of_a_link_are_placed_in_the_frame_of_its_moving_body(tmp_path):
 
 def test_shapes_of_a_load_stay_in_the_axes_of_its_carrier():
     area = cuboid([0.4, 0.2, 0.04])
-    robot = Robot.load("demo_arm").carrying("tool0")
+    robot = Robot.load("demo_arm").with_load("tool0")
     (placed,) = ShapeFile(links={LOAD: (area,)}).bodies(robot)[LOAD]
     np.testing.assert_allclose(placed.parameters, area.parameters)
 

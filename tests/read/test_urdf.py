@@ -81,7 +81,7 @@ def test_masses_inertias_and_kinematics_agree_with_pinocchio(path):
 
 @pytest.mark.skipif(not FILES, reason="example-robot-data is not installed")
 def test_the_floating_root_agrees_with_pinocchio_too():
-    path = index.find("talos")
+    path = index.find_description("talos")
     model = pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer())
     total = sum(link.mass for link in read_description(path).links.values())
     assert total == pytest.approx(pin.computeTotalMass(model), abs=1e-12 * total)

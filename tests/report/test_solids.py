@@ -8,7 +8,7 @@ from steelyard.compose.divide_shape import divide
 from steelyard.compose.primitives import capsule, cuboid, cylinder, polyhedron, sphere
 from steelyard.compose.primitives import ellipsoid as ellipsoid_shape
 from steelyard.output.report.solids import hull, merged, meshes, uniform_solid
-from steelyard.robot.geometry import fewer
+from steelyard.robot.geometry import extreme_points
 
 
 def pose(seed):
@@ -91,8 +91,8 @@ def test_what_is_no_shape_draws_nothing(shape):
 
 def test_fewer_corners_stay_corners_and_keep_most_of_the_volume():
     points = np.random.default_rng(3).normal(size=(4000, 3)) * [1.0, 0.2, 0.1]
-    few = fewer(points, 32)
+    few = extreme_points(points, 32)
     assert len(few) <= 32
     assert {tuple(p) for p in few} <= {tuple(p) for p in points}
     assert volume(hull(few)[0]) > 0.7 * volume(hull(points)[0])
-    assert fewer(points[:5], 32) is not None
+    assert extreme_points(points[:5], 32) is not None

@@ -18,7 +18,7 @@ from steelyard.equations.filters import Filter
 from steelyard.equations.prepare import prepare
 from steelyard.errors import Finding, LogError, UsageError
 from steelyard.log.log import QUATERNION, Log
-from steelyard.log.timing import gaps, log_rate, merged
+from steelyard.log.timing import gaps, log_rate, merge_near_stamps
 from steelyard.robot.model import Robot
 from steelyard.spatial import Array
 
@@ -180,6 +180,6 @@ def _segments(robot: Robot, log: Log, filter: Filter | None) -> list[tuple[Array
         what = "has no joint velocities, or its stamps are uneven"
         fix = "Record v.JOINT at a constant rate: motion with contacts cannot be smoothed"
         raise LogError(Finding("velocity-missing", log.source, what, fix))
-    log, _ = merged(log)
+    log, _ = merge_near_stamps(log)
     segments, _ = prepare(robot, log, (filter or Filter()).for_logs([log]), torques=True)
     return [(s.q, s.v, s.tau) for s in segments if s.tau is not None]

@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.compose.primitives import Primitive
-from steelyard.robot.geometry import fewer
+from steelyard.robot.geometry import extreme_points
 
 if TYPE_CHECKING:
     from steelyard.identify.division.dividing import Step
@@ -59,7 +59,7 @@ def _simple(shape: dict[str, Any]) -> dict[str, Any]:
     if "parts" in shape:
         return {**shape, "parts": [_simple(part) for part in shape["parts"]]}
     if "corners" in shape:
-        return {**shape, "corners": fewer(np.array(shape["corners"])).round(5).tolist()}
+        return {**shape, "corners": extreme_points(np.array(shape["corners"])).round(5).tolist()}
     return shape
 
 

@@ -49,7 +49,7 @@ class Constrained(Composed):
         import numpy as np
 
         from steelyard.information import Information
-        from steelyard.robot.symmetry import pairs
+        from steelyard.robot.symmetry import find_mirrored_pairs
         from steelyard.solve.problem import LinearConstraints
 
         if posed.setup is None or posed.theta is None:
@@ -68,7 +68,7 @@ class Constrained(Composed):
             row = Information.of(weight * masses, np.array([weight * described])).given(known, theta[known])
             data = data + replace(row, rows=0, names=data.names)
         if self.symmetric:
-            mirrored, notices = pairs(setup.robot, self.symmetric)
+            mirrored, notices = find_mirrored_pairs(setup.robot, self.symmetric)
             for pair in mirrored:
                 rows = np.zeros((4, columns.n))
                 rows[:, columns.body(pair.left)], rows[:, columns.body(pair.right)] = pair.rows

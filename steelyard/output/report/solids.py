@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from steelyard import inertia
-from steelyard.robot.geometry import convex_hull, fewer
+from steelyard.robot.geometry import convex_hull, extreme_points
 from steelyard.spatial import Array
 
 CORNERS = 32  # of a polyhedron that is drawn
@@ -122,7 +122,7 @@ def matrix(value: Any, shape: tuple[int, ...]) -> Array | None:
 def _points(shape: Mapping[str, Any], most: int) -> Array | None:
     if "corners" in shape:
         corners = matrix(shape["corners"], (-1, 3))
-        return None if corners is None else fewer(corners, most)
+        return None if corners is None else extreme_points(corners, most)
     canon = _CANON.get(str(shape.get("kind")))
     half, position = matrix(shape.get("half"), (3,)), matrix(shape.get("position"), (3,))
     rotation = matrix(shape.get("rotation"), (3, 3))
