@@ -449,7 +449,7 @@ def test_a_wrench_below_a_sensor_leaves_nothing_unknown(walker):
     robot, truth, _, log = walker
     result = identify(robot.description, [log])
     assert result.estimate.equations == "full"
-    assert not any("taken to touch" in n for n in result.estimate.notices)
+    assert not any("taken to be in contact" in n for n in result.estimate.notices)
     assert list(result.estimate.fit.rmse)[-24:] == list(robot.readings)
     assert missed(walker, result, ()) < 1e-4
     assert result.estimate.body("FR_foot").mass == pytest.approx(truth["FR_foot"][0], rel=0.01)

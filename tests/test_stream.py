@@ -185,7 +185,7 @@ def test_any_cutting_any_batches_and_any_threads_give_the_same(cuts, threads, ba
     )
     worker.run(part, np.arange(500), np.ones(1))
     for ours, theirs in zip(
-        worker.finish(), stream(Setup(robot, "joint", columns).rows([part])).found[False], strict=True
+        worker.finish(), stream(Setup(robot, "joint", columns).rows([part])).factors[False], strict=True
     ):
         np.testing.assert_allclose(ours.T @ ours, theirs.T @ theirs, rtol=1e-9, atol=1e-9)
 

@@ -232,7 +232,7 @@ def test_a_plan_says_what_is_missing_and_needs_the_gains_then():
     assert [m.column for m in setup.unknown] == [f"wrench.{f}" for f in A1_FEET]
     assert setup.equations == "full"
     which = " and ".join(f"wrench.{f}" for f in A1_FEET)
-    assert f"{which} without mx, my, mz: unknown forces, and equations that need them are left out" in setup.notices
+    assert any(n.startswith(f"{which} without mx, my, mz: ") for n in setup.notices)
 
 
 def only(log, *components, scale=1.0, frame=None):

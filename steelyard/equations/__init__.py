@@ -1,8 +1,9 @@
-"""Which rows Yθ ≈ τ do these samples give, kept or streamed?
+"""Equations of motion of logged samples as regressor rows Yθ ≈ τ, in memory or streamed.
 
-In: a description, logs (or a planned motion) and ``EquationOptions``. Out: a ``Setup``, the one opening, which makes
-``Segment`` of logs and ``Rows`` of segments. Begin with ``setup.py``. Unknown contact forces leave the equations in
-``unknown_forces.py``, partly measured wrenches in ``missing.py``; columns of θ are in ``columns.py``.
+In: a description, logs (or a planned motion) and ``EquationOptions``. Out: a ``Setup``, which turns logs into
+``Segment`` and segments into ``Rows``. Begin with ``setup.py``. Unknown contact forces are projected out in
+``unknown_forces.py``, components of wrenches that are not measured in ``missing.py``; columns of θ are in
+``columns.py``.
 """
 
 from steelyard.errors import lazy_names

@@ -1,4 +1,4 @@
-"""Motion of a floating base from whatever measured it: inertial sensor, pose, velocities."""
+"""Motion of a floating base from an inertial sensor, its pose or its velocities, whichever was logged."""
 
 from __future__ import annotations
 
@@ -23,9 +23,12 @@ def base_pose(robot: Robot, log: Log, smooth) -> Array:  # type: ignore[no-untyp
 
 
 def base_motion(robot: Robot, log: Log, rate: float, smooth, derivative, level: bool):  # type: ignore[no-untyped-def]
-    """Angular velocity and acceleration, proper acceleration at the base origin, and up, all in base axes."""
+    """Angular velocity and acceleration, proper acceleration of the base origin, and the up direction, in base axes.
+
+    ``level``: whether up is needed, where only gyro and accelerometer could give it.
+    """
     R = _orientation(log, smooth)
-    if R is not None:  # an IMU's own orientation: from its axes to those of the base
+    if R is not None:  # orientation of the IMU: from its axes to those of the base
         R = R @ imu_mount(robot, log, "quaternion_frame")[:3, :3].T
     imu_gyro, imu_acc = log.vector("imu.gyro"), log.vector("imu.acc")
     mount = imu_mount(robot, log)
@@ -75,7 +78,7 @@ def base_motion(robot: Robot, log: Log, rate: float, smooth, derivative, level: 
 
 
 def imu_mount(robot: Robot, log: Log, key: str = "imu_frame") -> Array:
-    """(4, 4) pose of the inertial sensor in the base frame."""
+    """(4, 4) pose in the base frame of the frame that the metadata name: of the IMU, or of the orientation."""
     name = log.metadata.get(key)
     if name is None:
         return np.eye(4)
@@ -113,9 +116,9 @@ def _orientation(log: Log, smooth) -> Array | None:  # type: ignore[no-untyped-d
 
 
 def tilt_both_ways(gyro: Array, acc: Array, rate: float, seconds: float = 2.0) -> Array:
-    """Up in base axes from gyro and accelerometer alone: a complementary filter run both ways.
+    """Up direction in base axes from gyro and accelerometer alone: a complementary filter run in both directions.
 
-    Each way starts where the other ended: a mean over the first second would mix axes of a base that turns.
+    Each pass starts where the other ended: a mean over the first second would mix axes of a base that rotates.
     """
     gain = 1 / (seconds * rate)
     step = np.cross(gyro[:, None, :], np.eye(3)).transpose(0, 2, 1) / rate  # step[k] u = ω × u / rate

@@ -1,9 +1,9 @@
-"""A filter that never looks ahead: what a control loop, and a log that is to be treated as one, can use.
+"""A causal filter: for a control loop, and for a log that is to be processed like one.
 
 Every channel, forces included, passes the same third-order Butterworth low-pass F. Its state is the filtered signal
-and its first two derivatives, so a velocity is exactly the derivative of the position beside it, and both sides of the
-equations are late by the same. Between samples a signal is taken for a straight line, which is exact for that line
-(first-order hold). What comes out belongs to a moment ``delay`` = 2/ω_c earlier.
+and its first two derivatives, so a velocity is exactly the derivative of the filtered position, and both sides of the
+equations have the same delay. Between samples a signal is interpolated linearly (first-order hold). The output belongs
+to the time ``delay`` = 2/ω_c before the newest sample.
 """
 
 from __future__ import annotations
@@ -21,48 +21,48 @@ from steelyard.log.log import QUATERNION, Log
 from steelyard.robot.model import GRAVITY, Robot
 from steelyard.spatial import WRENCH, XYZ, Array, rotation_from_quaternion
 
-FORGOTTEN = 20.0  # time constants after which nothing is left of how a filter began
-TILT_SECONDS = 2.0  # the accelerometer's word on what is up counts this slowly
+SETTLED = 20.0  # time constants after which a filter's initial state is negligible
+TILT_SECONDS = 2.0  # time constant with which the accelerometer corrects the tilt
 
 
 @dataclass(frozen=True)
 class Lowpass:
-    """The filter of all channels."""
+    """Third-order Butterworth low-pass, the same for all channels."""
 
     rate: float  # Hz
     cutoff: float  # Hz
 
     @property
     def delay(self) -> float:
-        """s by which slow signals come late."""
+        """Delay of slow signals, s."""
         return 2 / (2 * np.pi * self.cutoff)
 
     @property
     def settling(self) -> int:
-        """Samples that are not used at the start: the slowest pole is at ω_c/2."""
-        return int(np.ceil(FORGOTTEN / (np.pi * self.cutoff) * self.rate))
+        """Samples at the start that are not used: the slowest pole is at ω_c/2."""
+        return int(np.ceil(SETTLED / (np.pi * self.cutoff) * self.rate))
 
     @cached_property
     def step(self) -> Array:
         """(3, 5) [Φ Γ₀ Γ₁] of x ← Φ x + Γ₀ u_before + Γ₁ u, x = (F u, its derivative, the second derivative)."""
         w = 2 * np.pi * self.cutoff
-        M = np.zeros((5, 5))  # x' = A x + B u, and u a straight line
+        M = np.zeros((5, 5))  # x' = A x + B u, and u linear in time
         M[0, 1] = M[1, 2] = M[3, 4] = 1.0
         M[2, :4] = -(w**3), -2 * w**2, -2 * w, w**3
-        scale = np.array([1.0, w, w * w, 1.0, w])  # sizes alike, so that the exponential keeps its digits
+        scale = np.array([1.0, w, w * w, 1.0, w])  # balanced, so that the exponential is accurate
         E = expm(M * scale / scale[:, None] / self.rate) * scale[:, None] / scale
         slope = E[:3, 4] * self.rate
         return np.ascontiguousarray(np.column_stack([E[:3, :3], E[:3, 3] - slope, slope]))
 
     @staticmethod
     def at_rest(values: Array) -> Array:
-        """(4, C) state in which the filter has always seen these values (C,)."""
+        """(4, C) steady state of the filter for constant inputs (C,)."""
         state = np.zeros((4, len(values)))
         state[0] = state[3] = values
         return state
 
     def run(self, state: Array, values: Array) -> Array:
-        """(T, 3, C) of values (T, C); the state goes on."""
+        """(T, 3, C) filtered values (T, C) and their two derivatives; updates the state in place."""
         from steelyard.kernels import causal as kernel
 
         out = np.empty((len(values), 3, values.shape[1]))
@@ -72,18 +72,18 @@ class Lowpass:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Which columns are needed, in which order, and what filtered columns say about the motion."""
+    """Columns that a causal filter needs, in order, and the motion that follows from the filtered columns."""
 
     robot: Robot
     columns: tuple[str, ...]
-    factors: Array  # (C,) what a column is multiplied with: drive gains
+    factors: Array  # (C,) factors of the columns: drive gains
     mount: Array  # (4, 4) pose of the inertial sensor in the base frame
-    turned: Array  # (3, 3) from the quaternion's axes to those of the base
-    unknown_gains: tuple[str, ...]  # joints of which only a current is known
+    turned: Array  # (3, 3) rotation from the quaternion's axes to those of the base
+    unknown_gains: tuple[str, ...]  # joints with a current and no drive gain
 
     @classmethod
     def of(cls, robot: Robot, log: Log, mount: Array, turned: Array, *, torques: bool) -> Inputs:
-        """Inputs of a robot whose sensors a log shows; what a causal filter cannot use is refused."""
+        """Inputs of a robot with the sensors of a log; refused where a causal filter cannot use them."""
         gains: Mapping[str, Any] = log.metadata.get("gains", {})
         names, factors, unknown, findings = list[str](), dict[str, float](), list[str](), list[Finding]()
         for j in robot.joints:
@@ -122,28 +122,28 @@ class Inputs:
 
     @cached_property
     def places(self) -> Mapping[str, int]:
-        """Column → where it is."""
+        """Column → its index."""
         return {name: k for k, name in enumerate(self.columns)}
 
     @cached_property
     def quaternion(self) -> slice | None:
-        """Where the base's orientation is, if anywhere."""
+        """Columns of the base's orientation, if any."""
         at = self.places.get(QUATERNION[0])
         return None if at is None else slice(at, at + 4)
 
     def table(self, log: Log) -> Array:
-        """(T, C) the columns of a log."""
+        """(T, C) the columns of a log, times their factors."""
         return np.asarray(np.column_stack([log.columns[name] for name in self.columns]) * self.factors)
 
     def oriented(self, values: Array, before: Array | None) -> None:
-        """Make the quaternions of values (T, C) unit length and continuous with those ``before`` (C,), in place."""
+        """Normalise the quaternions of values (T, C) and make their signs continuous with ``before`` (C,), in place."""
         from steelyard.kernels import causal as kernel
 
         if self.quaternion is not None:
             kernel.orient(values, self.quaternion.start, values[0] if before is None else before)
 
     def motion(self, filtered: Array, up: Array, rate: float) -> dict[str, Any]:
-        """Fields of a ``Segment`` from filtered columns (T, 3, C); ``up`` (3,), the tilt, goes on where needed."""
+        """Fields of a ``Segment`` from filtered columns (T, 3, C); updates ``up`` (3,), the tilt, where needed."""
         T, J, robot, at = len(filtered), len(self.robot.joints), self.robot, self.places
 
         def take(names: list[str], order: int = 0) -> Array:

@@ -1,4 +1,4 @@
-"""What each entry of θ is, and the joint terms among them."""
+"""The entries of θ: parameters of bodies, terms of joints, offsets of sensors."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ FRICTION = {
     "armature": ("viscous", "coulomb", "armature"),
     "all": ("viscous", "coulomb", "armature", "offset"),
 }
-COULOMB_SPEED = 0.004  # rad/s or m/s: dry friction is v / (|v| + this), half of it there
+COULOMB_SPEED = 0.004  # rad/s or m/s: dry friction is v / (|v| + this), half its coefficient at this speed
 
 
 @dataclass(frozen=True)
 class Columns:
-    """What each entry of θ is: ten parameters a body, then what belongs to joints, then sensors' offsets."""
+    """The entries of θ: ten parameters a body, then terms of joints, then offsets of sensors."""
 
     bodies: tuple[str, ...]
     joint_terms: tuple[tuple[str, str], ...] = ()  # (joint, viscous | coulomb | armature | offset | gain | motor.…)
     offsets: tuple[tuple[str, str], ...] = ()  # (sensor, fx … mz)
-    motors: tuple[Motor, ...] = ()  # that the terms motor.viscous, motor.coulomb, motor.armature belong to
+    motors: tuple[Motor, ...] = ()  # coupled motors, of the terms motor.viscous, motor.coulomb, motor.armature
 
     @property
     def n(self) -> int:
@@ -37,7 +37,7 @@ class Columns:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """One name an entry: ``BODY.m`` … ``BODY.Izz``, ``JOINT.viscous`` …, ``SENSOR.offset.fx`` …"""
+        """A name for each entry: ``BODY.m`` … ``BODY.Izz``, ``JOINT.viscous`` …, ``SENSOR.offset.fx`` …"""
         return (
             tuple(f"{b}.{p}" for b in self.bodies for p in inertia.NAMES)
             + tuple(f"{joint}.{term}" for joint, term in self.joint_terms)
@@ -51,7 +51,7 @@ class Columns:
 
     @property
     def offset_index(self) -> range:
-        """Where the sensors' offsets are."""
+        """Indices of the sensors' offsets."""
         return range(self.n - len(self.offsets), self.n)
 
     def owner(self, k: int) -> str:
@@ -62,13 +62,13 @@ class Columns:
         return (*self.joint_terms, *self.offsets)[k - bodies][0]
 
     def body(self, name: str) -> slice:
-        """Where a body's ten parameters are."""
+        """Indices of a body's ten parameters."""
         k = self.bodies.index(name)
         return slice(10 * k, 10 * k + 10)
 
 
 def law(term: str, v: Array, a: Array) -> Array:
-    """Force of a unit of friction or inertia at speed v and acceleration a."""
+    """Force of a unit coefficient of friction or armature at speed v and acceleration a."""
     match term:
         case "viscous":
             return v

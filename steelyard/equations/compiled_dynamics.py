@@ -1,4 +1,4 @@
-"""Dynamics of a segment by compiled kernels: what ``dynamics.Dynamics`` is asked, and the same answers to rounding."""
+"""Dynamics of a segment by compiled kernels: the interface of ``dynamics.Dynamics``, the same results to rounding."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from steelyard.spatial import Array, translation
 
 
 class CompiledDynamics(Dynamics):
-    """Kernels' view of a segment; what they do not cover (forces measured in part) is left to Pinocchio."""
+    """Dynamics by kernels; partly measured wrenches, which they do not cover, are left to Pinocchio."""
 
     def __init__(self, robot: Robot, segment: Segment, tree: FlatTree):
         super().__init__(robot, segment)
@@ -31,7 +31,7 @@ class CompiledDynamics(Dynamics):
         dense.regressor(self.tree, self.tiles, bodies, Y)
 
     def needed(self, bodies: Sequence[str], theta: Array) -> Array:
-        """(T, 6) wrench on a floating base that these bodies, of parameters θ, need to move as they do."""
+        """(T, 6) wrench on a floating base that the motion of these bodies requires, with parameters θ."""
         parameters = np.zeros((self.tree.bodies, 10))
         for name, own in zip(bodies, theta.reshape(-1, 10), strict=True):
             parameters[self.tree.nodes[name] - 1] += own
@@ -45,7 +45,7 @@ class CompiledDynamics(Dynamics):
 
     @cached_property
     def places(self) -> Kinematics:
-        """Where everything is."""
+        """Poses and Jacobians of all joints."""
         return Kinematics(self.tree, self.tiles, len(self.segment.time))
 
     def pushed(self) -> Array:
@@ -70,14 +70,14 @@ class CompiledDynamics(Dynamics):
             J = self.places.jacobian(f.frame.joint)
             if not f.surface:
                 point = self.places.pose(f.frame.joint, translation(f.centre))[1] - f.radius * up
-                J = J[:, :3] + np.cross(J[:, 3:], point[:, :, None], axis=1)  # velocity of the point that touches
+                J = J[:, :3] + np.cross(J[:, 3:], point[:, :, None], axis=1)  # velocity of the contact point
             blocks.append(J)
         return np.concatenate(blocks, axis=1)
 
     def free_basis(
         self, free: FreeRows, feet: Sequence[Foot | Missing], take: slice | list[int], before: Array | None
     ) -> tuple[Array, int]:
-        """``FreeRows.basis`` of the equations that are taken."""
+        """``FreeRows.basis`` of the equations in ``take``."""
         points = point_feet(self.tree, feet) if take == slice(self.nv) and before is None else None
         if points is None or not points.leaves(free.coordinates, free.rank):
             return super().free_basis(free, feet, take, before)

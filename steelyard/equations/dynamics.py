@@ -15,7 +15,7 @@ from steelyard.spatial import Array
 
 
 class Dynamics:
-    """Pinocchio's view of a segment: one model state a sample."""
+    """Dynamics of a segment by Pinocchio: one model state a sample."""
 
     def __init__(self, robot: Robot, segment: Segment):
         self.robot, self.segment = robot, segment
@@ -34,7 +34,7 @@ class Dynamics:
 
     @staticmethod
     def of(robot: Robot, segment: Segment, tree: FlatTree | None) -> Dynamics:
-        """By compiled kernels where there is a tree for them."""
+        """By compiled kernels where ``tree`` is given."""
         if tree is None:
             return Dynamics(robot, segment)
         from steelyard.equations.compiled_dynamics import CompiledDynamics
@@ -48,11 +48,11 @@ class Dynamics:
     def free_basis(
         self, free: FreeRows, feet: Sequence[Foot | Missing], take: slice | list[int], before: Array | None
     ) -> tuple[Array, int]:
-        """``FreeRows.basis`` of the equations that are taken."""
+        """``FreeRows.basis`` of the equations in ``take``."""
         return free.basis(self.contact_jacobian(feet)[:, :, take], before)
 
     def needed(self, bodies: Sequence[str], theta: Array) -> Array:
-        """(T, 6) wrench on a floating base that these bodies, of parameters θ, need to move as they do."""
+        """(T, 6) wrench on a floating base that the motion of these bodies requires, with parameters θ."""
         return np.asarray(self.regressor(bodies)[:, :6] @ theta)
 
     def regressor(self, bodies: Sequence[str]) -> Array:
@@ -66,7 +66,7 @@ class Dynamics:
         return out if self.robot.coupling is None else self.robot.coupling.T @ out
 
     def applied(self) -> Array:
-        """(T, nv) generalised forces that were measured: torques, readings, and the world's wrenches where known."""
+        """(T, nv) measured generalised forces: joint torques, sensor readings and contact wrenches."""
         import pinocchio as pin
 
         T, J, readings = len(self.segment.time), len(self.robot.joints), len(self.robot.readings)
@@ -103,9 +103,9 @@ class Dynamics:
         if up is None:  # fixed base: the world's axes are the base's
             g = self.robot.gravity
             up = np.broadcast_to(-g / max(float(np.linalg.norm(g)), 1e-12), (len(self.segment.time), 3))
-        found = []
+        jacobians = []
         for t, q in enumerate(self.states[0]):
             pin.computeJointJacobians(self.model, self.data, q)
             plates = {f"plate.{name}": plate.pose[t] for name, plate in self.segment.plates.items()}
-            found.append(jacobian(self.robot, self.data, feet, up[t], plates))
-        return np.stack(found)
+            jacobians.append(jacobian(self.robot, self.data, feet, up[t], plates))
+        return np.stack(jacobians)

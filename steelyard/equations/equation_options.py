@@ -1,4 +1,4 @@
-"""Which equations are asked for; light, so that the command line can show it without loading anything."""
+"""Options of the equations; a light module, so that the command line can show them without loading NumPy."""
 
 from __future__ import annotations
 
@@ -17,24 +17,26 @@ Friction = Literal["none", "viscous", "coulomb", "armature", "all"]
 
 @dataclass(frozen=True)
 class EquationOptions:
-    """What is measured, and which equations and parameters that gives; the defaults suit most logs."""
+    """Which equations and parameters; the defaults suit most logs."""
 
-    base: Literal["auto", "fixed", "floating"] = option("auto", "Whether the base moves.")
-    equations: Literal["auto", "joint", "base", "full", "contact-free"] = option("auto", "Which rows to use.")
+    base: Literal["auto", "fixed", "floating"] = option("auto", "Whether the base is fixed or floating.")
+    equations: Literal["auto", "joint", "base", "full", "contact-free"] = option("auto", "Which equations of motion.")
     friction: Friction = option("none", "Joint terms identified along with the links.")
-    links: tuple[str, ...] = option((), "Bodies to identify (L,…); the others stay as described.", metavar="L,…")
-    feet: tuple[str, ...] = option((), "Frames that may touch; also F:point:RADIUS, F:surface.", metavar="F,…")
+    links: tuple[str, ...] = option(
+        (), "Bodies to identify (L,…); the others are held at the description.", metavar="L,…"
+    )
+    feet: tuple[str, ...] = option((), "Frames that may be in contact; also F:point:RADIUS, F:surface.", metavar="F,…")
     lock: Mapping[str, float] = option(dict, "Hold a joint at a value (rad or m).", metavar="J=Q")
     filter: Filter = field(default_factory=Filter)
-    gravity: tuple[float, float, float] | None = option(None, "m/s², of a tilted fixed base.", metavar="X Y Z")
-    repair_prior: bool = option(False, "Make unphysical bodies of the description physical.")
+    gravity: tuple[float, float, float] | None = option(None, "Gravity of a tilted fixed base, m/s².", metavar="X Y Z")
+    repair_prior: bool = option(False, "Repair inconsistent bodies of the description.")
 
     def __post_init__(self) -> None:
         if findings := list(self.findings()):
             raise UsageError(findings)
 
     def findings(self) -> Iterator[Finding]:
-        """All that is wrong with the options themselves."""
+        """Faults of the options themselves."""
         yield from unknown_choices(self)
         for joint, value in self.lock.items():
             if not math.isfinite(value):

@@ -1,4 +1,4 @@
-"""Low-pass filters: cut-off frequencies that suit a log, and the symmetric taps that realise them."""
+"""Low-pass filters: cut-off frequencies chosen for a log, and symmetric taps."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from steelyard.log.log import Log
 
-POSE_CUTOFF = 3.0  # Hz: where the base's acceleration is the second derivative of a pose, noise grows with f²
-GYRO_CUTOFF = 4.5  # Hz: where moments are those of a gyro's derivative, and its noise is not in the forces
-HAMMING = 0.54  # of the window's cosine, the constant part
-OF_BAND = 0.6  # of the motion's band in most logs: where that is more, some of the motion has to be left
+POSE_CUTOFF = 3.0  # Hz, where the base's acceleration is the second derivative of a pose, whose noise grows with f²
+GYRO_CUTOFF = 4.5  # Hz, where moments depend on a gyro's derivative, and forces do not have its noise
+HAMMING = 0.54  # constant part of the window
+OF_BAND = 0.6  # of the motion's median band: least cut-off, so that enough of the motion passes
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class Filter:
         None, "Low-pass of the motion.", flag="--kinematics-cutoff", metavar="HZ"
     )
     rate: float | None = None  # resample to this many samples a second; default the log's own
-    delay: float = option(0.0, "Seconds by which torques come after the motion (`check` measures it).", metavar="S")
-    causal: bool = False  # kinematics and forces pass a filter that never looks ahead, as they do online
+    delay: float = option(0.0, "Seconds by which torques lag behind the motion (`check` estimates it).", metavar="S")
+    causal: bool = False  # kinematics and forces pass a causal filter, as online
 
-    predicted: ClassVar[float | None] = None  # Hz: of predictions held against raw measurements; None: the cut-off
+    predicted: ClassVar[float | None] = None  # Hz: of predictions compared with raw measurements; None: the cut-off
 
     def __post_init__(self) -> None:
         given = {"cutoff": self.cutoff, "kinematics": self.kinematics}
@@ -42,14 +42,14 @@ class Filter:
             raise UsageError([Finding("option-value", f"{name}={value}", what, fix) for name, value in bad.items()])
 
     def at(self, rate: float, motion: float = 0.0) -> Filter:
-        """The same with every default filled in for a log of this rate whose motion reaches up to ``motion`` Hz."""
+        """The same with all defaults set, for a log of this rate whose motion reaches up to ``motion`` Hz."""
         rate = self.rate or rate
         cutoff = self.cutoff or min(10.0, rate / 10)
         kinematics = self.kinematics or min(max(rate / 10, 4 * motion), 0.4 * rate)
         return replace(self, cutoff=cutoff, kinematics=kinematics, rate=rate)
 
     def for_logs(self, logs: Sequence[Log], equations: str = "") -> Filter:
-        """The same with every default filled in for these logs, taken together, and for equations of a kind."""
+        """The same with all defaults set, for these logs together and these equations."""
         import numpy as np
 
         from steelyard.log.timing import log_rate, motion_band
@@ -72,13 +72,13 @@ class Filter:
 
 @dataclass(frozen=True)
 class WidePrediction(Filter):
-    """Cut-offs of a fit whose predictions may reach higher than its rows do."""
+    """A filter with a higher cut-off for predictions than for rows."""
 
     predicted: float | None = None  # type: ignore[misc]  # Hz
 
 
 def lowpass(rate: float, cutoff: float) -> np.ndarray:
-    """Symmetric taps of a zero-phase low-pass, sum one; a single tap where nothing is to be cut off."""
+    """Symmetric taps of a zero-phase low-pass, with sum one; a single tap for a cut-off at or above Nyquist."""
     import numpy as np
 
     if cutoff >= 0.5 * rate:
@@ -91,20 +91,20 @@ def lowpass(rate: float, cutoff: float) -> np.ndarray:
 
 
 def sharpened(taps: np.ndarray) -> np.ndarray:
-    """Taps of gain H(2 − H): flatter where a low-pass lets pass, twice as long."""
+    """Taps with gain H(2 − H): a flatter pass band, twice as long."""
     import numpy as np
 
     return np.asarray(np.pad(2 * taps, len(taps) // 2) - np.convolve(taps, taps))
 
 
 def from_pose(log: Log) -> bool:
-    """Whether the base's acceleration can only be had by differentiating its position twice."""
+    """Whether the base's acceleration is available only as the second derivative of its position."""
     from steelyard.log.log import QUATERNION
 
-    told = any(log.has(f"{name}.x") for name in ("imu.acc", "base.acceleration", "base.velocity"))
-    return log.has("base.position.x", *QUATERNION) and not told
+    measured = any(log.has(f"{name}.x") for name in ("imu.acc", "base.acceleration", "base.velocity"))
+    return log.has("base.position.x", *QUATERNION) and not measured
 
 
 def by_forces(log: Log) -> bool:
-    """Whether a floating robot is weighed by what holds it: moments are then those of a gyro's derivative."""
+    """Whether base equations use contact wrenches and a gyro, whose derivative then enters the moments."""
     return log.has("imu.gyro.x") and bool(log.names("wrench")) and not log.has("base.angular_acceleration.x")

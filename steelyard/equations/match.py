@@ -1,4 +1,4 @@
-"""How the columns of a log and the joints of a description go together."""
+"""Matching the columns of a log with the joints of a description."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from steelyard.robot.model import ONE_DOF
 
 @dataclass(frozen=True)
 class Match:
-    """How the columns of a log and the joints of a description go together."""
+    """Joints of a description that a log measures."""
 
-    joints: tuple[str, ...]  # that move and are measured
-    locked: tuple[str, ...]  # without any column
+    joints: tuple[str, ...]  # movable and measured
+    locked: tuple[str, ...]  # movable, without any column
     notices: tuple[str, ...]
 
 
 def match(description: Description, log: Log, lock: dict[str, float], *, torques: bool) -> Match:
-    """Which joints the log measures; refused where a joint has some but not all that is needed."""
+    """Which joints the log measures; refused where a joint has some but not all columns that are needed."""
     movable = [j.name for j in description.joints.values() if j.kind in ONE_DOF and j.mimic is None]
     measured = {kind: set(log.names(kind)) for kind in ("q", "v", "a", "tau", "current")}
     anything = set().union(*measured.values())
@@ -50,10 +50,10 @@ def match(description: Description, log: Log, lock: dict[str, float], *, torques
                     "Add tau or current, lock the joint (lock={joint: q}), or use equations='base'",
                 )
             )
-    strangers = sorted(anything - set(description.joints))
+    unmatched = sorted(anything - set(description.joints))
     if not joints and locked:
-        hint = f"its joint columns are of {_some(strangers, 6)}" if strangers else "it has no joint columns"
-        if not strangers and log.ignored:
+        hint = f"its joint columns are of {_some(unmatched, 6)}" if unmatched else "it has no joint columns"
+        if not unmatched and log.ignored:
             hint += f", only {_some(log.ignored, 6)}"
         what = f"measures no joint of {description.name}: {hint}"
         mapped = any(file.endswith(".toml") for file in log.files)
@@ -62,13 +62,13 @@ def match(description: Description, log: Log, lock: dict[str, float], *, torques
         findings.append(Finding("joints-unmatched", log.source, what, fix if mapped else f"{fix}, {DRAFT}", remedy))
     if findings:
         raise LogError(findings)
-    return Match(tuple(joints), tuple(locked), tuple(_notices(description, log, anything, strangers, movable, locked)))
+    return Match(tuple(joints), tuple(locked), tuple(_notices(description, log, anything, unmatched, movable, locked)))
 
 
 def _notices(
-    description: Description, log: Log, anything: set[str], strangers: list[str], movable: list[str], locked: list[str]
+    description: Description, log: Log, anything: set[str], unmatched: list[str], movable: list[str], locked: list[str]
 ) -> Iterator[str]:
-    for name in strangers:
+    for name in unmatched:
         near = difflib.get_close_matches(name, movable, n=1)
         asked = f" (did you mean {near[0]}?)" if near else ""
         yield f"{log.source}: no joint {name!r}, its columns are ignored{asked}"

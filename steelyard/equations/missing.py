@@ -1,10 +1,10 @@
-"""Wrenches that a sensor measures in part: what it does not measure is an unknown force, and never zero.
+"""Partly measured wrenches: a component that is not measured is an unknown force, never zero.
 
 A component of ``wrench.F`` or ``plate.P`` that a log lacks is projected out of the equations like the forces of a foot
-(``unknown_forces.py``); the rows that survive hold no unknown. Two feet that measure fz alone would leave none of the
-base's: their normals differ by a degree, so one foot's shear could hide in the other's fz. But a foot that carries
-load stands on the ground, so the shear of such *level* feet is taken to be horizontal, and the vertical balance
-up·(rate of momentum) = Σ fz (z_F·up) survives.
+(``unknown_forces.py``); the remaining rows contain no unknown force. Two feet that measure fz alone would leave none of
+the base equations: their normals differ by a degree, so one foot's shear could explain the other's fz. But a foot that
+carries load stands on the ground, so the shear of such *level* feet is assumed horizontal, and the vertical balance
+up·(rate of momentum) = Σ fz (z_F·up) remains.
 """
 
 from __future__ import annotations
@@ -21,39 +21,39 @@ from steelyard.spatial import WRENCH, Array
 
 @dataclass(frozen=True)
 class Missing:
-    """Components of one wrench that nothing measures."""
+    """Components of one wrench that are not measured."""
 
     column: str  # wrench.F or plate.P
-    frame: Frame | None  # None: a plate, of which each sample knows the pose
+    frame: Frame | None  # None: a plate, whose pose each sample has
     components: tuple[int, ...]  # of fx … mz
-    level: bool  # the foot stands flat: its unknown shear is horizontal, whatever its own axes say
+    level: bool  # the foot stands flat: its unknown shear is horizontal, whatever its own axes
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The same as fx … mz."""
+        """Names of the components, of fx … mz."""
         return tuple(WRENCH[i] for i in self.components)
 
     @property
     def forces(self) -> int:
-        """Unknown components."""
+        """Number of unknown components."""
         return len(self.components)
 
     def directions(self, at: Array, up: Array | None) -> Array:
-        """(6, k) the unknown unit forces and moments about the origin, base axes; ``at`` (4, 4) is the frame there."""
+        """(6, k) unit wrenches of the unknown components about the base origin; ``at`` (4, 4): pose of the frame."""
         R, p = at[:3, :3], at[:3, 3]
         force = R[:, [i for i in self.components if i < 3]]
         if self.level:
             assert up is not None
-            force = np.linalg.svd(up[None])[2][1:].T  # the plane that up is normal to
+            force = np.linalg.svd(up[None])[2][1:].T  # the plane normal to up
         moment = R[:, [i - 3 for i in self.components if i >= 3]]
         return np.block([[force, np.zeros_like(moment)], [np.cross(p, force, axisb=0, axisc=0), moment]])
 
 
 def unmeasured(robot: Robot, logs: Sequence[Log], *, base: bool) -> tuple[Missing, ...]:
-    """Components of measured wrenches that some log lacks: unknown in all of them.
+    """Components of measured wrenches that some log lacks; they are unknown in all logs.
 
-    ``base``: for the base's equations alone. Plates count there too, and there alone several feet with fz and
-    neither fx nor fy have to be level for anything to be left.
+    ``base``: for base equations. Only these use plates, and only these need several feet that measure fz, but neither
+    fx nor fy, to be level for an equation to remain.
     """
     held: dict[str, Frame | None] = {f"wrench.{f}": robot.frame(f) for log in logs for f in log.names("wrench")}
     if base:
@@ -66,7 +66,7 @@ def unmeasured(robot: Robot, logs: Sequence[Log], *, base: bool) -> tuple[Missin
 
 
 def grouped(unknown: Iterable[Missing]) -> list[tuple[str, tuple[str, ...], bool]]:
-    """Columns that lack the same, together: "wrench.a and wrench.b", what they lack, whether level."""
+    """Columns that lack the same components: "wrench.a and wrench.b", the components, whether level."""
     groups: dict[tuple[tuple[str, ...], bool], list[str]] = {}
     for m in unknown:
         groups.setdefault((m.names, m.level), []).append(m.column)
@@ -74,11 +74,11 @@ def grouped(unknown: Iterable[Missing]) -> list[tuple[str, tuple[str, ...], bool
 
 
 def notices(unknown: Iterable[Missing]) -> list[str]:
-    """What is made of wrenches that are measured in part."""
-    said = []
+    """Notices about partly measured wrenches."""
+    texts = []
     for which, names, level in grouped(unknown):
-        text = f"{which} without {', '.join(names)}: unknown forces, and equations that need them are left out"
+        text = f"{which} without {', '.join(names)}: unknown forces, projected out of the equations"
         if level:
-            text += "; shear is taken to be horizontal, so that fz counts in the vertical balance"
-        said.append(text)
-    return said
+            text += "; shear is assumed horizontal, so that fz enters the vertical balance"
+        texts.append(text)
+    return texts

@@ -1,4 +1,4 @@
-"""Fields of options that people can set: declared once, with the words that explain them wherever they are shown."""
+"""Fields of options, declared once with the help text that the command line and the reference show."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def option(default: Any, help: str, **more: Any) -> Any:
     """A dataclass field with its help.
 
     Args:
-        default: Its value where nobody sets it, or a function that makes it.
+        default: Default value, or a function that returns it.
         help: One line for the command line and the reference.
         more: ``flag``, ``metavar`` and ``type`` of the command line, where they are not the field's name and type;
-            ``parse``, that makes the value of what was typed.
+            ``parse``, which converts what was typed into the value.
     """
     how = {"default_factory": default} if callable(default) else {"default": default}
     return field(metadata={"help": help, **more}, **how)
@@ -26,19 +26,19 @@ def option(default: Any, help: str, **more: Any) -> Any:
 
 def hints_of(cls: type) -> dict[str, Any]:
     """Types of a class's fields; Any where one names a class that only type checkers import."""
-    found: dict[str, Any] = {}
+    hints: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         space = vars(sys.modules[base.__module__])
         for name, text in vars(base).get("__annotations__", {}).items():
             try:
-                found[name] = eval(text, space) if isinstance(text, str) else text
+                hints[name] = eval(text, space) if isinstance(text, str) else text
             except NameError:
-                found[name] = Any
-    return found
+                hints[name] = Any
+    return hints
 
 
 def unknown_choices(options: Any) -> Iterator[Finding]:
-    """Values that are none of those that a field's ``Literal`` allows."""
+    """Findings about values that a field's ``Literal`` does not allow."""
     hints = hints_of(type(options))
     for name in (f.name for f in fields(options)):
         allowed, value = get_args(hints[name]), getattr(options, name)

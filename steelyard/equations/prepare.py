@@ -1,10 +1,10 @@
-"""From a log with true, jittered stamps to evenly spaced, filtered, differentiated samples.
+"""From a log with jittered stamps to evenly spaced, filtered, differentiated samples.
 
-The log is split at gaps (nothing is ever differentiated across one) and resampled to one rate. Kinematics pass a
-symmetric low-pass (zero phase, finite support), velocities and accelerations are derivatives of that filtered
-signal, and the samples at either end that the filter cannot fill are dropped: there are no edge transients.
-Torques and forces stay raw here; rows filter both sides of the equations alike (``rows.py``). A causal filter
-(``causal_filter.py``) takes all channels together instead, forces included, and needs no sample after the present one.
+The log is split at gaps (signals are never differentiated across one) and resampled to one rate. Kinematics pass a
+symmetric low-pass (zero phase, finite support), velocities and accelerations are derivatives of the filtered signal,
+and the samples at either end for which the filter lacks input are dropped: there are no edge transients. Torques and
+forces stay raw; rows filter both sides of the equations alike (``rows.py``). A causal filter (``causal_filter.py``)
+filters all channels alike instead, forces included, and needs no later sample.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from steelyard.log.timing import NEAR_STAMPS, gaps, merge_near_stamps
 from steelyard.robot.model import Robot
 from steelyard.spatial import WRENCH, Array
 
-EDGE = 4  # samples dropped at either end, where derivatives of the spline are one-sided
+EDGE = 4  # samples dropped at either end, where the spline's derivatives are one-sided
 
 
 def prepare(
     robot: Robot, log: Log, filter: Filter, *, torques: bool, level: bool = True
 ) -> tuple[list[Segment], list[str]]:
-    """Segments of a log for a robot, and notices about what was done to it.
+    """Segments of a log for a robot, and notices about merged, dropped and split samples.
 
-    ``filter`` has every value set (``Filter.at``). ``torques``: whether joint torques are needed; force plates serve
-    only where they are not, since nobody knows which body a plate pushes. ``level``: whether it is needed which way is
-    up, where only an inertial sensor could tell.
+    ``filter`` has every value set (``Filter.at``). ``torques``: whether joint torques are needed; force plates are used
+    only where they are not, since it is not known which body stands on a plate. ``level``: whether the up direction is
+    needed, where it follows from an inertial sensor alone.
     """
     assert filter.rate is not None and filter.kinematics is not None
     step = float(np.median(np.diff(log.time)))
@@ -54,13 +54,13 @@ def prepare(
         near = f"within {1e3 * NEAR_STAMPS * step:.2g} ms of the one before"
         notices.append(f"{log.source}: {same} samples {near} were averaged with it")
     if robot.floating and from_pose(log):
-        what = f"so both sides of the equations are filtered at {filter.cutoff:.3g} Hz (--cutoff)"
+        what = f"so both sides of the equations are filtered at a cut-off of {filter.cutoff:.3g} Hz"
         notices.append(f"{log.source}: the base's acceleration is the second derivative of its position, {what}")
     if holes.size:
         widest = float(np.diff(log.time)[holes].max())
         notices.append(f"{log.source}: split at {holes.size} gaps (the widest {widest:.3g} s)")
     if short:
-        notices.append(f"{log.source}: {short:.3g} s in pieces too short for the filter were left out")
+        notices.append(f"{log.source}: {short:.3g} s in parts too short for the filter were left out")
     if not segments:
         raise LogError(
             Finding(
@@ -74,7 +74,7 @@ def prepare(
 
 
 def needed(filter: Filter) -> int:
-    """Samples that a piece must have to make a row."""
+    """Least number of samples for one row."""
     assert filter.rate is not None and filter.cutoff is not None and filter.kinematics is not None
     if filter.causal:
         return Lowpass(filter.rate, filter.kinematics).settling + len(lowpass(filter.rate, filter.cutoff))
@@ -83,16 +83,16 @@ def needed(filter: Filter) -> int:
 
 
 def window(robot: Robot, log: Log, filter: Filter, origin: float | None, *, torques: bool) -> Segment | None:
-    """Samples of a piece without gaps; None where it is too short.
+    """Segment of a part without gaps; None where it is too short.
 
-    Where it is part of a longer one, ``origin`` is the first sample of the whole, s, and samples stand on its grid. At
-    cut ends derivatives differ from those of the whole, by half as much every sample further in.
+    Where it is cut from a longer one, ``origin`` is the time of the first sample of the whole, s, whose grid is used.
+    Near the cuts derivatives differ from those of the whole; the difference halves with every sample inwards.
     """
     return _segment(robot, log, filter, torques, origin)
 
 
 def first_sample(log: Log, filter: Filter) -> float:
-    """Where the grid of a piece without gaps begins, s."""
+    """Time at which the grid of a part without gaps begins, s."""
     return float(max(log.time[0], log.time[0] + filter.delay))
 
 
@@ -101,7 +101,7 @@ def _segment(
 ) -> Segment | None:
     assert filter.rate is not None and filter.kinematics is not None
     rate = filter.rate
-    moved = log.time + filter.delay  # when the torque of a motion is measured
+    moved = log.time + filter.delay  # stamps at which the torques of the motion are measured
     start, stop, skipped = first_sample(log, filter), min(log.time[-1], moved[-1]), 0
     least = needed(filter)
     if origin is not None:
@@ -119,11 +119,11 @@ def _segment(
     inner = slice(half + EDGE, count - half - EDGE)
 
     def raw(values: Array, stamps: Array = log.time) -> Array:
-        """On the even grid, not filtered."""
+        """Resampled to the even grid, not filtered."""
         return values if even else Spline.through(stamps, values)(grid)
 
     def smooth(values: Array) -> Array:
-        """Motion, filtered, on the part of the grid that the filter fills."""
+        """Filtered, where the filter has samples on both sides."""
         return np.asarray(np.apply_along_axis(np.convolve, 0, raw(values, moved), taps, "valid"))
 
     def derivative(values: Array, order: int = 1) -> Array:
@@ -193,7 +193,7 @@ def _segment(
 
 
 def _causal(robot: Robot, log: Log, filter: Filter, grid: Array, moved: Array | None, torques: bool) -> Segment:
-    """The same by a causal filter, on an even grid; ``moved``: stamps of the motion where they are not that grid."""
+    """Segment by a causal filter, on an even grid; ``moved``: stamps of the motion where they differ from the grid."""
     assert filter.rate is not None and filter.kinematics is not None
     low = Lowpass(filter.rate, filter.kinematics)
     inputs = inputs_of(robot, log, torques=torques)
@@ -211,7 +211,7 @@ def _causal(robot: Robot, log: Log, filter: Filter, grid: Array, moved: Array | 
 
 
 def inputs_of(robot: Robot, log: Log, *, torques: bool) -> Inputs:
-    """What a causal filter needs of such a log."""
+    """Inputs of a causal filter for logs with these columns."""
     mount, turned = np.eye(4), np.eye(3)
     if robot.floating:
         mount, turned = imu_mount(robot, log), imu_mount(robot, log, "quaternion_frame")[:3, :3]

@@ -1,4 +1,4 @@
-"""What structure and sensors alone allow to be seen: the rows of random, rich motion."""
+"""Structural identifiability: rows of random motion, which excite all that structure and sensors allow."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 def random_rows(setup: Setup, seed: int) -> Array:
-    """(n, n) R of random, rich motion.
+    """(n, n) R of random motion.
 
-    Feet among the unknown forces are left out where there is no sensor inside the robot: they can only hide, and
-    ``contact-free`` rows see what base rows see. What wrenches do not measure does limit it: vertical force alone never
-    shows an inertia. So does what touches below a sensor, which hides the part between.
+    Unknown forces of feet are left out where the robot has no internal sensor: then ``contact-free`` rows excite what
+    base rows excite. Components that wrenches do not measure do matter: vertical force alone excites no inertia. So do
+    contacts below a sensor, which hide the part in between.
     """
     robot, columns, equations = setup.robot, setup.columns, setup.equations
     rng = np.random.default_rng(seed)
-    hiding = tuple(u for u in setup.unknown if isinstance(u, Missing) or robot.sensors)
+    projected = tuple(u for u in setup.unknown if isinstance(u, Missing) or robot.sensors)
     J, lead = len(robot.joints), 6 if robot.floating else 0
     kind = equations
     if equations == "contact-free":
-        kind = "full" if columns.joint_terms or hiding else "base"
-    each = {"joint": J, "base": lead, "full": lead + J}[kind] + len(robot.readings)  # equations a sample, at least
-    each -= sum(u.forces for u in hiding)
+        kind = "full" if columns.joint_terms or projected else "base"
+    each = {"joint": J, "base": lead, "full": lead + J}[kind] + len(robot.readings)  # least number a sample
+    each -= sum(u.forces for u in projected)
     rows = max(2, int(2 * np.ceil(columns.n / max(each, 1))))
     segment = Segment(
         time=np.arange(rows, dtype=float),
@@ -49,17 +49,17 @@ def random_rows(setup: Setup, seed: int) -> Array:
         wrench={},
         plates={
             m.column.removeprefix("plate."): _somewhere(rng, rows)
-            for m in hiding
+            for m in projected
             if isinstance(m, Missing) and m.frame is None
         },
     )
     segments = [segment, replace(segment, loaded=True)] if any(b.carrier for b in robot.bodies) else [segment]
-    stack = replace(setup, equations=kind, unknown=hiding, filter=None).rows(segments)
+    stack = replace(setup, equations=kind, unknown=projected, filter=None).rows(segments)
     bodies = 10 * len(columns.bodies)
     info = Information.none(columns.n)
     for block in stack:
         for k, (joint, term) in enumerate(columns.joint_terms, bodies):
-            if term == "gain" and stack.free is None:  # a current is what the motion needs: the common scale is unseen
+            if term == "gain" and stack.free is None:  # currents as the motion requires: no common scale
                 row = stack.names.index(joint)
                 block.Y[:, row, k] = -block.Y[:, row, :bodies] @ robot.prior
         info = info.extend(block.Y.reshape(-1, columns.n), block.target.ravel())

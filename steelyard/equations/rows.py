@@ -1,10 +1,10 @@
 """Rows: the equations of motion at every sample, linear in the parameters, ``Y θ = target``.
 
 Four kinds. ``joint``: joint torques. ``base``: the six equations of a floating base alone, which need no torque
-(Ayusawa 33). ``full``: both. ``contact-free``: full rows with the feet's unknown forces projected out. What a wrench
-does not measure is projected out of rows of any kind. A floating base
-is written with g = 0, v = 0, pose = identity and the *proper* acceleration of the base: the laws of motion look the
-same in any freely falling frame, so neither position nor velocity of the base is needed.
+(Ayusawa 33). ``full``: both. ``contact-free``: full rows with the feet's unknown forces projected out. Components of
+wrenches that are not measured are projected out of rows of any kind. A floating base is written with g = 0, v = 0,
+pose = identity and the *proper* acceleration of the base: the equations of motion are the same in any freely falling
+frame, so neither position nor velocity of the base is needed.
 
 Force–torque sensors inside the robot add their own rows to each kind, one a measured component
 (``robot/ft_sensor.py``).
@@ -13,7 +13,7 @@ Both sides pass the same symmetric low-pass and are then decimated to four times
 
 Long logs (``COMPILED_FROM``) get their rows from compiled kernels (``kernels/``), short ones and robots that the
 kernels do not cover from Pinocchio: the same numbers to rounding. Loading the kernels takes about a second, as long as
-Pinocchio takes for such a log; which way is gone depends on the robot and the number of samples alone.
+Pinocchio takes for a log of that length; the choice depends on the robot and the number of samples alone.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ class Block:
     time: Array  # (T,) s
     Y: Array  # (T, C, n)
     target: Array  # (T, C) N, N·m
-    first: bool  # nothing before it belongs to the same segment
+    first: bool  # whether it begins a run: no rows before it belong to the same segment
 
 
 class Rows:
-    """All rows of some segments, made block by block in bounded memory; may be iterated again."""
+    """All rows of some segments, computed block by block in bounded memory; may be iterated again."""
 
     def __init__(
         self, setup: Setup, segments: Sequence[Segment], free: FreeRows | None = None, samples: int | None = None
     ):
-        """``free``: coordinates of contact-free rows; ``samples``: of all rows that will be made (``Setup.rows``)."""
+        """``free``: coordinates of contact-free rows; ``samples``: number of all samples to come (``Setup.rows``)."""
         self.setup, self.segments = setup, list(segments)
         self.robot, self.columns, self.equations = setup.robot, setup.columns, setup.equations
         self.feet, self.filter = setup.unknown, setup.filter
@@ -70,7 +70,7 @@ class Rows:
         lead = 6 if robot.floating else 0
         everything = BASE_ROWS[:lead] + robot.joints + robot.readings
         self.free = free
-        self._made = len(everything)  # equations that are written down, kept or not
+        self._computed = len(everything)  # equations that are computed, taken or not
         self._take: slice | list[int]
         match self.equations:
             case "joint":
@@ -79,7 +79,7 @@ class Rows:
                 self._take = [*range(lead), *range(lead + len(robot.joints), len(everything))]
                 if not robot.readings:
                     self._take, self.tree = slice(lead), self.tree and self.tree.base_alone()
-                    self._made = lead if self.tree and not columns.joint_terms else self._made
+                    self._computed = lead if self.tree and not columns.joint_terms else self._computed
             case "full" | "contact-free":
                 self._take = slice(len(everything))
         self.names = tuple(np.array(everything)[self._take].tolist())
@@ -103,21 +103,21 @@ class Rows:
         return self.setup.unfiltered().rows([segment], like=self)
 
     def taps(self, segment: Segment) -> Array:
-        """The low-pass that both sides of the equations pass."""
+        """Taps of the low-pass of both sides of the equations."""
         if self.filter is None:
             return np.ones(1)
         assert self.filter.cutoff is not None
         return lowpass(segment.rate, self.filter.cutoff)
 
     def wide_taps(self, segment: Segment) -> Array:
-        """The low-pass of predictions that are held against what was measured, not filtered."""
+        """Taps of the low-pass of predictions that are compared with unfiltered measurements."""
         if self.filter is None or self.filter.predicted is None:
             return self.taps(segment)
         return lowpass(segment.rate, self.filter.predicted)
 
     @property
     def reach(self) -> float:
-        """Seconds to either side of a row whose samples it sees."""
+        """Half the length of the low-pass, s: a row depends on samples this far to either side."""
         return max(len(self.taps(segment)) // 2 / segment.rate for segment in self.segments)
 
     def stride(self, rate: float) -> int:
@@ -127,7 +127,7 @@ class Rows:
         return max(1, round(rate / (4 * self.filter.cutoff)))
 
     def centres(self, segment: Segment) -> Array:
-        """The samples of a segment that rows stand at."""
+        """Indices of the samples of a segment at which there are rows."""
         half = len(self.taps(segment)) // 2
         return np.arange(half, len(segment.time) - half, self.stride(segment.rate))
 
@@ -135,26 +135,26 @@ class Rows:
         """Rows at samples of a segment that are a stride apart."""
         taps, step = self.taps(segment), self.stride(segment.rate)
         half = len(taps) // 2
-        made = self._made if self._made == 6 else self.robot.model.nv
-        width = (6 + made) * (self.columns.n + 10 * self.robot.model.njoints)
+        equations = self._computed if self._computed == 6 else self.robot.model.nv
+        width = (6 + equations) * (self.columns.n + 10 * self.robot.model.njoints)
         chunk = max(
             1, 2 * half // step, int((CHUNK_BYTES / (8 * width) - 2 * half) / step)
         )  # overlaps stay the smaller part
-        before = None  # basis of contact-free rows, where the next chunk has to go on from it
+        before = None  # basis of contact-free rows, where the next chunk has to continue it
         for k in range(0, len(centres), chunk):
             mine = centres[k : k + chunk]
             start = int(mine[0]) - half
             Y, target, turned = self.raw(segment.part(slice(start, int(mine[-1]) + half + 1)), before)
             before = turned.get(int(mine[-1]) + step - half - start - 1)
             if len(taps) > 1:
-                Y = _thinned(taps, step, Y.reshape(len(Y), -1)).reshape(len(mine), *Y.shape[1:])
-                target = _thinned(taps, step, target)
+                Y = _decimate(taps, step, Y.reshape(len(Y), -1)).reshape(len(mine), *Y.shape[1:])
+                target = _decimate(taps, step, target)
             yield Block(segment.time[mine], Y, target, first=k == 0)
 
     def forces(self, segment: Segment, theta: Array) -> tuple[Array, Array, Array]:
-        """Times, Yθ and the measured side of the rows of a segment; of base rows alone Y need not be made for it."""
+        """Times, Yθ and the measured side of the rows of a segment; base rows alone need no Y for that."""
         bare = not (self.columns.joint_terms or self.columns.offsets or any(b.carrier for b in self.robot.bodies))
-        if self.filter is None and self.free is None and self.tree is not None and self._made == 6 and bare:
+        if self.filter is None and self.free is None and self.tree is not None and self._computed == 6 and bare:
             dynamics = Dynamics.of(self.robot, segment, self.tree)
             return segment.time, dynamics.needed(self.columns.bodies, theta), dynamics.applied()[:, self._take]
         parts = [(b.time, b.Y @ theta, b.target) for b in self.at(segment, self.centres(segment))]
@@ -162,9 +162,9 @@ class Rows:
         return time, needed, measured
 
     def raw(self, segment: Segment, before: Array | None) -> tuple[Array, Array, dict[int, Array]]:
-        """Unfiltered rows at every sample of a segment, and the bases of those that are turned (``FreeRows.basis``)."""
+        """Unfiltered rows at every sample of a segment, and the bases that are rotated (``FreeRows.basis``)."""
         dynamics = Dynamics.of(self.robot, segment, self.tree)
-        Y = np.zeros((len(segment.time), self._made, self.columns.n))
+        Y = np.zeros((len(segment.time), self._computed, self.columns.n))
         dynamics.fill(Y, self.columns.bodies)
         for body in self.robot.bodies:
             if body.carrier is not None:  # a load, in its carrier's axes
@@ -189,34 +189,34 @@ class Rows:
         return Y, target, dict(enumerate(N[turned:], turned))
 
     def _some_jacobians(self, most: int = 200) -> Array:
-        """Jacobians of the unknown forces at samples spread over all segments, enough to choose coordinates by."""
-        found = []
+        """Jacobians of the unknown forces at samples spread over all segments, to choose coordinates by."""
+        jacobians = []
         for segment in self.segments:
             step = max(1, len(segment.time) * len(self.segments) // most)
             part = segment.part(slice(None, None, step))
-            found.append(Dynamics(self.robot, part).contact_jacobian(self.feet))
-        return np.concatenate(found)[:, :, self._take]
+            jacobians.append(Dynamics(self.robot, part).contact_jacobian(self.feet))
+        return np.concatenate(jacobians)[:, :, self._take]
 
 
-def _thinned(taps: Array, step: int, values: Array) -> Array:
-    """(m, …) values (T, …) through a low-pass, every ``step`` samples, where it has samples on both sides.
+def _decimate(taps: Array, step: int, values: Array) -> Array:
+    """(m, …) low-passed values (T, …), every ``step`` samples, where the filter has samples on both sides.
 
-    By products with a few rows of the band at a time: a whole one is zeros nearly everywhere.
+    By products with a few rows of the banded matrix at a time, since nearly all of it is zero.
     """
     count, several = (len(values) - len(taps)) // step + 1, max(1, len(taps) // step)
     band = np.zeros((several, (several - 1) * step + len(taps)))
     for row in range(several):
         band[row, row * step : row * step + len(taps)] = taps
-    found = np.empty((count, values.shape[1]))
+    filtered = np.empty((count, values.shape[1]))
     for k in range(0, count, several):
         rows = min(several, count - k)
         width = (rows - 1) * step + len(taps)
-        found[k : k + rows] = band[:rows, :width] @ values[k * step : k * step + width]
-    return found
+        filtered[k : k + rows] = band[:rows, :width] @ values[k * step : k * step + width]
+    return filtered
 
 
 def _nothing_left(unknown: Sequence[Foot | Missing], rank: int, equations: int) -> Finding:
-    """Unknown forces that explain any motion."""
+    """The finding that unknown forces explain any motion."""
     what = f"leaves no equation free of unknown contact forces ({rank} of {equations} are projected out)"
     if parts := [m for m in unknown if isinstance(m, Missing)]:
         where = ", ".join(f"{m.column} without {' '.join(m.names)}" for m in parts)

@@ -30,10 +30,10 @@ class Segment:
     wrench: Mapping[str, Array]  # frame → (T, 6) of the world on the robot, in the frame's axes; 0 where not measured
     plates: Mapping[str, Plate] = field(default_factory=dict)
     sensor: Mapping[str, Array] = field(default_factory=dict)  # sensor → (T, k) its measured components, raw
-    loaded: bool = False  # whether the robot carried the unknown load
+    loaded: bool = False  # whether the robot carries the unknown load
 
     def part(self, keep: slice) -> Segment:
-        """Some of the samples."""
+        """The samples of a slice."""
         changed: dict[str, Any] = {k: x[keep] for k, x in vars(self).items() if isinstance(x, np.ndarray)}
         changed["current"] = {j: c[keep] for j, c in self.current.items()}
         changed["wrench"] = {f: w[keep] for f, w in self.wrench.items()}
@@ -42,7 +42,7 @@ class Segment:
         return replace(self, **changed)
 
     def then(self, other: Segment) -> Segment:
-        """These samples and those that follow them."""
+        """These samples followed by others."""
         mine, its = vars(self), vars(other)
         changed: dict[str, Any] = {k: np.concatenate([x, its[k]]) for k, x in mine.items() if isinstance(x, np.ndarray)}
         for name in ("current", "wrench", "sensor"):

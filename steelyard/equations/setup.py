@@ -1,7 +1,7 @@
-"""The one opening: robot, columns, equations, unknown forces, filter and free parameters, decided for these logs.
+"""Setup of the equations: robot, columns, unknown forces, filter and free parameters, decided for these logs.
 
-Everything that makes rows starts here, offline and online, over one log or thousands, of logs or of planned motions.
-``auto`` is decided by what description and columns can decide, and what does not fit together is refused.
+All rows are computed from a ``Setup``, offline and online, over one log or thousands, of logs or of planned motions.
+``auto`` options are resolved from the description and the columns, and what does not fit together is refused.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from steelyard.spatial import WRENCH, Array
 
 @dataclass(frozen=True)
 class Setup:
-    """Which equations there are, and of which parameters."""
+    """Equations of a robot and their parameters."""
 
     robot: Robot
     equations: Equations
     columns: Columns
-    unknown: tuple[Foot | Missing, ...] = ()  # forces that nothing measures: all are projected out
-    filter: Filter | None = None  # of both sides, every value set; None: rows at every sample, as they are
-    links: tuple[str, ...] | None = None  # names of the bodies that are free; None means all
+    unknown: tuple[Foot | Missing, ...] = ()  # forces that are not measured, projected out
+    filter: Filter | None = None  # of both sides, every value set; None: unfiltered rows at every sample
+    links: tuple[str, ...] | None = None  # names of the free bodies; None means all
     notices: tuple[str, ...] = ()
 
     @classmethod
@@ -59,11 +59,15 @@ class Setup:
         """Decide base, equations, locked joints, feet, columns and filter for these logs; refuse what does not fit.
 
         Args:
-            description: The robot, as its file has it.
-            logs: Logs to learn from, all of the same sensors.
-            options: What is asked for.
-            held_out: Logs that are only predicted: they must fit, but the filter is none of their business.
+            description: The robot's description.
+            logs: Training logs, all of the same sensors.
+            options: Which equations and parameters.
+            held_out: Validation logs: of the same sensors, without influence on the filter.
             load: Link that carries an unknown load in logs that are ``loaded``.
+
+        Raises:
+            UsageError: Options conflict with each other or with the logs.
+            LogError: A log lacks columns that are needed, or differs from the others.
         """
         if not logs:
             raise UsageError(Finding("logs-missing", "logs", "there are none", "Give at least one log"))
@@ -119,30 +123,30 @@ class Setup:
 
     @cached_property
     def free_bodies(self) -> tuple[str, ...]:
-        """Names of the bodies that are not held as they are described."""
+        """Names of the bodies that are not held at the description."""
         return tuple(b for b in self.columns.bodies if self.links is None or b in self.links)
 
     @cached_property
     def free(self) -> Array:
-        """Indices of θ that are free: those of the free bodies, of joints and of sensors."""
+        """Indices of the free parameters: of the free bodies, of joints and of sensors."""
         held = [b for b in self.columns.bodies if b not in self.free_bodies]
         return np.setdiff1d(np.arange(self.columns.n), [i for b in held for i in _indices(self.columns, b)])
 
     @cached_property
     def known(self) -> Array:
-        """Indices of θ that are held."""
+        """Indices of the parameters that are held."""
         return np.setdiff1d(np.arange(self.columns.n), self.free)
 
     def holding(self, *bodies: str) -> Setup:
-        """The same with some of the free bodies held."""
+        """The same setup with some of the free bodies held."""
         return replace(self, links=tuple(b for b in self.free_bodies if b not in bodies))
 
     def segments(self, log: Log, *, level: bool = False) -> tuple[list[Segment], list[str]]:
-        """Evenly spaced, filtered, differentiated samples of a log, and notices about what was done to it.
+        """Evenly spaced, filtered, differentiated samples of a log, and notices about merged and dropped samples.
 
         Args:
-            log: What was measured.
-            level: Whether it matters which way is up although the equations do not need it.
+            log: The log.
+            level: Whether the up direction is needed although the equations do not use it.
         """
         assert self.filter is not None
         level = level or bool(self.unknown or log.names("plate"))
@@ -159,21 +163,21 @@ class Setup:
         """Rows of some segments.
 
         Args:
-            segments: Samples, as ``segments`` gives them.
-            like: Rows of others: these are in the same coordinates, by the same kernels.
+            segments: Samples, from ``segments``.
+            like: Rows whose coordinates and kernels are to be used.
             free: Coordinates of contact-free rows, where they are given.
-            samples: Of how many rows will be made altogether, where not of the segments alone.
+            samples: Number of samples of all rows to come, where more than those of the segments.
         """
         if like is not None:
             free, samples = like.free, like.samples
         return Rows(self, segments, free, samples)
 
     def unfiltered(self) -> Setup:
-        """The same with rows at every sample, as they are."""
+        """The same setup with unfiltered rows at every sample."""
         return replace(self, filter=None)
 
     def structure(self, scale: Array, seed: int = 0) -> Subspace:
-        """Row space of random, rich motion: what structure and sensors alone allow to be seen.
+        """Row space of random motion: all that structure and sensors allow to identify.
 
         Args:
             scale: (n,) natural size of each parameter.
@@ -183,7 +187,7 @@ class Setup:
 
     @cached_property
     def possible(self) -> Array:
-        """(n, n) R of random, rich motion: its row space is all that any motion shows."""
+        """(n, n) R of random motion: its row space contains all that any motion excites."""
         return random_rows(self, 0)
 
 
@@ -193,7 +197,7 @@ def _indices(columns: Columns, body: str) -> range:
 
 
 def _refuse_different(logs: Sequence[Log], joints: Sequence[Sequence[str]], equations: Equations) -> None:
-    """Logs that measure different things cannot share equations."""
+    """Refuse logs that do not measure the same joints and forces."""
     first, *others = logs
     findings = [
         Finding(
@@ -220,7 +224,7 @@ def _refuse_different(logs: Sequence[Log], joints: Sequence[Sequence[str]], equa
 
 
 def _columns(robot: Robot, logs: Sequence[Log], laws: Sequence[str] | None) -> Columns:
-    """What θ is; ``laws``: friction of every joint, None where joint torques are not used at all."""
+    """The entries of θ; ``laws``: friction terms of every joint, None where joint torques are not used."""
     gains = [j for j in robot.joints if any(log.needs_gain(j) for log in logs)] if laws is not None else []
     motors = coupled(robot, logs[0])
     terms = [(j, law) for j in robot.joints for law in laws or ()] + motor_terms(motors, tuple(laws or ()))
@@ -230,7 +234,7 @@ def _columns(robot: Robot, logs: Sequence[Log], laws: Sequence[str] | None) -> C
 
 
 def _feet(robot: Robot, log: Log, equations: Equations, given: Sequence[str]) -> tuple[tuple[Foot, ...], list[str]]:
-    """What may touch, with forces that nothing measures."""
+    """Frames that may be in contact with unmeasured forces, and notices about them."""
     if given:
         return tuple(foot(robot, text) for text in given), []
     contacts = [name for name in log.names("contact") if equations == "contact-free" or robot.sensors]
@@ -246,14 +250,14 @@ def _feet(robot: Robot, log: Log, equations: Equations, given: Sequence[str]) ->
     if not open_ended:
         return (), []
     names = ", ".join(s.name for s in open_ended)
-    remark = f"the parts below {names} are taken to touch something, and nothing else: name the feet if that is not so"
-    return tuple(Foot(robot.frames[s.link], True, 0.0, np.zeros(3)) for s in open_ended), [remark]
+    notice = f"the parts below {names} are taken to be in contact, and nothing else: name the feet if that is not so"
+    return tuple(Foot(robot.frames[s.link], True, 0.0, np.zeros(3)) for s in open_ended), [notice]
 
 
 def _sensors(
     description: Description, base: Base, lock: Mapping[str, float], logs: Sequence[Log]
 ) -> dict[str, tuple[str, ...]]:
-    """Force–torque sensors and their measured components, the same in all logs, each in a weld."""
+    """Force–torque sensors and their measured components; refused where logs differ or a joint is not fixed."""
     every = [{s: tuple(c for c in WRENCH if log.has(f"sensor.{s}.{c}")) for s in log.names("sensor")} for log in logs]
     findings = []
     for log, sensors in zip(logs, every, strict=True):
@@ -269,7 +273,7 @@ def _sensors(
 
 
 def _frames(robot: Robot, log: Log) -> Iterator[Finding]:
-    """Columns and metadata that name a place the robot does not have."""
+    """Findings about columns and metadata that name a frame which the robot does not have."""
     named = [(f"{kind}.{frame}", frame) for kind in ("wrench", "contact") for frame in log.names(kind)]
     if robot.floating:
         named += [(key, str(log.metadata[key])) for key in ("imu_frame", "quaternion_frame") if key in log.metadata]

@@ -1,8 +1,8 @@
 """Interpolating splines of odd degree with not-a-knot ends, and their derivatives.
 
-As ``scipy.interpolate.make_interp_spline`` has them; importing that package takes as long as a fit. With B-splines B_j
-of degree k, on knots that are the samples but for some next to the ends, the coefficients solve Σ_j c_j B_j(x_i) = y_i,
-a system of 2k + 1 diagonals.
+The same as ``scipy.interpolate.make_interp_spline``; importing that package takes as long as a fit. With B-splines B_j
+of degree k, on knots that are the samples except for some next to the ends, the coefficients solve
+Σ_j c_j B_j(x_i) = y_i, a banded system of 2k + 1 diagonals.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Spline:
 
     @classmethod
     def through(cls, x: Array, y: Array, degree: int = 3) -> Spline:
-        """The one through values y (n, …) at increasing x (n,)."""
+        """The spline through values y (n, …) at increasing x (n,)."""
         half = (degree + 1) // 2
         ends = np.full(degree + 1, x[0]), np.full(degree + 1, x[-1])
         knots = np.concatenate([ends[0], x[half:-half], ends[1]])
@@ -44,18 +44,18 @@ class Spline:
         return Spline(t[1:-1], k * np.diff(c, axis=0) / width, k - 1)
 
     def __call__(self, x: Array, order: int = 0) -> Array:
-        """(m, …) values, or derivatives of an order, at x (m,); beyond the ends the outermost polynomials go on."""
+        """(m, …) values, or derivatives of an order, at x (m,); beyond the ends the outermost polynomials continue."""
         if order:
             return self.derivative()(x, order - 1)
         at, values = _basis(self.knots, self.degree, x)
-        found = np.zeros((len(x), *self.coefficients.shape[1:]))
+        total = np.zeros((len(x), *self.coefficients.shape[1:]))
         for r in range(self.degree + 1):
-            found += values[:, r].reshape(-1, *[1] * (found.ndim - 1)) * self.coefficients[at - self.degree + r]
-        return found
+            total += values[:, r].reshape(-1, *[1] * (total.ndim - 1)) * self.coefficients[at - self.degree + r]
+        return total
 
 
 def _basis(knots: Array, degree: int, x: Array) -> tuple[Array, Array]:
-    """Interval (m,) of each x, and (m, degree + 1) the B-splines that are not zero there (Cox and de Boor)."""
+    """Interval (m,) of each x, and (m, degree + 1) its non-zero B-splines (Cox and de Boor)."""
     at = np.clip(np.searchsorted(knots, x, side="right") - 1, degree, len(knots) - degree - 2)
     values = np.ones((len(x), 1))
     for k in range(1, degree + 1):

@@ -1,8 +1,8 @@
-"""Base parameters: what rows see of θ, and what structure and sensors alone allow to be seen.
+"""Base parameters: the combinations of θ that rows excite.
 
-Directions of θ that no row sees are the null space of R; all else is a combination of *base parameters*. In
+Directions of θ that no row excites are the null space of R; the complement is spanned by *base parameters*. In
 coordinates x = θ/scale (scale: the natural size of each parameter) the singular values of R·scale are the reciprocal
-relative standard deviations of the directions they belong to.
+relative standard deviations of their directions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from steelyard.spatial import Array
 
 RANK_TOLERANCE = 1e-10  # of the largest singular value
 ROW_SPACE = 1e-6  # scaled residual below which a direction lies in the row space
-TIE = 1e-6  # columns whose lengths differ by less, as a share, are equally long
+TIE = 1e-6  # columns whose norms differ relatively by less count as equal
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Subspace:
 
     @cached_property
     def null(self) -> Array:
-        """(n, n−r) orthonormal basis, unscaled, of what no row sees."""
+        """(n, n−r) orthonormal basis, unscaled, of the null space."""
         N = np.linalg.svd(self.V, full_matrices=True)[0][:, self.rank :]
         return np.linalg.qr(self.scale[:, None] * N)[0]
 
@@ -74,16 +74,17 @@ class Subspace:
         return float(np.linalg.norm(gradient * self.scale))
 
     def outside(self, gradient: Array) -> float:
-        """Share of a direction that lies outside the row space, 0 to 1, in scaled coordinates."""
+        """Fraction of a direction that lies outside the row space, 0 to 1, in scaled coordinates."""
         g = gradient * self.scale
         length = self.size(gradient)
         return float(np.linalg.norm(g - self.V @ (self.V.T @ g)) / length) if length > 0 else 1.0
 
 
 def _independent(A: Array) -> Array:
-    """(r,) columns of A (r, n) of rank r, each with most left of it beside those before; of equals the first one.
+    """(r,) independent columns of A (r, n) of rank r, by QR with column pivoting; of equal norms the first.
 
-    LAPACK's pivoting lets rounding decide between equals, and base parameters then have other names on other machines.
+    LAPACK's pivoting lets rounding decide between equal norms, so that base parameters would have other names on other
+    machines.
     """
     A, chosen = A.copy(), np.zeros(len(A), int)
     for k in range(len(A)):

@@ -1,13 +1,13 @@
 """Feet: unknown contact forces, projected out of the equations of motion (Xu 7–9).
 
-``Y θ = τ + Jᵀ f`` with unknown f. Rows N with N Jᵀ = 0 and N Nᵀ = 1 keep all that the equations say about θ whatever
-f is. *Every* foot that may touch is projected out at all times: one in the air carries no force, so
+``Y θ = τ + Jᵀ f`` with unknown f. Rows N with N Jᵀ = 0 and N Nᵀ = 1 keep all information about θ that does not depend
+on f. *Every* foot that may be in contact is projected out at all times: one in the air carries no force, so
 that costs a little information and needs no contact flags. Rows are filtered in time afterwards, so N must not
 jump: with E fixed coordinates (the base's, where they suffice) the polar factor N = (EᵀPE)^-½ EᵀP of the
-projector P = 1 − Jᵀ(JJᵀ)⁺J depends on the posture alone, smoothly as long as EᵀPE stays regular.
+projector P = 1 − Jᵀ(JJᵀ)⁺J depends on the posture alone, smoothly as long as EᵀPE is regular.
 
-``Rows.raw`` applies N. For long logs it comes from ``kernels/point_feet.py``; the compiled online step has the same in
-``kernels/contact_free.py``.
+``Rows.raw`` applies N. For long logs ``kernels/point_feet.py`` computes it; the compiled online step computes the same
+in ``kernels/contact_free.py``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Foot:
-    """A place that may touch the world: a point or ball (three forces), or a surface (a whole wrench)."""
+    """A frame that may be in contact: a point or ball (three force components), or a surface (a whole wrench)."""
 
     frame: Frame
     surface: bool
@@ -40,15 +40,15 @@ class Foot:
 
     @property
     def forces(self) -> int:
-        """Unknown components."""
+        """Number of unknown components."""
         return 6 if self.surface else 3
 
 
 def foot(robot: Robot, text: str) -> Foot:
     """``FRAME``, ``FRAME:point``, ``FRAME:point:RADIUS`` or ``FRAME:surface``.
 
-    Without a kind a single ball is a point foot of that radius; anything else is a surface on a leg of six
-    joints or more, and a point on a leg of fewer, which could not hold a surface still.
+    Without a kind a single ball is a point foot of that radius; any other geometry is a surface on a leg of six
+    joints or more, and a point on a leg of fewer, which cannot control the orientation of a surface.
     """
     name, *options = text.split(":") if text not in robot.frames else [text]
     frame = robot.frame(name)
@@ -71,7 +71,7 @@ def foot(robot: Robot, text: str) -> Foot:
 
 
 def _ball(shapes: Sequence[Shape], frame: Array) -> Shape | None:
-    """The only sphere of a link, or the one that holds the frame's origin."""
+    """The only sphere of a link, or the one centred at the frame's origin."""
     balls = [s for s in shapes if s.kind == "sphere"]
     if len(balls) == 1:
         return balls[0]
@@ -99,8 +99,8 @@ def jacobian(
 ) -> Array:
     """(Σ forces, nv) Jacobian of all unknown forces in base axes; joint Jacobians and placements are in ``data``.
 
-    ``plates``: column → (4, 4) pose in base axes of the force plates among them, which push the base as far as its own
-    equations can tell.
+    ``plates``: column → (4, 4) pose in base axes of the force plates among them, whose forces act on the base: base
+    equations do not depend on which body they act on.
     """
     import pinocchio as pin
 
@@ -122,23 +122,23 @@ def jacobian(
         at = data.oMi[f.frame.joint].act(f.centre)  # type: ignore[attr-defined]
         if f.radius and up is not None:
             at = at - f.radius * up
-        blocks.append(J[:3] - pin.skew(at) @ J[3:])  # velocity of the point that touches
+        blocks.append(J[:3] - pin.skew(at) @ J[3:])  # velocity of the contact point
     stacked = np.vstack(blocks)
     return stacked if robot.coupling is None else stacked @ robot.coupling
 
 
 @dataclass(frozen=True)
 class FreeRows:
-    """Coordinates in which the contact-free rows are written, the same for all samples."""
+    """Generalised coordinates after which the contact-free rows are named, the same for all samples."""
 
     rank: int  # of the feet's Jacobian
     coordinates: tuple[int, ...]  # indices of generalised coordinates; as many as there are rows
 
     @classmethod
     def choose(cls, J: Array, lead: int = 6) -> FreeRows:
-        """Choose from some postures' Jacobians (T, c, n): the base first, then what is least tied to the feet.
+        """Choose from Jacobians (T, c, n) of some postures: the base first, then those least constrained by the feet.
 
-        ``lead``: how many of the first coordinates are the base's.
+        ``lead``: number of base coordinates, which come first.
         """
         _, s, Vt = np.linalg.svd(J)
         rank = int(np.max(np.sum(s > 1e-9 * s[:, :1], axis=1)))
@@ -146,10 +146,10 @@ class FreeRows:
         P = np.einsum("tki,tkj->ij", B, B) / len(B)
         n, chosen = J.shape[2], list[int]()
         for _ in range(n - rank):  # pivoted Cholesky of the mean projector
-            left = np.diag(P).copy()
-            left[chosen] = -1
-            base = [i for i in range(min(lead, n)) if left[i] > REGULAR**2]
-            pivot = base[int(np.argmax(left[base]))] if base else int(np.argmax(left))
+            residual = np.diag(P).copy()
+            residual[chosen] = -1
+            base = [i for i in range(min(lead, n)) if residual[i] > REGULAR**2]
+            pivot = base[int(np.argmax(residual[base]))] if base else int(np.argmax(residual))
             chosen.append(pivot)
             P = P - np.outer(P[:, pivot], P[pivot]) / P[pivot, pivot]
         return cls(rank, tuple(sorted(chosen)))
@@ -157,9 +157,9 @@ class FreeRows:
     def basis(self, J: Array, before: Array | None = None) -> tuple[Array, int]:
         """(T, n − rank, n) rows N for the Jacobians (T, c, n): N Jᵀ = 0, N Nᵀ = 1, smooth in time.
 
-        From the first posture on that makes the fixed coordinates singular (a straight knee) each basis is turned
-        towards that of the sample before instead; the second value is that sample's index, T if there is none.
-        ``before``: basis of the sample before these, where that was turned already.
+        From the first posture on in which the fixed coordinates are singular (a straight knee) each basis is rotated
+        towards that of the previous sample instead; the second value is that sample's index, T if there is none.
+        ``before``: basis of the previous sample, where that was rotated already.
         """
         B = np.linalg.svd(J)[2][:, self.rank :]
         U, s, Vt = np.linalg.svd(B[:, :, self.coordinates])
@@ -176,7 +176,7 @@ class FreeRows:
 
 
 def point_feet(tree: FlatTree, feet: Sequence[Foot | Missing]) -> PointFeet | None:
-    """Feet that kernels can eliminate leg by leg; None where some foot is no point on a leg of its own."""
+    """Feet that kernels can eliminate leg by leg; None where some foot is not a point on a leg of its own."""
     from steelyard.kernels.point_feet import PointFeet
 
     if any(isinstance(f, Missing) or f.surface or f.frame.joint == 0 for f in feet):

@@ -18,7 +18,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from steelyard.equations.stream.channels import Blocks, merged, summed, together
+from steelyard.equations.stream.channels import Blocks, add_blocks, combine, merge_triangles
 from steelyard.files import write_bytes
 from steelyard.fleet.locations import is_url, opener
 from steelyard.spatial import Array
@@ -38,7 +38,10 @@ class Sums:
     seconds: float  # of samples
 
     def __add__(self, other: Sums) -> Sums:
-        found, lagged = together(merged, self.found, other.found), together(summed, self.lagged, other.lagged)
+        found, lagged = (
+            combine(merge_triangles, self.found, other.found),
+            combine(add_blocks, self.lagged, other.lagged),
+        )
         both = self.count + other.count, max(self.longest, other.longest), self.seconds + other.seconds
         return Sums(found, lagged, *both)
 

@@ -147,7 +147,7 @@ def _summarise(name: str, path: Path, own: str, task: Summariser) -> Summary:
     if not channels.count:
         what = "has no piece longer than the filter"
         raise LogError(Finding("todo", name, what, "Record longer without gaps, or raise --cutoff"))
-    sums = Sums(channels.found, channels.lagged, channels.count, channels.longest, seconds)
+    sums = Sums(channels.factors, channels.lagged, channels.count, channels.longest, seconds)
     if checkpoint is not None:
         checkpoint.save(key, sums)
     notices = tuple(n for n in setup.notices if n not in task.setup.notices)

@@ -27,7 +27,7 @@ def estimate_noise(channels: Channels, prior: Information) -> tuple[Noise, Infor
         lags = noise.count_lags(count, channels.longest)
         sums = np.zeros((lags + 1, C))
         sums[0] = channels.squares(theta)
-        for loaded, triangles in channels.found.items():
+        for loaded, triangles in channels.factors.items():
             P = channels.structure.parameters(loaded)
             x, Q = np.append(P @ theta, -1.0), P @ root
             lagged = channels.lagged[loaded]
@@ -47,7 +47,7 @@ def long_run_covariance(channels: Channels, model: Noise, theta: Array, free: Ar
     """Return the score covariance (f, f) of the free parameters, as ``uncertainty.long_run_covariance`` does."""
     w2, kappa, rho = np.diag(model.whitener) ** 2, model.factor, model.correlation
     B = np.zeros((len(free), len(free)))
-    for loaded, triangles in channels.found.items():
+    for loaded, triangles in channels.factors.items():
         P = channels.structure.parameters(loaded)[:, free]
         S = np.zeros((len(P) + 1, len(P) + 1))
         lagged = channels.lagged[loaded]

@@ -147,7 +147,7 @@ def test_a_log_behind_a_url_is_what_it_is_on_disk_and_nothing_of_it_stays(few, t
     found, direct = gather_logs("demo_arm", names, OPTIONS), gather_logs("demo_arm", few, OPTIONS)
     assert list(found.inputs.values()) == list(direct.inputs.values())
     assert all(
-        np.array_equal(a, b) for a, b in zip(found.channels.found[False], direct.channels.found[False], strict=True)
+        np.array_equal(a, b) for a, b in zip(found.channels.factors[False], direct.channels.factors[False], strict=True)
     )
     assert expand(["memory://fleet/*.parquet"]) == [f"memory:///fleet/{Path(name).name}" for name in few]
     assert list(tmp_path.iterdir()) == []

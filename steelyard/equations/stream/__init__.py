@@ -1,4 +1,4 @@
-"""Information of rows that are never made: samples → panels → one small triangle an equation (``channels.py``)."""
+"""Information of rows that are never stored: samples → panels → one small triangle an equation (``channels.py``)."""
 
 from steelyard.equations.stream.channels import Channels, stream
 

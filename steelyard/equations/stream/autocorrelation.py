@@ -1,12 +1,12 @@
-"""Residual autocorrelation of an equation, for any θ: products of its rows with those some rows later.
+"""Residual autocorrelation of an equation, for any θ, from products of its rows with later rows.
 
 With x = (θ_e, −1) the residual of a row [y τ] is −[y τ]·x, so from G_l = Σ_t [y τ]_tᵀ[y τ]_{t+l} alone
 
     Σ_t e_t e_{t+l} = xᵀ G_l x,    Σ_t y_t M y_{t+l}ᵀ = tr(M G_l),    Σ_l ρ(l) Σ_t y_tᵀ y_{t+l} = Σ_l ρ(l) G_l:
 
-all that noise and covariance ask of rows (``inference/streamed.py``), so that what was streamed once is fitted as rows
-in memory are. Only the symmetric part of G_l matters; it is kept as its upper triangle. G_0 is RᵀR and not kept.
-Unlike there each equation has its own noise, also those of the base and where unknown forces were projected out.
+all that noise and covariance need (``inference/streamed.py``), so that streamed rows are fitted like rows in memory.
+Only the symmetric part of G_l matters; it is kept as its upper triangle. G_0 is RᵀR and not kept. Unlike rows in
+memory each equation has its own noise, also base equations and those with unknown forces projected out.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ import numpy as np
 from steelyard.spatial import Array
 
 LAGS = 24  # at four samples a period of the cut-off frequency: six periods
-CHUNK = 224  # rows whose products are made at once
+CHUNK = 224  # rows whose products are computed at once
 
 
 class LaggedProducts:
-    """Products of the rows of one stream, as they come."""
+    """Products of the rows of one stream, accumulated as rows arrive."""
 
     def __init__(self, sizes: Sequence[int]):
-        """Of equations with so many columns, the target included."""
+        """``sizes``: number of columns of each equation, the target included."""
         self.sizes, self.longest = list(sizes), 0
         self._sums = [np.zeros((LAGS * m, m)) for m in sizes]
         self._tail, self._fresh, self._waiting, self._run = np.zeros((sum(sizes), LAGS)), list[Array](), 0, 0
 
     def begin(self) -> None:
-        """What follows has nothing to do with what was before."""
+        """Begin a new run: the next rows do not follow those before."""
         self._absorb()
-        self._tail[:], self._run = 0.0, 0  # rows of zeros: they add nothing
+        self._tail[:], self._run = 0.0, 0  # rows of zeros add nothing
 
     def take(self, columns: Array) -> None:
-        """The next rows, (lines of all equations, rows)."""
+        """Take in the next rows, (columns of all equations, rows)."""
         if not columns.shape[1]:
             return
         self._fresh.append(columns.copy())
@@ -61,9 +61,9 @@ class LaggedProducts:
     def finish(self) -> list[Array]:
         """(LAGS, m(m+1)/2) an equation: upper triangles of the symmetric parts, lag 1 first."""
         self._absorb()
-        found = []
+        triangles = []
         for m, total in zip(self.sizes, self._sums, strict=True):
             G = total.reshape(LAGS, m, m)
             i, j = np.triu_indices(m)
-            found.append(0.5 * (G[:, i, j] + G[:, j, i]))
-        return found
+            triangles.append(0.5 * (G[:, i, j] + G[:, j, i]))
+        return triangles

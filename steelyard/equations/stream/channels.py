@@ -1,14 +1,14 @@
-"""What a stream leaves: one small triangle an equation, from which the information for any weights is a sum.
+"""The result of a stream: one small triangle an equation, from which the information for any weights is a sum.
 
 Each equation e has its own block of columns θ_e (``structure.py``) and its own triangle of all its rows, unweighted.
 With weights w_e, one an equation as ``noise.Noise`` gives them where channels do not correlate,
 
     Σ_e w_e² ‖R_e θ_e − z_e‖² = ‖R θ − z‖² + ρ²    for every θ,
 
-so weighting rows anew needs no second look at them, and the squared residuals of every equation are known for every θ.
-The kept parameters are known combinations of all parameters; the result is the ``Information`` that the rows of
-``equations/rows.py`` give, about the same parameters. Triangles are the default; Gram matrices are faster, and square
-the condition. Where it was asked for, products of rows with later ones are kept too (``autocorrelation.py``).
+so rows can be weighted again without computing them again, and the squared residuals of every equation are known for
+every θ. The kept parameters are known combinations of all parameters; the result is the same ``Information`` as that of
+the rows of ``equations/rows.py``. Triangles are the default; Gram matrices are faster, and square the condition number.
+Optionally products of rows with later ones are kept too (``autocorrelation.py``).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from steelyard.equations.stream.worker import Way, Worker
 from steelyard.information import Information
 from steelyard.spatial import Array
 
-STACK = 256  # rows of small triangles that are merged at once
-Blocks = Mapping[bool, Sequence[Array]]  # with the load or without: an array an equation
-Kept = Callable[[Array], Array]  # times of rows, s → whether they count
+STACK = 256  # rows of small triangles that are factored at once
+Blocks = Mapping[bool, Sequence[Array]]  # whether loaded → an array for each equation
+Kept = Callable[[Array], Array]  # times of rows, s → whether they are used
 
 
 @dataclass(frozen=True)
@@ -39,38 +39,39 @@ class Channels:
 
     structure: Structure | DenseRows
     way: Way
-    found: Blocks  # (m, m) upper triangles
+    factors: Blocks  # (m, m) upper triangles
     count: int  # rows of each equation
     lagged: Blocks = field(
         default_factory=dict
     )  # (LAGS, m(m+1)/2) products of rows with later ones (``autocorrelation.py``)
-    longest: int = 0  # rows that follow each other without a gap, at most
+    longest: int = 0  # rows of the longest run without a gap
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the equations."""
+        """Names of the equations."""
         return self.structure.names
 
     def __add__(self, other: Channels) -> Channels:
-        """Of both streams, whose structure and way are the same."""
-        found = together(partial(_added, self.way), self.found, other.found)
-        lagged, longest = together(summed, self.lagged, other.lagged), max(self.longest, other.longest)
-        return replace(self, found=found, count=self.count + other.count, lagged=lagged, longest=longest)
+        """Channels of both streams, which have the same structure."""
+        factors = combine(partial(_add, self.way), self.factors, other.factors)
+        lagged, longest = combine(add_blocks, self.lagged, other.lagged), max(self.longest, other.longest)
+        return replace(self, factors=factors, count=self.count + other.count, lagged=lagged, longest=longest)
 
     def information(self, weights: Array | None = None) -> Information:
-        """About all parameters, the rows of each equation times its weight (C,)."""
+        """Information about all parameters, the rows of each equation times its weight (C,)."""
         w = np.ones(len(self.names)) if weights is None else np.asarray(weights, float)
         names = self.structure.columns.names
         parts = [
-            self._merged(blocks, w).through(self.structure.parameters(loaded)) for loaded, blocks in self.found.items()
+            self._merged(blocks, w).through(self.structure.parameters(loaded))
+            for loaded, blocks in self.factors.items()
         ]
         total = reduce(Information.__add__, parts) if parts else Information.none(len(names))
         return replace(total, rows=self.count * len(self.names), names=names)
 
     def squares(self, theta: Array) -> Array:
-        """(C,) sum of the squared residuals of every equation, unweighted, for any θ."""
+        """(C,) sum of the squared residuals of every equation, unweighted, at θ."""
         total = np.zeros(len(self.names))
-        for loaded, blocks in self.found.items():
+        for loaded, blocks in self.factors.items():
             x = np.append(self.structure.parameters(loaded) @ theta, -1.0)
             for e, (columns, part) in enumerate(zip(self.structure.blocks, blocks, strict=True)):
                 own = x[columns]
@@ -100,7 +101,7 @@ class Channels:
 
 
 def _rooted(G: Array) -> Information:
-    """The triangle of a Gram matrix; where rounding has left it indefinite, of what is nearest to it."""
+    """The triangle of a Gram matrix; where rounding made it indefinite, of its positive semidefinite part."""
     scale = np.sqrt(np.maximum(np.diag(G), 1e-300))
     scaled = G / np.outer(scale, scale)
     try:
@@ -115,23 +116,23 @@ def _symmetric(upper: Array) -> Array:
     return np.asarray(upper + np.triu(upper, 1).T)
 
 
-def together(add: Callable[..., Sequence[Array]], a: Blocks, b: Blocks) -> Blocks:
-    """What both have, added, and what one of them has."""
+def combine(add: Callable[..., Sequence[Array]], a: Blocks, b: Blocks) -> Blocks:
+    """Blocks of two streams, added where both have them."""
     return {k: add(a[k], b[k]) if k in a and k in b else (a if k in a else b)[k] for k in dict.fromkeys([*a, *b])}
 
 
-def summed(a: Sequence[Array], b: Sequence[Array]) -> list[Array]:
-    """Blocks of two streams added."""
+def add_blocks(a: Sequence[Array], b: Sequence[Array]) -> list[Array]:
+    """Sums of the blocks of two streams."""
     return [x + y for x, y in zip(a, b, strict=True)]
 
 
-def _added(way: Way, a: Sequence[Array], b: Sequence[Array]) -> list[Array]:
-    """Blocks of two streams as one."""
-    return summed(a, b) if way == "gram" else merged(a, b)
+def _add(way: Way, a: Sequence[Array], b: Sequence[Array]) -> list[Array]:
+    """Factors of two streams as one."""
+    return add_blocks(a, b) if way == "gram" else merge_triangles(a, b)
 
 
-def merged(a: Sequence[Array], b: Sequence[Array]) -> list[Array]:
-    """Triangles of two streams factored again."""
+def merge_triangles(a: Sequence[Array], b: Sequence[Array]) -> list[Array]:
+    """Triangles of two streams, stacked and factored again."""
     return [np.asarray(np.linalg.qr(np.vstack([x, y]), mode="r")) for x, y in zip(a, b, strict=True)]
 
 
@@ -143,12 +144,11 @@ def stream(
     threads: int = 1,
     grouped: bool = True,
 ) -> Channels | None:
-    """The channels of rows, without making them; None where no kernel covers them.
+    """The channels of rows, without storing these; None where no kernel covers them.
 
     ``others`` are of the same robot, columns and equations, such as those of further logs. Not covered are rows with
-    unknown forces projected out, and joints that ``Robot.tree`` has not. ``kept`` tells which rows count, by their
-    times, for each of the ``Rows``; ``threads`` share the samples of a segment; ``grouped``: base-parameter columns
-    alone.
+    unknown forces projected out, and robots without ``Robot.tree``. ``kept`` selects rows by their times, for each of
+    the ``Rows``; ``threads`` share the samples of a segment; ``grouped``: base-parameter columns alone.
     """
     if first.free is not None or first.robot.tree is None:
         return None
@@ -162,11 +162,11 @@ def stream(
 
 
 class Gathering:
-    """Threads at work on one stream, segment after segment; a context manager."""
+    """Threads that accumulate one stream, segment after segment; a context manager."""
 
     def __init__(self, rows: Rows, structure: Structure | DenseRows, way: Way, threads: int, lagged: bool = False):
         self.rows, self.structure, self.way = rows, structure, way
-        self.threads, self.lagged = 1 if lagged else max(threads, 1), lagged  # products need rows in their order
+        self.threads, self.lagged = 1 if lagged else max(threads, 1), lagged  # lagged products need rows in order
         self._workers: dict[bool, list[Worker | DenseWorker]] = {}
         self._pool = ThreadPoolExecutor(self.threads)
 
@@ -174,10 +174,10 @@ class Gathering:
     def of(
         cls, rows: Rows, *, way: Way = "triangle", threads: int = 1, grouped: bool = True, lagged: bool = False
     ) -> Gathering:
-        """For rows such as these, whose segments do not matter.
+        """For rows such as these; their segments are not used.
 
-        Rows that no kernel covers, and those that unknown forces are projected out of, are made whole: their way is
-        always ``triangle``. ``lagged``: keep products of rows with later ones.
+        Rows that no kernel covers, and those with unknown forces projected out, are computed in full, and their factors
+        are always triangles. ``lagged``: keep products of rows with later ones.
         """
         tree = rows.robot.tree if rows.free is None else None
         if tree is None:
@@ -192,7 +192,7 @@ class Gathering:
         self._pool.shutdown()
 
     def take(self, segment: Segment, centres: Array, first: bool = True) -> None:
-        """The rows at these samples of a segment; ``first``: those taken before do not belong to the same run."""
+        """Take in the rows at these samples of a segment; ``first``: they begin a new run."""
         if segment.loaded not in self._workers:
             self._workers[segment.loaded] = [self._worker() for _ in range(self.threads)]
         workers, taps = self._workers[segment.loaded], self.rows.taps(segment)
@@ -213,11 +213,12 @@ class Gathering:
         return Worker(self.structure, self.way, lagged=self.lagged)
 
     def channels(self) -> Channels:
-        """What was gathered."""
-        found, count, lagged, longest = dict[bool, Sequence[Array]](), 0, dict[bool, Sequence[Array]](), 0
+        """The channels of all rows so far."""
+        factors, lagged = dict[bool, Sequence[Array]](), dict[bool, Sequence[Array]]()
+        count = longest = 0
         for loaded, workers in self._workers.items():
-            found[loaded] = reduce(partial(_added, self.way), [w.finish() for w in workers])
+            factors[loaded] = reduce(partial(_add, self.way), [w.finish() for w in workers])
             count += sum(w.count for w in workers)
             for products in (w.lagged for w in workers if w.lagged is not None):
                 lagged[loaded], longest = products.finish(), max(longest, products.longest)
-        return Channels(self.structure, self.way, found, count, lagged, longest)
+        return Channels(self.structure, self.way, factors, count, lagged, longest)

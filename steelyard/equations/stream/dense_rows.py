@@ -1,7 +1,7 @@
-"""Rows that cannot be taken apart: unknown forces are projected out of all equations of a sample at once.
+"""Rows that do not split into blocks: unknown forces are projected out of all equations of a sample at once.
 
-So these rows are made as ``equations/rows.py`` makes them, some seconds at a time, and every equation has all columns.
-What is kept of them is the same as of rows in blocks: one triangle an equation, unweighted.
+So these rows are computed by ``equations/rows.py``, some seconds at a time, and every equation has all columns. The
+result is the same as of rows in blocks: one triangle an equation, unweighted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from steelyard.spatial import Array
 
 
 class DenseRows:
-    """The structure of such rows (``structure.Structure`` of those in blocks)."""
+    """The structure of such rows; its counterpart for rows in blocks is ``structure.Structure``."""
 
     def __init__(self, rows: Rows):
         self.rows, self.columns, self.names = rows, rows.columns, rows.names
@@ -23,7 +23,7 @@ class DenseRows:
         self.blocks = [np.arange(self.n + 1)] * len(self.names)
 
     def parameters(self, loaded: bool) -> Array:
-        """(n, n): the rows know themselves whether a load was carried."""
+        """(n, n) identity: the columns of a load are zero in rows without it."""
         return np.eye(self.n)
 
 
@@ -33,19 +33,19 @@ class DenseWorker:
     def __init__(self, structure: DenseRows, lagged: bool = False):
         self.structure, self.count = structure, 0
         self.lagged = LaggedProducts([structure.n + 1] * len(structure.names)) if lagged else None
-        self.found = [np.zeros((structure.n + 1, structure.n + 1)) for _ in structure.names]
+        self.triangles = [np.zeros((structure.n + 1, structure.n + 1)) for _ in structure.names]
 
     def run(self, segment: Segment, centres: Array, taps: Array) -> None:
-        """Take in the rows at these samples of a segment, which the rows themselves filter by the taps."""
+        """Take in the rows at these samples of a segment, filtered by ``Rows.at``."""
         for block in self.structure.rows.at(segment, centres):
             self.count += len(block.time)
-            for e, R in enumerate(self.found):
+            for e, R in enumerate(self.triangles):
                 fresh = np.column_stack([block.Y[:, e], block.target[:, e]])
-                self.found[e] = np.asarray(np.linalg.qr(np.vstack([R, fresh]), mode="r"))
+                self.triangles[e] = np.asarray(np.linalg.qr(np.vstack([R, fresh]), mode="r"))
             if self.lagged is not None:
                 rows = np.concatenate([block.Y, block.target[:, :, None]], axis=2)  # (T, C, n + 1)
                 self.lagged.take(rows.reshape(len(rows), -1).T)
 
     def finish(self) -> list[Array]:
-        """What was found so far, a triangle an equation."""
-        return self.found
+        """The triangle of each equation."""
+        return self.triangles

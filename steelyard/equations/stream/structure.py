@@ -1,8 +1,8 @@
-"""Which columns an equation has, and where the panels hold them.
+"""Non-zero columns of each equation, and their places in the panels.
 
-A row of joint j has columns only of the bodies that j carries and of its own friction, a force of the base none of
-second moments; ``kernels/grouping.py`` names those that are enough. What is left is a *block* for every equation: a
-few columns and, last, the target. A line is one column of a block over the samples of a batch.
+A row of joint j has columns only of the bodies that j moves and of its own friction, a force of the base none of second
+moments; ``kernels/grouping.py`` selects those that suffice. The result is a *block* for every equation: a few columns
+and, last, the target. A line is one column of a block over the samples of a batch.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Structure:
 
     @property
     def n(self) -> int:
-        """Kept parameters, terms and offsets; the target's column has this number."""
+        """Number of kept parameters, terms and offsets; index of the target's column."""
         return len(self.grouping.kept) + len(self.terms)
 
     def _block(self, equation: int) -> Array:
@@ -59,18 +59,18 @@ class Structure:
 
     @cached_property
     def terms(self) -> list[dict[int, float]]:
-        """For every term of a joint and every offset: the equations it is in, and how often."""
-        joints, found = self.robot.joints, list[dict[int, float]]()
+        """For every term of a joint and every offset: equation → factor."""
+        joints, terms = self.robot.joints, list[dict[int, float]]()
         ratios = {motor.joint: motor.vector(joints) for motor in self.columns.motors}
         for joint, term in self.columns.joint_terms:
             r = ratios[joint] if term.startswith(PREFIX) else np.array([float(j == joint) for j in joints])
-            found.append({self.lead + int(k): float(r[k]) for k in np.flatnonzero(r)})
+            terms.append({self.lead + int(k): float(r[k]) for k in np.flatnonzero(r)})
         for sensor, component in self.columns.offsets:
-            found.append({self.lead + len(joints) + self.robot.readings.index(f"{sensor}.{component}"): 1.0})
-        return found
+            terms.append({self.lead + len(joints) + self.robot.readings.index(f"{sensor}.{component}"): 1.0})
+        return terms
 
     def parameters(self, loaded: bool) -> Array:
-        """(n, all parameters): what the kept parameters are of all; a load counts where it was carried."""
+        """(n, all parameters) map from all parameters to the kept ones; that of a load is zero without it."""
         kept, bodies = len(self.grouping.kept), 10 * len(self.columns.bodies)
         P = np.zeros((self.n, bodies + len(self.terms)))
         P[kept:, bodies:] = np.eye(len(self.terms))
@@ -83,7 +83,7 @@ class Structure:
         return P
 
     def values(self, segment: Segment) -> Array:
-        """(targets + terms, T) what no panel has: measured forces, and the force of a unit of each term."""
+        """(targets + terms, T) lines that no panel has: measured forces, and the force of a unit of each term."""
         J, terms = len(self.robot.joints), self.columns.joint_terms
         out = np.ones((self.targets + len(self.terms), len(segment.time)))
         if segment.wrench or segment.plates:
@@ -106,34 +106,34 @@ class Structure:
 
 
 class Lines:
-    """Where each line of the blocks comes from: the panels (``kernels/panel_lines.py``), or ``Structure.values``."""
+    """Source of each line of the blocks: the panels (``kernels/panel_lines.py``), or ``Structure.values``."""
 
     def __init__(self, structure: Structure, batch: int):
         s, start = structure, 0
-        found, more, outer = list[Array](), list[Array](), list[tuple[int, int, float]]()
+        direct, more, outer = list[Array](), list[Array](), list[tuple[int, int, float]]()
         for equation, columns in zip(s.taken, s.blocks, strict=True):
             own = columns[columns < len(s.grouping.kept)]
-            first = np.ones(len(own), bool)  # a column that several rows have is taken from one, the others add
-            for there, lines in _places(s, batch, equation, s.grouping.kept[own]):
-                lines = np.column_stack([start + np.flatnonzero(there), lines])
-                found.append(lines[first[there]])
-                more.append(lines[~first[there]])
-                first &= ~there
+            first = np.ones(len(own), bool)  # a column of several rows: the first is copied, the others are added
+            for present, lines in _places(s, batch, equation, s.grouping.kept[own]):
+                lines = np.column_stack([start + np.flatnonzero(present), lines])
+                direct.append(lines[first[present]])
+                more.append(lines[~first[present]])
+                first &= ~present
             for k, column in enumerate(columns[len(own) :].tolist(), start + len(own)):
                 term = column - len(s.grouping.kept)
                 outer.append((k, equation, 1.0) if column == s.n else (k, s.targets + term, s.terms[term][equation]))
             start += len(columns)
         self.count = start
-        self.goals, self.places, self.factors = _split(found)
+        self.goals, self.places, self.factors = _split(direct)
         self.more_goals, self.more, self.more_factors = _split(more)
         self.outer, self.value = (np.array([x[i] for x in outer], int) for i in (0, 1))
         self.factor = np.array([x[2] for x in outer])[:, None]
 
 
 def _places(s: Structure, batch: int, equation: int, k: Array) -> Iterator[tuple[Array, Array]]:
-    """Which of the columns k an equation's panels have, and where: first element, way to the next tile, factor.
+    """Which of the columns k an equation's panels have, and where: first element, stride to the next tile, factor.
 
-    Several times where joints follow one another.
+    Once for each model joint of the equation: more than one where joints mimic another.
     """
     tree = s.tree
     if equation < s.lead:
@@ -142,13 +142,13 @@ def _places(s: Structure, batch: int, equation: int, k: Array) -> Iterator[tuple
         return
     base = 60 * tree.bodies * batch if tree.floating else 0
     for row in np.flatnonzero(tree.independent == equation - s.lead):
-        there = tree.ancestors[row, k // 10]
+        present = tree.ancestors[row, k // 10]
         node, _, before = (int(x) for x in tree.table[row])
-        first = base + batch * (10 * before + k[there] - 10 * (node - 1))
-        yield there, np.column_stack([first, np.full(len(first), LANES), np.full(len(first), tree.factors[row])])
+        first = base + batch * (10 * before + k[present] - 10 * (node - 1))
+        yield present, np.column_stack([first, np.full(len(first), LANES), np.full(len(first), tree.factors[row])])
 
 
 def _split(lines: list[Array]) -> tuple[Array, Array, Array]:
-    """Goal, place, factor."""
+    """Destination, place and factor of each line."""
     table = np.vstack([np.zeros((0, 4)), *lines])
     return table[:, 0].astype(np.int64), np.ascontiguousarray(table[:, 1:3]).astype(np.int64), table[:, 3].copy()

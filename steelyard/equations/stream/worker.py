@@ -1,8 +1,8 @@
-"""One thread of the stream: samples in, one triangle or Gram matrix an equation out, always in the same buffers.
+"""One thread of the stream: samples in, one triangle or Gram matrix an equation out, in fixed buffers.
 
-A batch of samples becomes panels, of which the blocks' lines are taken. Where rows are filtered, the lines pass the
-low-pass here: each batch adds its part to the few rows whose windows it lies in, a product with a narrow matrix of
-taps. Rows that are complete collect in the operand, and a full operand is factored.
+A batch of samples becomes panels, from which the blocks' lines are taken. Where rows are filtered, each batch adds its
+part to the few rows whose windows contain it, a product with a narrow matrix of taps. Complete rows are collected in
+the operand, and a full operand is factored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from steelyard.kernels.tree import LANES
 from steelyard.spatial import Array
 
 Way = Literal["triangle", "gram"]
-Absorbing = tuple[list[Array], list[Callable[[], None]]]  # what is found, and the calls that take the operand into it
+Absorbing = tuple[list[Array], list[Callable[[], None]]]  # factors, and the calls that accumulate the operand in them
 
 BATCH = 32  # samples a panel
 ROWS = 224  # rows of each equation that are factored at once
@@ -28,7 +28,7 @@ PIECE = 256  # samples whose states are laid out at once
 
 
 class Worker:
-    """Buffers, and what was gathered so far."""
+    """Buffers and factors of one thread."""
 
     def __init__(self, structure: Structure, way: Way, *, batch: int = BATCH, rows: int = ROWS, lagged: bool = False):
         from steelyard.kernels import panel_lines as lines
@@ -41,11 +41,11 @@ class Worker:
         self.operand = np.zeros((self.lines.count, rows))
         self.filled = 0  # rows in the operand
         sizes = [len(columns) for columns in structure.blocks]
-        self.lagged = LaggedProducts(sizes) if lagged else None  # of single rows, where it is asked for
-        self.found, self._calls = (_grams if way == "gram" else _triangles)(self.operand, sizes)
+        self.lagged = LaggedProducts(sizes) if lagged else None  # where they are kept
+        self.factors, self._calls = (_grams if way == "gram" else _triangles)(self.operand, sizes)
 
     def run(self, segment: Segment, centres: Array, taps: Array) -> None:
-        """Take in the rows at these samples of a segment, each a mean of its neighbours by the taps."""
+        """Take in the rows at these samples of a segment, filtered by the taps."""
         if not len(centres):
             return
         self.count += len(centres)
@@ -60,7 +60,7 @@ class Worker:
                     self.factor()
             return
         panel = np.zeros((self.lines.count, self.batch))
-        waiting, low = panel[:, :0], 0  # rows that later samples still add to; which is the first of them
+        waiting, low = panel[:, :0], 0  # incomplete rows, and the index of the first
         for t, put in self._batches(segment, start - half, stop + half):
             high = int(np.searchsorted(centres, t + self.batch + half))
             done = int(np.searchsorted(centres, t + self.batch - half))
@@ -76,7 +76,7 @@ class Worker:
         self._collect(waiting)
 
     def _batches(self, segment: Segment, start: int, stop: int) -> Iterator[tuple[int, Callable[[Array, int], None]]]:
-        """The first sample of every batch, and what puts its lines somewhere; zeros beyond the last sample."""
+        """First sample of every batch, and a function that writes its lines; zeros beyond the last sample."""
         x = self.lines
         for a in range(start, stop, PIECE):
             part = segment.part(slice(a, min(a + PIECE, stop)))
@@ -95,7 +95,7 @@ class Worker:
         out[x.outer, at : at + self.batch] = outer[:, k : k + self.batch]
 
     def _collect(self, columns: Array) -> None:
-        """Finished rows into the operand."""
+        """Append complete rows to the operand."""
         if self.lagged is not None:
             self.lagged.take(columns)
         while columns.shape[1]:
@@ -107,42 +107,42 @@ class Worker:
                 self.factor()
 
     def factor(self) -> None:
-        """Take the operand into what was found."""
+        """Accumulate the operand in the factors."""
         self.operand[:, self.filled :] = 0.0
         for call in self._calls:
             call()
         self.filled = 0
 
     def finish(self) -> list[Array]:
-        """What was found so far, (m, m) an equation: upper triangles R, or the upper triangles of Gram matrices."""
+        """Factors, (m, m) an equation: upper triangles R, or the upper triangles of Gram matrices."""
         if self.filled:
             self.factor()
-        return [found.T for found in self.found]  # Fortran wrote them
+        return [factor.T for factor in self.factors]  # in Fortran's order
 
 
 def _grams(operand: Array, sizes: Sequence[int]) -> Absorbing:
-    """Gram matrices of the operand's blocks, of so many lines each."""
+    """Gram matrices of the operand's blocks; ``sizes``: lines of each."""
     from steelyard.kernels import blas, gram
 
     firsts, places = _before(sizes), _before([m * m for m in sizes])
     out = np.zeros(sum(m * m for m in sizes))
-    found = [out[k : k + m * m].reshape(m, m) for k, m in zip(places, sizes, strict=True)]
+    grams = [out[k : k + m * m].reshape(m, m) for k, m in zip(places, sizes, strict=True)]
     most = gram.widest()
     wide = [k for k, m in enumerate(sizes) if most is not None and m > most]
     table = np.delete(np.column_stack([firsts, sizes, places]), wide, axis=0)
-    calls = [blas.gram(operand[firsts[k] : firsts[k] + sizes[k]], found[k]) for k in wide]
-    return found, [partial(gram.add, table, operand, out), *calls]
+    calls = [blas.gram(operand[firsts[k] : firsts[k] + sizes[k]], grams[k]) for k in wide]
+    return grams, [partial(gram.add, table, operand, out), *calls]
 
 
 def _triangles(operand: Array, sizes: Sequence[int]) -> Absorbing:
-    """Triangles of the same."""
+    """Triangles of the operand's blocks."""
     from steelyard.kernels import blas
 
-    found = [np.zeros((m, m)) for m in sizes]
+    triangles = [np.zeros((m, m)) for m in sizes]
     blocks = [operand[k : k + m] for k, m in zip(_before(sizes), sizes, strict=True)]
-    return found, [blas.triangle(X, R) for X, R in zip(blocks, found, strict=True)]
+    return triangles, [blas.triangle(X, R) for X, R in zip(blocks, triangles, strict=True)]
 
 
 def _before(sizes: Sequence[int]) -> Array:
-    """Where each of so many begins."""
+    """Start index of each block."""
     return np.cumsum([0, *sizes[:-1]])
