@@ -413,29 +413,29 @@ def test_pieces_joined_are_the_log(tmp_path, arm, suffix):
         assert joined.metadata == whole.metadata
 
 
-def test_what_is_wrong_in_the_middle_of_a_file_is_named_where_it_is(tmp_path):
+def test_a_fault_in_the_middle_of_a_file_is_refused_with_its_place(tmp_path):
     t = np.arange(4000) / 100
     good = Log.from_columns({"time": t, "q.a": np.sin(t)})
     path = tmp_path / "log.csv"
     write_log(path, good)
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:3000], b"30.0,oops\n", *lines[3001:]]))
-    with pytest.raises(LogError, match=r"line 3001, q\.a: 'oops' is not a number"):
+    with refuses(LogError, "cell-not-number", "line 3001, q.a"):
         list(read_pieces(path, 10_000))
     path.write_bytes(b"".join([*lines[:3000], *lines[1:]]))
-    with pytest.raises(LogError, match="does not increase"):
+    with refuses(LogError, "time-not-increasing", "time"):
         list(read_pieces(path, len(b"".join(lines[:3000]))))
     write_log(tmp_path / "back.parquet", replace(good, time=np.concatenate([t[:2000], t[:2000]])))
-    with pytest.raises(LogError, match=r"rows from 2000, time: does not increase \(19.99 then 0\)"):
+    with refuses(LogError, "time-not-increasing", "rows from 2000, time"):
         list(read_pieces(tmp_path / "back.parquet", 2000 * 16))
     path.write_bytes(lines[0])
-    with pytest.raises(LogError, match="has no rows"):
+    with refuses(LogError, "rows-too-few", "time"):
         list(read_pieces(path))
     (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(b"".join(lines))[:-200])
-    with pytest.raises(LogError, match="cannot be read"):
+    with refuses(LogError, "file-unreadable", "cut.csv.gz"):
         list(read_pieces(tmp_path / "cut.csv.gz"))
     (tmp_path / "no.parquet").write_bytes(b"PAR1 and nothing else")
-    with pytest.raises(LogError, match="cannot be read"):
+    with refuses(LogError, "file-unreadable", "no.parquet"):
         list(read_pieces(tmp_path / "no.parquet"))
     assert pieces.PIECE_BYTES > 10_000
 
