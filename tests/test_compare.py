@@ -38,7 +38,7 @@ def test_an_estimate_agrees_with_the_robot_that_was_exported_with_it(arm, tmp_pa
     assert max(d.deviations for d in compare(folder, arm.robot.description.path)) > 1
 
 
-def test_so_it_does_where_a_joint_without_columns_was_locked(steelyard, arm, tmp_path):
+def test_they_agree_where_a_joint_without_columns_was_locked(steelyard, arm, tmp_path):
     log = read_log(arm.train)
     columns = {k: v for k, v in log.columns.items() if "wrist_3" not in k}
     write_log(tmp_path / "five.npz", type(log)(log.time, columns))
@@ -51,7 +51,7 @@ def test_so_it_does_where_a_joint_without_columns_was_locked(steelyard, arm, tmp
 
 
 @installed
-def test_so_it_does_where_a_hand_is_locked(tmp_path):
+def test_they_agree_where_a_hand_is_locked(tmp_path):
     free = Robot.load("panda")
     fingers = {joint: 0.0 for joint in free.joints if "finger" in joint}
     assert fingers
@@ -59,10 +59,10 @@ def test_so_it_does_where_a_hand_is_locked(tmp_path):
     log = simulate_arm(robot, perturbed(robot, np.random.default_rng(1)), seed=1, seconds=6)
     folder, urdf, bodies = write(identify("panda", [log]), tmp_path / "out")
     assert len(bodies) == 7
-    assert_same(compare(folder, urdf), bodies, close=2e-5)  # bodies at the edge of physics are repaired on reading
+    assert_same(compare(folder, urdf), bodies, close=2e-5)  # bodies at the limit of consistency are repaired on reading
 
 
-def test_a_joint_locked_at_a_value_is_locked_there_in_the_comparison_too(steelyard, arm, tmp_path):
+def test_a_joint_locked_at_a_value_is_locked_at_it_in_the_comparison_too(steelyard, arm, tmp_path):
     out = tmp_path / "out"
     steelyard("identify", "demo_arm", arm.train, "-o", out, "--lock", "wrist_3_joint=0.7")
     apart = json.loads(steelyard("compare", out, out / "robot.urdf", "--json").out)

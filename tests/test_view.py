@@ -1,4 +1,4 @@
-"""The view: served to this machine alone, with the robot as the scene has it."""
+"""The viewer is served to this machine only, and shows the robot of the scene."""
 
 import shutil
 import subprocess
@@ -14,8 +14,9 @@ from steelyard.identify.identification import identify
 from steelyard.identify.options import Options
 from steelyard.output.results import write_results
 from steelyard.output.scene_file import read_scene
-from steelyard.output.viewer import mover, serve
+from steelyard.output.viewer import link_poses, serve
 from steelyard.robot.model import Robot
+from tests.refusals import refuses
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +42,12 @@ def test_the_page_is_served_on_loopback_by_the_command(folder):
 def test_a_slider_at_its_start_leaves_every_body_where_the_scene_has_it(folder):
     scene = read_scene(folder)
     robot = Robot.load(folder / "robot.urdf", base="fixed")
-    poses = mover(robot, list(scene["bodies"]))(np.array([scene["posture"][j] for j in robot.joints]))
+    poses = link_poses(robot, list(scene["bodies"]))(np.array([scene["posture"][j] for j in robot.joints]))
     for pose, entry in zip(poses, scene["bodies"].values(), strict=True):
         np.testing.assert_allclose(pose, entry["pose"], atol=1e-6)
 
 
-def test_without_a_robot_that_can_be_read_there_are_no_joints_to_move_but_a_view(folder, tmp_path):
+def test_a_folder_without_a_readable_robot_is_shown_without_joints(folder, tmp_path):
     for name in ("estimate.json", "scene.json"):
         shutil.copy(folder / name, tmp_path)
     server = serve(tmp_path, 8930)
@@ -58,11 +59,11 @@ def test_without_a_robot_that_can_be_read_there_are_no_joints_to_move_but_a_view
 
 def test_a_folder_without_a_scene_cannot_be_viewed(folder, tmp_path):
     shutil.copy(folder / "estimate.json", tmp_path)
-    with pytest.raises(SteelyardError, match=r"scene\.json: is not there. Identify again: older folders have none"):
+    with refuses(SteelyardError, "file-missing", "scene.json"):
         serve(tmp_path)
 
 
-def test_a_missing_viser_is_named_with_its_fix(folder, monkeypatch):
+def test_a_missing_viser_is_a_finding_with_its_remedy(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
-    with pytest.raises(SteelyardError, match=r'viser is not installed. Install .*pip install "steelyard\[report\]"'):
+    with refuses(SteelyardError, "package-missing", "view", {"install": "steelyard[report]"}):
         serve(folder)

@@ -32,10 +32,11 @@ def finding_text(finding: Finding, verb: str) -> str:
     if place and place[1] in options:
         where = f"{_flag(options[place[1]])} {place[2]}".rstrip()
     what, fix = (_with_flags(text, options) for text in (finding.what, finding.fix))
-    mentioned = {match[1] for match in ASSIGNMENT.finditer(finding.fix)}
-    rest = {name: value for name, value in finding.remedy.items() if name in options and name not in mentioned}
-    if rest:
-        fix += ": " + " ".join(text for name, value in rest.items() for text in _flag_texts(options[name], value))
+    remedy = {options[name]: value for name, value in finding.remedy.items() if name in options}
+    if added := [
+        text for option, value in remedy.items() if _flag(option) not in fix for text in _flag_texts(option, value)
+    ]:
+        fix += f": {' '.join(added)}"
     return f"{where}: {what}. {fix}. [{finding.code}]"
 
 

@@ -129,13 +129,13 @@ def print_end(result: Identification, files: list[Path]) -> None:
 
 
 def _offsets(estimate: Estimate) -> list[list[str]]:
-    from steelyard.output.report.words import measure
+    from steelyard.output.report.words import with_interval
 
     return [
         [
             name,
             *(
-                "—" if x is None else "prior" if verdict == "prior" else measure(x, std)
+                "—" if x is None else "prior" if verdict == "prior" else with_interval(x, std)
                 for x, std, verdict in zip(s.offset, s.std, s.verdicts, strict=True)
             ),
         ]

@@ -1,7 +1,7 @@
-"""How is a result shown and handed on?
+"""How are results shown and exported?
 
 In: an ``Identification``, motions, calibrations, searches. Out: URDF, MJCF, JSON, the report (``report/sections/``, a
-file a section), scenes, comparisons. Files appear whole or not at all, and inputs are never overwritten. Begin with
+file a section), scenes, comparisons. Files are written atomically, and inputs are never overwritten. Begin with
 ``results.py``.
 """
 

@@ -1,4 +1,4 @@
-"""The exciting motion of an arm: files, and a picture of every joint with the limits it keeps."""
+"""Files of the exciting motion of an arm, and a plot of every joint with its limits."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ POINTS = 400
 COLOURS = {"q": "#0b6e99", "v": "#c2410c"}
 
 
-def write_arm_motion(found: ArmMotion, out: Path) -> list[Path]:
-    """The motion as logs to play, a picture, and what it tells; the files written."""
+def write_arm_motion(motion: ArmMotion, out: Path) -> list[Path]:
+    """Write the motion as logs, a plot and its excitation; the paths of the files."""
     with Staging(out) as staging:
-        staging.write_text("excite.json", json.dumps(found.as_json(), indent=1) + "\n")
-        staging.write_text("motion.svg", picture(found.log, found.task.robot, found.task.limits))
+        staging.write_text("excite.json", json.dumps(motion.as_json(), indent=1) + "\n")
+        staging.write_text("motion.svg", picture(motion.log, motion.task.robot, motion.task.limits))
     for name in ("motion.parquet", "motion.csv"):
-        write_log(out / name, found.log)
+        write_log(out / name, motion.log)
     return [out / name for name in ("motion.parquet", "motion.csv", "motion.svg", "excite.json")]
 
 
 def picture(log: Log, robot: Robot, limits: Limits) -> str:
-    """Position and speed of each joint against time, limits dashed."""
+    """SVG of position and speed of each joint over time, with limits dashed."""
     t = log.time
     some = np.unique(np.linspace(0, len(t) - 1, min(POINTS, len(t))).astype(int))
     high = len(robot.joints) * (HEIGHT + GAP) + 60

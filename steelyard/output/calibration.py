@@ -1,4 +1,4 @@
-"""A calibration: its file, and a picture from above of the robot's feet, the support lines, and where they cross."""
+"""Files of a calibration, and a plot of the feet, the support lines and their intersection from above."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLOURS = ("#0b6e99", "#c2410c")
 
 
 def write_calibration(out: Path, result: Mapping[str, Any], drawings: Mapping[str, str]) -> list[Path]:
-    """``calibration.json``, and drawings by the name of their files; the files written."""
+    """Write ``calibration.json`` and drawings by file name; the paths of the files."""
     texts = {"calibration.json": json.dumps(result, indent=1) + "\n", **drawings}
     with Staging(out) as staging:
         for name, text in texts.items():
@@ -30,14 +30,14 @@ def write_calibration(out: Path, result: Mapping[str, Any], drawings: Mapping[st
     return [out / name for name in texts]
 
 
-def com_picture(rig: SimulatedRig, found: CentreOfMass, result: Mapping[str, Any]) -> str:
-    """``picture`` of what a simulated robot found, with the truth of its ``calibration.json``."""
+def com_picture(rig: SimulatedRig, measured: CentreOfMass, result: Mapping[str, Any]) -> str:
+    """``picture`` of a simulated calibration, with the truth from its ``calibration.json``."""
     stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
-    return picture(found, stance, np.array(result["truth"]["com"]))
+    return picture(measured, stance, np.array(result["truth"]["com"]))
 
 
-def picture(found: CentreOfMass, stance: QuadrupedStance, truth: Array | None = None) -> str:
-    """Feet and lines from above, x to the right; beside it what surrounds the crossing, enlarged."""
+def picture(measured: CentreOfMass, stance: QuadrupedStance, truth: Array | None = None) -> str:
+    """SVG of feet and support lines from above, x to the right; the intersection enlarged beside it."""
     feet = stance.centres(stance.nominal)
     low, high = feet[:, :2].min(axis=0), feet[:, :2].max(axis=0)
     size = (high - low) * SCALE + 2 * MARGIN
@@ -48,7 +48,7 @@ def picture(found: CentreOfMass, stance: QuadrupedStance, truth: Array | None = 
 
     def near(p: Array) -> Array:
         middle = np.array([size[0] + INSET / 2, MARGIN / 2 + INSET / 2])
-        away = (p[:2] - found.com[:2]) * SCALE * ZOOM
+        away = (p[:2] - measured.com[:2]) * SCALE * ZOOM
         return np.asarray(middle + away * np.array([1, -1]))
 
     parts = [
@@ -65,18 +65,18 @@ def picture(found: CentreOfMass, stance: QuadrupedStance, truth: Array | None = 
         x, y = at(p)
         parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="7" fill="#ddd" stroke="#666"/>')
         parts.append(f'<text x="{x:.1f}" y="{y - 12:.1f}" text-anchor="middle">{escape(f.frame.name)}</text>')
-    for line, colour in zip([x for x in found.lines if x.turn == 0], COLOURS, strict=False):
+    for line, colour in zip([x for x in measured.lines if x.turn == 0], COLOURS, strict=False):
         n = line.normal[:2] / np.linalg.norm(line.normal[:2])
-        d = (line.offset - line.normal[2] * found.com[2]) / np.linalg.norm(line.normal[:2])
+        d = (line.offset - line.normal[2] * measured.com[2]) / np.linalg.norm(line.normal[:2])
         along, foot = np.array([-n[1], n[0]]), d * n
         for place, clip, reach in ((at, "", 0.2), (near, ' clip-path="url(#inset)"', 0.2)):
             (x0, y0), (x1, y1) = (place(foot + r * along) for r in (-reach, reach))
             parts.append(f'<path d="M{x0:.1f} {y0:.1f}L{x1:.1f} {y1:.1f}" stroke="{colour}" stroke-width="1.5"{clip}/>')
-    rx, ry = found.std[:2] * 1.96 * SCALE * ZOOM
-    (x, y), (ox, oy) = near(found.com), at(found.com)
+    rx, ry = measured.std[:2] * 1.96 * SCALE * ZOOM
+    (x, y), (ox, oy) = near(measured.com), at(measured.com)
     parts.append(f'<ellipse cx="{x:.1f}" cy="{y:.1f}" rx="{rx:.1f}" ry="{ry:.1f}" fill="#0b6e99" fill-opacity="0.15"/>')
     parts += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="4" fill="#0b6e99"/>' for a, b in ((x, y), (ox, oy))]
-    marks = {"described": (found.described, "#888"), **({} if truth is None else {"true": (truth, "#15803d")})}
+    marks = {"described": (measured.described, "#888"), **({} if truth is None else {"true": (truth, "#15803d")})}
     for name, (p, colour) in marks.items():
         a, b = near(p)
         parts.append(
@@ -88,7 +88,7 @@ def picture(found: CentreOfMass, stance: QuadrupedStance, truth: Array | None = 
         f'<path d="M{size[0] + 12:.0f} {MARGIN / 2 + INSET - 12:.0f}h{bar:.1f}" stroke="#333" stroke-width="2"/>'
         f'<text x="{size[0] + 12:.0f}" y="{MARGIN / 2 + INSET - 18:.0f}">5 mm</text>'
     )
-    x, y, z = 1e3 * found.com
-    said = f"x {x:.1f}, y {y:.1f}, z {z:.1f} mm in the nominal posture, base axes; ellipse: 95 %"
-    parts.append(f'<text x="12" y="{height - 10:.0f}" fill="#333">{said}</text></svg>')
+    x, y, z = 1e3 * measured.com
+    caption = f"x {x:.1f}, y {y:.1f}, z {z:.1f} mm in the nominal posture, base axes; ellipse: 95 %"
+    parts.append(f'<text x="12" y="{height - 10:.0f}" fill="#333">{caption}</text></svg>')
     return "\n".join(parts) + "\n"

@@ -1,4 +1,4 @@
-"""Two estimates (or an estimate and a description) side by side, differences judged by their intervals."""
+"""Differences of two estimates (or of an estimate and a description), in standard deviations."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from steelyard.identify.identification import Identification
 
 @dataclass(frozen=True)
 class Difference:
-    """How one body differs between A and B."""
+    """Difference of one body between A and B."""
 
     body: str
     mass: tuple[float, float]  # kg
     com_distance: float  # m
     inertia_distance: float  # of the density covariances' traces, relative
-    deviations: float | None  # largest |difference| in standard deviations over the ten parameters; None: no widths
+    deviations: float | None  # largest |difference| of a parameter in standard deviations; None: there are none
     verdicts: tuple[str, str]
 
     def as_json(self) -> dict[str, Any]:
@@ -67,12 +67,12 @@ def _parameters(source: ComparisonSource, other: ComparisonSource) -> Mapping[st
     assert isinstance(source, str | Path)
     description = read_description(source)
     base, lock = default_base(source, description), dict[str, float]()
-    if (estimate := _estimate(other)) is not None:  # the same bodies as the estimate has
+    if (estimate := _estimate(other)) is not None:  # use the bodies of the estimate
         welded, at = estimate["bodies_welded"], estimate.get("locked") or {}
         base = "floating" if any(description.root in links for links in welded.values()) else "fixed"
         inside = {link for name, links in welded.items() for link in links if link != name}
-        held = [j.name for j in description.joints.values() if j.child in inside and j.kind != "fixed"]
-        lock = {name: float(at.get(name, 0.0)) for name in held}
+        locked = [j.name for j in description.joints.values() if j.child in inside and j.kind != "fixed"]
+        lock = {name: float(at.get(name, 0.0)) for name in locked}
     robot = build(description, base=base, lock=lock, repair=True)
     return {b.name: {"parameters": b.parameters.tolist(), "std": None, "verdict": "description"} for b in robot.bodies}
 
@@ -85,8 +85,8 @@ def _difference(name: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> Differ
     if widths:
         width = np.sqrt(np.sum(np.square(widths), axis=0))
         off = np.abs(p - q)
-        seen = width > 0
-        deviations = float(np.max(off[seen] / width[seen])) if seen.any() else None
+        known = width > 0
+        deviations = float(np.max(off[known] / width[known])) if known.any() else None
     scale = max(abs(float(np.trace(I1))), abs(float(np.trace(I2))), 1e-12)
     return Difference(
         body=name,

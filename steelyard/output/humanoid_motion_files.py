@@ -1,4 +1,4 @@
-"""Exciting motions of a humanoid: files, and a picture of what each tells of each link and of the robot as sticks."""
+"""Files of the exciting motions of a humanoid, and a plot of condition numbers and stick figures."""
 
 from __future__ import annotations
 
@@ -16,35 +16,36 @@ from steelyard.log.table import write_log
 from steelyard.spatial import Array
 
 CELL, LEFT, TOP = 13.0, 190.0, 136.0  # pixels
-FIGURES, INSTANTS, TALL = 6, 8, 120.0  # motions drawn as sticks, how often each, pixels high
+FIGURES, INSTANTS, TALL = 6, 8, 120.0  # motions drawn as stick figures, instants of each, height in pixels
 BEST, WORST = 1.0, 4.0  # log10 of condition numbers at the ends of the colours
 
 
-def write_humanoid_motions(found: HumanoidMotions, out: Path) -> list[Path]:
-    """All motions as logs to play, what they tell, and a picture; the files written."""
+def write_humanoid_motions(result: HumanoidMotions, out: Path) -> list[Path]:
+    """Write all motions as logs, their excitation and a plot; the paths of the files."""
     out.mkdir(parents=True, exist_ok=True)
-    logs = {f"motion-{k:03d}.parquet": as_log(built, k) for k, built in enumerate(found.motions, 1)}
+    logs = {f"motion-{k:03d}.parquet": as_log(built, k) for k, built in enumerate(result.motions, 1)}
     for name, log in logs.items():
         write_log(out / name, log)
     with Staging(out) as staging:
-        staging.write_text("excite.json", json.dumps(found.as_json(), indent=1) + "\n")
-        staging.write_text("excite.svg", picture(found))
+        staging.write_text("excite.json", json.dumps(result.as_json(), indent=1) + "\n")
+        staging.write_text("excite.svg", picture(result))
     return [out / name for name in (*logs, "excite.json", "excite.svg")]
 
 
-def picture(found: HumanoidMotions) -> str:
-    """A cell for each motion and link, dark where its ten columns are well conditioned; sticks of the first motions."""
-    told = [
-        MotionInformation.of(found.informativeness, found.informativeness.triangle(b.trajectory)) for b in found.motions
+def picture(result: HumanoidMotions) -> str:
+    """SVG of the condition number of each link's ten columns in each motion, and stick figures of the first motions."""
+    informativeness = result.informativeness
+    excitations = [
+        MotionInformation.of(informativeness, informativeness.triangle(b.trajectory)) for b in result.motions
     ]
-    links = list(found.links)
+    links = list(result.links)
     wide = max(LEFT + CELL * len(links) + 20, LEFT + INSTANTS * 90)
-    body = TOP + CELL * len(told) + 40
-    high = body + min(FIGURES, len(told)) * (TALL + 24) + 20
+    body = TOP + CELL * len(excitations) + 40
+    high = body + min(FIGURES, len(excitations)) * (TALL + 24) + 20
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide:.0f} {high:.0f}" font-family="sans-serif" '
         'font-size="10" role="img">',
-        f"<title>Exciting motions of {escape(found.robot.name)}</title>",
+        f"<title>Exciting motions of {escape(result.robot.name)}</title>",
         '<rect width="100%" height="100%" fill="white"/>',
         f'<text x="8" y="{TOP - 60:.0f}" font-size="12">Condition of each</text>'
         f'<text x="8" y="{TOP - 46:.0f}" font-size="12">link\'s ten columns:</text>'
@@ -55,13 +56,13 @@ def picture(found: HumanoidMotions) -> str:
         parts.append(
             f'<text transform="translate({x:.0f} {TOP - 4:.0f}) rotate(-60)" font-size="8">{escape(name)}</text>'
         )
-    for k, (t, built) in enumerate(zip(told, found.motions, strict=True)):
+    for k, (t, built) in enumerate(zip(excitations, result.motions, strict=True)):
         y = TOP + CELL * k
         label = f"{k + 1} {built.candidate.kind}, {built.trajectory.duration:.1f} s"
         parts.append(f'<text x="{LEFT - 8:.0f}" y="{y + 10:.0f}" text-anchor="end">{escape(label)}</text>')
         for i, name in enumerate(links):
             parts.append(_cell(LEFT + CELL * i, y, t.links[name]))
-    for k, built in enumerate(found.motions[:FIGURES]):
+    for k, built in enumerate(result.motions[:FIGURES]):
         y = body + k * (TALL + 24)
         parts.append(f'<text x="8" y="{y + TALL / 2:.0f}">{k + 1} {escape(built.candidate.kind)}</text>')
         parts += _sticks(built, LEFT / 2, y)
@@ -76,11 +77,11 @@ def _cell(x: float, y: float, condition: float) -> str:
 
 
 def _sticks(built: WholeBodyMotion, x0: float, y0: float) -> list[str]:
-    """The robot from half aside, at a few instants; soles on the ground line."""
+    """Stick figures of the robot at a few instants, seen obliquely, with soles on the ground line."""
     time = np.linspace(0, built.trajectory.duration, INSTANTS + 2)[1:-1]
     samples = built.trajectory.at(time)
     model = built.stance.robot.model
-    points = np.zeros((len(time), model.njoints, 3))  # the world itself at the base, which is never the highest
+    points = np.zeros((len(time), model.njoints, 3))  # joint 0 stays at the base, which is never the highest
     for j in range(1, model.njoints):
         points[:, j] = samples.kinematics.pose(j, np.eye(4))[1]
     points = np.einsum("tij,tkj->tki", samples.rotation, points) + samples.base_position[:, None]

@@ -1,9 +1,8 @@
 """An MJCF source with new inertial values: only ``<inertial>`` of the given bodies changes.
 
-Actuators, sensors, defaults, contacts and comments stay byte for byte. Folders of assets become absolute, since
-the new file will stand elsewhere. What MuJoCo makes of the text is compared with what it made of the source: each
-given body must come out as asked and every other one as it was, or there is no text at all and the caller
-generates a model (``mjcf_writer.py``) instead.
+Actuators, sensors, defaults, contacts and comments are unchanged. Asset folders become absolute, since the new file is
+in another folder. The compiled models of source and result are compared: each given body must have its new values and
+every other body its old ones; otherwise nothing is returned, and the caller generates a model (``mjcf_writer.py``).
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ from steelyard.robot.mjcf import anchor, body_names, compile_mjcf
 from steelyard.robot.xml import Node, parse_xml
 from steelyard.spatial import rotation_from_wxyz
 
-# Compiler settings under which explicit inertial values do not hold. (balanceinertia only changes values that
+# Compiler settings that override explicit inertial values. (balanceinertia only changes values that
 # break the triangle inequality, which MuJoCo refuses without it.)
 _OVERRIDES = ("inertiafromgeom", "boundmass", "boundinertia", "settotalmass")
 _FOLDERS = ("meshdir", "texturedir")
-_MODELS = ("include", "model")  # their files are found beside the model, not in a folder of assets
+_MODELS = ("include", "model")  # their files are relative to the model, not to an asset folder
 _COPIED = ("replicate", "attach", "composite", "flexcomp")
-_RTOL, _ATOL = 1e-9, 1e-11  # MuJoCo finds principal axes to 1e-12 kg·m²
+_RTOL, _ATOL = 1e-9, 1e-11  # MuJoCo computes principal axes to 1e-12 kg·m²
 
 
 def edit_mjcf(description: Description, inertials: Inertials, comment: str) -> str | None:
@@ -67,10 +66,10 @@ def edit_mjcf(description: Description, inertials: Inertials, comment: str) -> s
         b = names.index(name)
         wanted[b] = mass, com + anchor(before, b), inertia
     settings: list[Edit] = []
-    told = [comment]
+    comments = [comment]
     for _ in range(3):
         changes = [edit for b, values in wanted.items() for edit in _inertial_edits(source, nodes[b], values)]
-        head = (root.span.opened, root.span.opened, f"\n  {xml_comment(' '.join(told))}")
+        head = (root.span.opened, root.span.opened, f"\n  {xml_comment(' '.join(comments))}")
         text = apply_edits(source, [head, *paths, *settings, *changes])
         after = _compiled(text)
         if after is None or body_names(after) != names:
@@ -82,20 +81,20 @@ def edit_mjcf(description: Description, inertials: Inertials, comment: str) -> s
         }
         if not moved:
             return text
-        if not settings:  # perhaps the compiler overrides what is asked for
+        if not settings:  # a compiler setting may override the new values
             settings, notes = _setting_edits(source, root)
-            told += notes
+            comments += notes
             if settings:
                 continue
         if not moved.keys() <= nodes.keys() - wanted.keys():
             return None
-        wanted |= moved  # a setting had made these values; without it they are written out
-        told.append(f"Written out as MuJoCo had them: {', '.join(names[b] for b in moved)}.")
+        wanted |= moved  # these values came from a setting; without it they are made explicit
+        comments.append(f"Made explicit, with MuJoCo's values: {', '.join(names[b] for b in moved)}.")
     return None
 
 
 def _compiled(text: str) -> Any | None:
-    """MuJoCo's model of a text that stands in a folder of its own, or None."""
+    """MuJoCo's model of a text, compiled in an empty folder, or None."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.xml"
         path.write_bytes(text.encode())
@@ -121,17 +120,17 @@ def _same(one: Inertial, two: Inertial) -> bool:
 
 
 def _nodes(root: Node, model: Any) -> dict[int, Node]:
-    """MuJoCo's bodies → elements that stand for that body alone; nameless ones only if all are in this text."""
-    found = [node for part in root.all("worldbody") for node in _bodies(part)]
-    given = [node.attributes.get("name", "") for node in found]
+    """MuJoCo's bodies → their elements, if unique; nameless ones only if all bodies are in this text."""
+    elements = [node for part in root.all("worldbody") for node in _bodies(part)]
+    given = [node.attributes.get("name", "") for node in elements]
     names = [model.body(b).name for b in range(model.nbody)]
     if ["world", *given] == names:
-        return dict(enumerate(found, 1))
-    return {names.index(name): node for name, node in zip(given, found, strict=True) if name and name in names}
+        return dict(enumerate(elements, 1))
+    return {names.index(name): node for name, node in zip(given, elements, strict=True) if name and name in names}
 
 
 def _bodies(node: Node) -> Iterator[Node]:
-    """Bodies below, in MuJoCo's order; none that it copies."""
+    """Bodies below, in MuJoCo's order, without those that it copies."""
     for child in node.children:
         if child.tag in _COPIED:
             continue
@@ -157,7 +156,7 @@ def _framed_inertials(node: Node) -> Iterator[Node]:
 
 
 def _setting_edits(source: bytes, root: Node) -> tuple[list[Edit], list[str]]:
-    """Settings under which MuJoCo takes explicit values as they are, and what to say about it."""
+    """Edits that make explicit values effective, and a note of each."""
     edits, notes = [], []
     for node in root.all("compiler"):
         for name in _OVERRIDES:
@@ -166,13 +165,13 @@ def _setting_edits(source: bytes, root: Node) -> tuple[list[Edit], list[str]]:
                 continue
             new = "auto" if name == "inertiafromgeom" else None
             edits.append(set_attribute(source, node, name, new))
-            change = f'was made "{new}"' if new else "was removed"
-            notes.append(f"<compiler {name}={quoteattr(value)}> {change}, so that these values hold.")
+            change = f'was set to "{new}"' if new else "was removed"
+            notes.append(f"<compiler {name}={quoteattr(value)}> {change}, so that explicit inertials take effect.")
     return edits, notes
 
 
 def _path_edits(source: bytes, root: Node, folder: Path) -> Iterator[Edit]:
-    """Folders of assets and included files by absolute path."""
+    """Make asset folders and included files absolute."""
     compilers = [node for node in root.walk() if node.tag == "compiler"]
     files = [node for node in root.walk() if node.tag != "compiler" and _names_file(node)]
     if not files:

@@ -1,8 +1,8 @@
-"""A description with new inertial values, as MJCF that MuJoCo compiles as it stands.
+"""A description with new inertial values, as MJCF that MuJoCo compiles.
 
-Every link is a body, so names survive. MuJoCo wants a positive definite inertia that meets the triangle
-inequality on each body that has mass; a welded link whose own values do not (points are legal parts of a
-whole) lends them to the body it is welded to. Shapes are drawn and do not collide; meshes are left out.
+Every link is a body, so names are kept. MuJoCo requires a positive definite inertia that satisfies the triangle
+inequality for each body with mass; the values of a welded link that violates it (a point mass is a legal part of a
+body) are added to the body it is welded to. Shapes are visual only; meshes are omitted.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from steelyard.output.xml_text import Inertial, Inertials, check_links, numbers,
 from steelyard.robot.description import Description, Joint, Link, Shape
 from steelyard.spatial import quaternion_from_rotation
 
-_TINY = 1e-9  # kg and kg·m²: a moving body MuJoCo accepts and nobody feels
-_FAR = 1e9  # stands for a bound that is not there, where MuJoCo wants two
+_TINY = 1e-9  # kg and kg·m²: least values that MuJoCo accepts for a moving body
+_FAR = 1e9  # in place of a missing bound, where MuJoCo requires two
 _TYPES = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "ball": "ball"}
 
 
 def to_mjcf(description: Description, inertials: Inertials, *, base: str, comment: str) -> str:
-    """MJCF text; ``base`` is "fixed" or "floating", unlisted links keep the description's values."""
+    """MJCF text; ``base`` is "fixed" or "floating"; links not in ``inertials`` keep the description's values."""
     check_links(description, inertials)
     return _Writer(description, inertials).text(base, comment)
 
@@ -63,7 +63,7 @@ class _Writer:
         return "\n".join(lines)
 
     def _lend(self, link: str) -> None:
-        """Move values MuJoCo would refuse from welded links to their parents, leaves first."""
+        """Add values that MuJoCo would refuse to the parents of welded links, leaves first."""
         for joint in self.children[link]:
             self._lend(joint.child)
             mass, _, inertia = self.values[joint.child]
@@ -73,7 +73,7 @@ class _Writer:
                 self._gather(joint.child)
 
     def _gather(self, link: str) -> None:
-        """If a moving body's first link alone would be refused, give it all that is welded to it."""
+        """If a moving body's first link alone would be refused, add all links welded to it."""
         mass, _, inertia = self.values[link]
         if mass > 0 and not _accepted(inertia):
             self._gather_below(link)
@@ -96,7 +96,7 @@ class _Writer:
 
     def _link(self, name: str, pose: str, joints: list[str], moving: bool | None = None) -> Iterator[str]:
         link = self.description.links[name]
-        # MuJoCo keeps "world" for itself.
+        # "world" is reserved in MuJoCo.
         own = "world_link" if name == "world" else name
         yield f"<body name={quoteattr(own)} {pose}>"
         yield from (f"  {line}" for line in joints)
@@ -121,7 +121,7 @@ class _Writer:
         return self.values[link][0] > 0 or any(map(self._has_mass, below))
 
     def _balanced(self, inertia: np.ndarray) -> np.ndarray:
-        """Not physical, nothing to lend it to: eigenvalues raised to what MuJoCo takes; it does the rest."""
+        """Inconsistent, and not welded to a parent: raise the eigenvalues; MuJoCo's balanceinertia does the rest."""
         self.balance = True
         values, axes = np.linalg.eigh(symmetric(inertia))
         return np.asarray(axes @ np.diag(np.maximum(values, _TINY)) @ axes.T)
@@ -138,8 +138,10 @@ class _Writer:
                 yield f'<joint name={quoteattr(f"{name}.{suffix}")} type="{kind}" axis="{numbers(along)}"/>'
             return
         if joint.kind not in _TYPES:
-            what = f"joint '{name}' is {joint.kind} inside the tree, which MuJoCo does not have"
-            raise DescriptionError(Finding("todo", self.description.path.name, what, "Fix the joint, or write URDF"))
+            what = f"joint '{name}' is {joint.kind} inside the tree, which MuJoCo does not support"
+            raise DescriptionError(
+                Finding("joint-kind-unsupported", self.description.path.name, what, "Fix the joint, or write URDF")
+            )
         extra = "" if joint.kind == "ball" else f' axis="{numbers(axis)}"'
         if joint.lower < joint.upper and np.isfinite([joint.lower, joint.upper]).any():
             extra += f' range="{numbers(np.clip([joint.lower, joint.upper], -_FAR, _FAR))}"'
@@ -163,18 +165,18 @@ def inertial_element(values: Inertial) -> str:
     mass, com, inertia = values
     tensor = f'fullinertia="{numbers(symmetric(inertia)[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]])}"'
     if not symmetric(inertia).any():
-        tensor = 'diaginertia="0 0 0"'  # MuJoCo takes no axes from zeros
+        tensor = 'diaginertia="0 0 0"'  # zeros have no principal axes
     return f'<inertial pos="{numbers(com)}" mass="{numbers(mass)}" {tensor}/>'
 
 
 def _accepted(inertia: np.ndarray) -> bool:
-    """Positive definite and a + b ≥ c, with room for MuJoCo's own rounding."""
+    """Positive definite and a + b ≥ c, with a margin for MuJoCo's rounding."""
     a, b, c = np.linalg.eigvalsh(symmetric(inertia))
     return bool(a > 1e-13 and a + b >= c * (1 + 1e-12))
 
 
 def _sum(one: Inertial, two: Inertial) -> Inertial:
-    """Two bodies as one, each (mass, CoM, inertia about its CoM) in the same frame."""
+    """Sum of two bodies, each (mass, CoM, inertia about its CoM), in the same frame."""
     mass = one[0] + two[0]
     com = (one[0] * one[1] + two[0] * two[1]) / mass
     inertia = np.zeros((3, 3))
@@ -193,7 +195,7 @@ def _geoms(link: Link) -> Iterator[str]:
 
 
 def _size(shape: Shape) -> str:
-    """MuJoCo's half lengths; empty for what is not drawn."""
+    """MuJoCo's half lengths; empty for shapes that are omitted."""
     if shape.kind == "mesh" or min(shape.size) <= 0:
         return ""
     halves = {"box": (0.5, 0.5, 0.5), "cylinder": (1, 0.5), "capsule": (1, 0.5)}.get(shape.kind, (1,) * len(shape.size))

@@ -1,4 +1,4 @@
-"""All files of an identification, written together or not at all; inputs are never overwritten."""
+"""All files of an identification, written atomically; inputs are never overwritten."""
 
 from __future__ import annotations
 
@@ -39,8 +39,17 @@ def write_results(
 ) -> list[Path]:
     """Write the estimate, the robot as URDF and MJCF, the information, the series, the scene and the report.
 
-    ``courses`` is what was known over time, where something was identified on the way: the report draws it. Without
-    ``report`` none is written, and none of an earlier run stays.
+    Args:
+        result: The identification.
+        folder: Where to write.
+        courses: Estimates over time, of an online identification, for the report.
+        report: Whether to write ``report.html``; if not, one of an earlier run is removed.
+
+    Returns:
+        Paths of the files.
+
+    Raises:
+        UsageError: A file would overwrite an input.
     """
     estimate, robot = result.estimate, result.robot
     refuse_overwriting(folder, [Path(p) for p in estimate.provenance["inputs"]])
@@ -55,7 +64,7 @@ def write_results(
             out.write_text("load.json", load_text(result))
         try:
             out.write_text("robot.urdf", to_urdf(robot.description, inertials, comment))
-        except SteelyardError:  # URDF knows no ball joints
+        except SteelyardError:  # URDF has no ball joints
             if robot.description.format == "urdf":
                 raise
         out.write_text("robot.xml", _mjcf(robot, inertials, comment))
@@ -73,7 +82,7 @@ def write_results(
 
 
 def _mjcf(robot: Robot, inertials: Inertials, comment: str) -> str:
-    """The user's own MJCF with new inertials where that is what came in, else a generated one."""
+    """The source with new inertials if it is MJCF, else a generated model."""
     edited = None
     if robot.description.format == "mjcf":
         from steelyard.output.mjcf_edit import edit_mjcf
@@ -83,18 +92,17 @@ def _mjcf(robot: Robot, inertials: Inertials, comment: str) -> str:
 
 
 def has_report() -> bool:
-    """Whether the packages of the ``report`` extra are there."""
+    """Whether the packages of the ``report`` extra are installed."""
     return find_spec("plotly") is not None and find_spec("jinja2") is not None
 
 
 def refuse_overwriting(folder: Path, inputs: Sequence[Path]) -> None:
-    """Raise UsageError if a result would take an input's place, or the folder cannot be one."""
+    """Raise UsageError if a result would overwrite an input, or the folder is a file."""
     blocked = next((p for p in (folder, *folder.parents) if p.exists()), folder)
     if not blocked.is_dir():
-        raise UsageError(Finding("todo", f"-o {folder}", f"{blocked} is a file", "Give a folder"))
+        raise UsageError(Finding("folder-is-file", f"out={folder}", f"{blocked} is a file", "Give a folder"))
     results = {(folder / name).resolve() for name in FILES}
     for path in inputs:
         if path.resolve() in results:
-            raise UsageError(
-                Finding("todo", str(path), f"is an input and would be overwritten by -o {folder}", "Give another -o")
-            )
+            what = f"is an input and would be overwritten by results in {folder}"
+            raise UsageError(Finding("input-overwritten", str(path), what, "Give another folder", {"out": None}))

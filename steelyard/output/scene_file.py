@@ -1,7 +1,7 @@
-"""What a robot looks like: the shapes of its bodies and where they stand, kept beside an estimate to be drawn later.
+"""``scene.json``: shapes and poses of the bodies of a robot, kept with an estimate to draw it.
 
-Plain data, so that a result folder can be looked at without the description or its meshes. A body's shapes are in its
-own frame, in the form that ``estimate.json`` has them in; ``pose`` (4, 4) places that frame: x_world = pose · x.
+Plain data, so that results can be drawn without the description or its meshes. Shapes are in the frame of their body,
+in the format of ``estimate.json``; ``pose`` (4, 4) is the pose of that frame: x_world = pose · x.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ FILE = "scene.json"
 
 
 def make_scene(robot: Robot, posture: Array | None = None) -> dict[str, Any]:
-    """The robot with its joints at ``posture`` (J,), else at neutral; a floating base is upright at the origin.
+    """Scene of the robot with its joints at ``posture`` (J,), else neutral; a floating base is upright at the origin.
 
-    Meshes are drawn as convex hulls of few corners, bodies without geometry as boxes. What never moves is ``fixed``.
+    Meshes become convex hulls with few corners, bodies without geometry boxes. Links that never move are ``fixed``.
     """
     import pinocchio as pin
 
@@ -40,15 +40,15 @@ def make_scene(robot: Robot, posture: Array | None = None) -> dict[str, Any]:
             bodies[body.name] = _entry(pose @ body.carrier.placement, [])
         else:
             bodies[body.name] = _entry(pose, [simple(part) for part in described_shapes(body)])
-    standing = [f for f in robot.frames.values() if f.joint == 0 and f.name in robot.description.links]
+    fixed = [f for f in robot.frames.values() if f.joint == 0 and f.name in robot.description.links]
     links = robot.description.links
-    still = [shape for f in standing for shape in geometry.link_shapes(links[f.name], f.placement)]
+    shapes = [shape for f in fixed for shape in geometry.link_shapes(links[f.name], f.placement)]
     return {
         "schema": SCHEMA,
         "robot": robot.name,
         "posture": dict(zip(robot.joints, q.tolist(), strict=True)),
         "bodies": bodies,
-        "fixed": [simple(to_primitive(shape)) for shape in still],
+        "fixed": [simple(to_primitive(shape)) for shape in shapes],
     }
 
 
@@ -65,11 +65,11 @@ def read_scene(folder: Path) -> dict[str, Any] | None:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise SteelyardError(
-            Finding("todo", str(file), f"cannot be read ({error})", "Delete it, or identify again")
-        ) from None
+        what, fix = f"cannot be read ({error})", "Delete it, or identify again"
+        raise SteelyardError(Finding("file-unreadable", str(file), what, fix)) from None
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
-        raise SteelyardError(Finding("todo", str(file), "is not a scene of schema 1", "Delete it, or identify again"))
+        what, fix = f"does not have schema {SCHEMA}", "Delete it, or identify again"
+        raise SteelyardError(Finding("schema-unsupported", str(file), what, fix))
     return content
 
 

@@ -1,8 +1,7 @@
 """A description with new inertial values, as URDF.
 
-A URDF source is edited, not written anew: only ``<inertial>`` of the given links changes, and mesh paths
-relative to the source's folder become ``package://`` ones, since the new file will stand elsewhere. Numbers
-are written so that reading gives back the same bits.
+A URDF source is edited in place: only ``<inertial>`` of the given links changes, and relative mesh paths become
+``package://`` ones, since the new file is in another folder. Numbers are written so that they are read back exactly.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from steelyard.spatial import rpy_from_rotation
 
 
 def to_urdf(description: Description, inertials: Inertials, comment: str) -> str:
-    """URDF text; links that ``inertials`` does not list keep what the description has."""
+    """URDF text; links not in ``inertials`` keep the description's values."""
     check_links(description, inertials)
     if description.format == "urdf":
         return _edited(description, inertials, comment)
@@ -112,7 +111,7 @@ def _link_lines(link: Link, inertials: Inertials, path: Path) -> list[str]:
 
 
 def _geometry(shape: Shape, path: Path) -> list[tuple[np.ndarray, str]]:
-    """URDF has no capsule and no ellipsoid: one becomes a cylinder and two spheres, one is left out."""
+    """URDF has no capsule and no ellipsoid: a capsule becomes a cylinder and two spheres, an ellipsoid is omitted."""
     T, size = shape.placement, shape.size
     if shape.kind == "box":
         return [(T, f'<box size="{numbers(size)}"/>')]
@@ -134,8 +133,8 @@ def _geometry(shape: Shape, path: Path) -> list[tuple[np.ndarray, str]]:
 
 def _joint_lines(joint: Joint, description: Description) -> list[str]:
     if joint.kind == "ball":
-        what = f"joint '{joint.name}' is a ball joint, which URDF does not have"
-        raise DescriptionError(Finding("todo", description.path.name, what, "Write MJCF instead"))
+        what = f"joint '{joint.name}' is a ball joint, which URDF does not support"
+        raise DescriptionError(Finding("joint-kind-unsupported", description.path.name, what, "Write MJCF instead"))
     lines = [
         f"  <joint name={quoteattr(joint.name)} type={quoteattr(joint.kind)}>",
         f"    {_origin(joint.placement)}",
@@ -150,7 +149,7 @@ def _joint_lines(joint: Joint, description: Description) -> list[str]:
 
 
 def _limit(joint: Joint) -> str:
-    """Parsers other than ours demand effort and velocity, and bounds on a joint that has ends."""
+    """Other parsers require effort and velocity, and bounds unless the joint is continuous."""
     far = 1e9
     values = [("effort", joint.effort), ("velocity", joint.velocity)]
     if joint.kind != "continuous":

@@ -1,6 +1,6 @@
-"""A result folder to look at and to move: the robot in the browser, served to this machine alone.
+"""Viewer of a result folder: the robot in the browser, served to this machine only.
 
-What is drawn is what the report draws. Joints move where the folder has a ``robot.urdf`` that can be read.
+It shows the scene of the report. Joints can be moved where the folder has a readable ``robot.urdf``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import numpy as np
 
 from steelyard.errors import Finding, SteelyardError
 from steelyard.identify.estimate_json import read_estimate
-from steelyard.output.report.placement import LOAD, Placed, found_shapes, placed
+from steelyard.output.report.package_missing import package_missing
+from steelyard.output.report.placement import LOAD, PlacedBody, estimated_shapes, place_bodies
 from steelyard.output.report.section import Report
 from steelyard.output.report.solids import Mesh, matrix, merged, meshes
 from steelyard.output.report.words import as_list
@@ -28,19 +29,17 @@ COLOURS = ("verdict", "mass of the body", "mass of its shapes")
 
 
 def serve(folder: Path, port: int = 8080) -> Any:
-    """A running viser server that shows a folder; its ``stop()`` ends it, ``get_port()`` says where it listens."""
+    """Start a viser server that shows a folder; end it with ``stop()``; ``get_port()`` is its port."""
     estimate, scene = read_estimate(folder), read_scene(folder)
     if scene is None:
-        raise SteelyardError(
-            Finding("todo", str(folder / FILE), "is not there", "Identify again: older folders have none")
-        )
+        fix = "Identify again: folders of older versions have none"
+        raise SteelyardError(Finding("file-missing", str(folder / FILE), "does not exist", fix))
     try:
         import viser
     except ImportError as error:
-        fix = 'Install the extra: pip install "steelyard[report]"'
-        raise SteelyardError(Finding("todo", "view", "viser is not installed", fix)) from error
+        raise SteelyardError(package_missing("view", "viser")) from error
     report = Report(estimate, (), scene)
-    bodies = placed(report)
+    bodies = place_bodies(report)
     server = viser.ViserServer(host=LOOPBACK, port=port, label="Steelyard", verbose=False)
     server.gui.configure_theme(show_share_button=False, show_logo=False)
     server.scene.set_up_direction("+z")
@@ -49,25 +48,25 @@ def serve(folder: Path, port: int = 8080) -> Any:
     frames = [_body(server, k, body, max(b.mass or 0.0 for b in bodies)) for k, body in enumerate(bodies)]
     layers = {name: [layer[name] for layer in frames] for name in ("verdict", "mass of the body", "com", "inertia")}
     layers["mass of its shapes"] = _shapes(server, report, bodies)
-    pointed = server.gui.add_text("body", "click one", disabled=True)
+    pointed = server.gui.add_text("body", "click a body", disabled=True)
     for body, layer in zip(bodies, frames, strict=True):
         for name in COLOURS[:2]:
-            _say_when_clicked(layer[name], pointed, body)
+            _show_when_clicked(layer[name], pointed, body)
     _layers(server, layers)
     _joints(server, folder, estimate, scene, bodies, [layer["frame"] for layer in frames])
     _look_at(server, merged(m for b in bodies for m in b.meshes).vertices)
     return server
 
 
-def _body(server: Any, k: int, body: Placed, heaviest: float) -> dict[str, Any]:
-    """A frame, and under it one mesh for each way to colour it; nodes are numbered, whatever the robot's names are."""
+def _body(server: Any, k: int, body: PlacedBody, heaviest: float) -> dict[str, Any]:
+    """A frame, and below it one mesh for each colouring; nodes are numbered, so that names cannot clash."""
     at = f"/bodies/{k}"
     local, share = np.linalg.inv(body.pose), (body.mass or 0.0) / (heaviest or 1.0)
     own, equal = [m.placed(local) for m in body.meshes], [m.placed(local) for m in body.equal]
     centre = matrix(body.body.get("com"), (3,))
     return {
         "frame": server.scene.add_frame(at, show_axes=False, **_pose(body.pose)),
-        "verdict": _draw(server, f"{at}/verdict", own, VERDICT[body.judged], 0.6),
+        "verdict": _draw(server, f"{at}/verdict", own, VERDICT[body.verdict], 0.6),
         "mass of the body": _draw(server, f"{at}/mass", own, _heat(share), 0.8),
         "inertia": _draw(server, f"{at}/inertia", equal, (194, 65, 12) if body.key == LOAD else (11, 127, 154), 0.4),
         "com": None
@@ -76,12 +75,12 @@ def _body(server: Any, k: int, body: Placed, heaviest: float) -> dict[str, Any]:
     }
 
 
-def _shapes(server: Any, report: Report, bodies: list[Placed]) -> list[Any]:
-    """The shapes that bodies were found to be made of, under the frames of their bodies."""
-    found = found_shapes(report, bodies)
-    if not found:
+def _shapes(server: Any, report: Report, bodies: list[PlacedBody]) -> list[Any]:
+    """The estimated shapes of bodies, below the frames of their bodies."""
+    shapes = estimated_shapes(report, bodies)
+    if not shapes:
         return []
-    top = max(mass for *_, mass in found)
+    top = max(mass for *_, mass in shapes)
     ghosts = [
         _draw(server, f"/bodies/{k}/ghost", [m.placed(np.linalg.inv(b.pose)) for m in b.meshes], (150, 160, 170), 0.15)
         for k, b in enumerate(bodies)
@@ -94,7 +93,7 @@ def _shapes(server: Any, report: Report, bodies: list[Placed]) -> list[Any]:
             _heat(mass / top),
             0.1 + 0.8 * min(1.0, 3 * mass / top),
         )
-        for k, (body, mesh, mass) in enumerate(found)
+        for k, (body, mesh, mass) in enumerate(shapes)
     ]
 
 
@@ -123,10 +122,10 @@ def _joints(
     folder: Path,
     estimate: Mapping[str, Any],
     scene: Mapping[str, Any],
-    bodies: list[Placed],
+    bodies: list[PlacedBody],
     frames: list[Any],
 ) -> None:
-    """A slider a joint; none where the robot cannot be read again."""
+    """A slider for each joint; none where ``robot.urdf`` cannot be read."""
     try:
         robot = Robot.load(folder / "robot.urdf", base="fixed", lock=estimate.get("locked") or {}, repair=True)
     except SteelyardError:
@@ -144,10 +143,10 @@ def _joints(
             )
             low, high = min(low, value), max(high, value) + 1e-6
             sliders.append(server.gui.add_slider(name, low, high, (high - low) / 500, value))
-    move = mover(robot, links)
+    poses = link_poses(robot, links)
 
     def follow(_: Any) -> None:
-        for frame, pose in zip(frames, move(np.array([s.value for s in sliders])), strict=True):
+        for frame, pose in zip(frames, poses(np.array([s.value for s in sliders])), strict=True):
             where = _pose(pose)
             frame.wxyz, frame.position = where["wxyz"], where["position"]
 
@@ -156,7 +155,7 @@ def _joints(
 
 
 def _look_at(server: Any, points: Array) -> None:
-    """From the front and above, all of it in sight, on a floor under its lowest point."""
+    """Place the camera in front and above, and a floor below the lowest point."""
     if not len(points):
         return
     low, high = points.min(axis=0), points.max(axis=0)
@@ -166,18 +165,18 @@ def _look_at(server: Any, points: Array) -> None:
     server.scene.add_grid("/floor", width=2 * size, height=2 * size, position=(*centre[:2].tolist(), float(low[2])))
 
 
-def mover(robot: Robot, links: list[str]) -> Callable[[Array], list[Array]]:
-    """Posture (J,) → poses (4, 4) of links, the base at the origin."""
+def link_poses(robot: Robot, links: list[str]) -> Callable[[Array], list[Array]]:
+    """Function of posture (J,) → poses (4, 4) of links, with the base at the origin."""
     import pinocchio as pin
 
     data = robot.model.createData()
 
-    def move(q: Array) -> list[Array]:
+    def poses(q: Array) -> list[Array]:
         pin.forwardKinematics(robot.model, data, robot.positions(q[None])[0])
         places = [robot.frames[link] for link in links]
         return [data.oMi[f.joint].homogeneous @ f.placement for f in places]
 
-    return move
+    return poses
 
 
 def _draw(server: Any, at: str, parts: list[Mesh], colour: tuple[int, int, int], opacity: float) -> Any | None:
@@ -189,12 +188,12 @@ def _draw(server: Any, at: str, parts: list[Mesh], colour: tuple[int, int, int],
     return server.scene.add_mesh_simple(at, vertices, triangles, **look)
 
 
-def _say_when_clicked(node: Any | None, field: Any, body: Placed) -> None:
-    def say(_: Any) -> None:
-        field.value = f"{body.name}: {body.mass:.4g} kg ({body.judged})" if body.mass is not None else body.name
+def _show_when_clicked(node: Any | None, field: Any, body: PlacedBody) -> None:
+    def show(_: Any) -> None:
+        field.value = f"{body.name}: {body.mass:.4g} kg ({body.verdict})" if body.mass is not None else body.name
 
     if node is not None:
-        node.on_click(say)
+        node.on_click(show)
 
 
 def _heat(share: float) -> tuple[int, int, int]:

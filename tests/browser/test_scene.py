@@ -45,12 +45,12 @@ def page(chromium, tmp_path):
 
 
 def silent(page):
-    """Nothing but what the graphics driver has to say about its speed, and no request but for the page itself."""
+    """No message but those of the graphics driver about its speed, and no request but for the page itself."""
     entries = [e["entry"] for e in page.seen("Log.entryAdded") if e["entry"]["source"] != "rendering"]
     urls = [event["request"]["url"] for event in page.seen("Network.requestWillBeSent")]
     asked = [url for url in urls if not url.startswith(("file:", "data:", "blob:"))]
-    said = page.seen("Runtime.exceptionThrown") + page.seen("Runtime.consoleAPICalled")
-    return entries + said + asked == [] and len([url for url in urls if url.startswith("file:")]) == 1
+    messages = page.seen("Runtime.exceptionThrown") + page.seen("Runtime.consoleAPICalled")
+    return entries + messages + asked == [] and len([url for url in urls if url.startswith("file:")]) == 1
 
 
 def test_the_robot_is_drawn_in_space_and_its_layers_can_be_chosen(page):
@@ -91,7 +91,7 @@ def test_divisions_and_convergence_are_drawn(page):
 
 
 @pytest.mark.parametrize("chromium", [("--disable-3d-apis",)], indirect=True)
-def test_where_there_is_no_webgl_two_stills_stand_in_for_the_view(page):
+def test_without_webgl_two_stills_replace_the_view(page):
     page.wait_for("document.getElementById('robot').hidden")
     boxes = page.evaluate("[...document.querySelectorAll('.stills svg')].map((s) => s.getBoundingClientRect().width)")
     assert len(boxes) == 2

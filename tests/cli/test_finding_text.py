@@ -75,7 +75,7 @@ def test_a_remedy_becomes_flags_that_can_be_typed(remedy, flags):
     assert added(**remedy) == flags
 
 
-def test_a_flag_that_switches_off_is_named_where_there_is_one():
+def test_false_is_the_flag_that_switches_an_option_off():
     assert added("calibrate", tilt=False) == ["--no-tilt"]
 
 
@@ -107,6 +107,7 @@ def test_keywords_in_sentences_become_flags(sentence, shown):
 def test_a_remedy_that_the_sentence_names_is_not_named_twice():
     line = text(fix="Compensate with delay=0.027, or correct the stamps", delay=0.027)
     assert line == "run.csv: is late. Compensate with --delay 0.027, or correct the stamps. [some-code]"
+    assert text(fix="Use --method lmi", method="lmi").count("--method") == 1
 
 
 def test_every_alias_is_an_option_of_some_verb_and_no_keyword_of_it():

@@ -119,7 +119,7 @@ def example_estimate():
 
 
 def example_series():
-    found = []
+    several = []
     for log, role, seconds, seed in (
         ("logs/30sec_12harm.csv", "fit", 30, 1),
         ("logs/40sec_12harm.csv", "validation", 40, 2),
@@ -132,8 +132,8 @@ def example_series():
         measured = predicted + 0.03 * size * (rng.normal(size=predicted.shape) + np.sin(3 * time)[:, None])
         measured[2500:2800] = np.nan
         predicted[2500:2800] = np.nan
-        found.append(Series(log, role, JOINTS, ("N·m",) * 6, time, measured, predicted))
-    return found
+        several.append(Series(log, role, JOINTS, ("N·m",) * 6, time, measured, predicted))
+    return several
 
 
 def cell(low, high, mass):
@@ -156,7 +156,7 @@ def example_scene():
 
 
 def divided(estimate):
-    """The same found by shapes, after two divisions, with a load."""
+    """The same several by shapes, after two divisions, with a load."""
     left, right = cell([-0.05, -0.05, 0], [0, 0.05, 0.2], 0.3), cell([0, -0.05, 0], [0.05, 0.05, 0.2], 0.7)
     steps = [
         {"k": k, "objective": 100.0 / 4**k, "change": None, "shapes": k + 1, "done": [],

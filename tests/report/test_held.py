@@ -1,4 +1,4 @@
-"""Bodies that were held exactly as described: the page says so, and shows no intervals that they do not have."""
+"""Bodies fixed at the description are listed as such on the page, without intervals."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from steelyard.identify.estimate_json import estimate_json
 from steelyard.output.report import render
 
 
-def test_a_body_that_was_held_is_said_to_be_held(arm):
+def test_fixed_bodies_are_listed_apart_and_have_no_intervals(arm):
     result = identify("demo_arm", [arm.train], Options(friction="all", links=("forearm_link",)))
     content = estimate_json(result.estimate)
     assert [name for name, link in content["links"].items() if link["free"]] == ["forearm_link"]
     page = render(content, result.series)
-    assert page.count("Held exactly as described.") == len(content["links"]) - 1
-    assert f"{len(content['links']) - 1} bodies were held exactly as described" in page
+    assert page.count("Fixed at the description.") == len(content["links"]) - 1
+    assert f"{len(content['links']) - 1} bodies are fixed at the description" in page
     assert page.count("forest-2") >= 1
     assert "forest-0" not in page

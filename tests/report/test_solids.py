@@ -37,13 +37,13 @@ SHAPES = {
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_mesh_is_closed_turned_outwards_and_as_large_as_the_shape(name):
     shape, inscribed = SHAPES[name]
-    found = meshes(shape.as_json())
-    for mesh in found:
+    drawn = meshes(shape.as_json())
+    for mesh in drawn:
         ends = np.vstack([mesh.triangles[:, [a, b]] for a, b in ((0, 1), (1, 2), (2, 0))])
         assert {tuple(e) for e in ends} == {tuple(e[::-1]) for e in ends}, (
             "each edge is passed once in either direction"
         )
-    total = sum(volume(mesh) for mesh in found)
+    total = sum(volume(mesh) for mesh in drawn)
     assert (1 - inscribed) * shape.volume <= total <= (1 + 1e-9) * shape.volume
 
 
@@ -60,7 +60,7 @@ def test_of_a_box_twelve_edges_are_drawn_and_of_a_ball_none_but_round_it():
     assert len(tube.edges) == 32, "two rims of sixteen"
 
 
-def test_the_shadow_of_a_box_is_its_rectangle():
+def test_the_projection_of_a_box_is_its_rectangle():
     (box,) = meshes(cuboid([0.4, 0.2, 0.04]).as_json())
     assert {tuple(np.abs(corner).round(9)) for corner in box.outline(0, 1)} == {(0.2, 0.1)}
     assert {tuple(np.abs(corner).round(9)) for corner in box.outline(0, 2)} == {(0.2, 0.02)}
@@ -85,7 +85,7 @@ def test_the_equal_ellipsoid_has_the_centre_and_the_half_axes_of_the_parameters(
         {"kind": "cluster", "parts": [{"kind": "cluster", "parts": []}, 3]},
     ],
 )  # fmt: skip
-def test_what_is_no_shape_draws_nothing(shape):
+def test_an_invalid_shape_has_no_mesh(shape):
     assert meshes(shape) == []
 
 

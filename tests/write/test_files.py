@@ -22,7 +22,7 @@ def stage(folder, names, error=None):
             raise error
 
 
-def test_text_and_bytes_are_written_in_folders_made_on_the_way(tmp_path):
+def test_text_and_bytes_are_written_and_folders_created(tmp_path):
     write_text(tmp_path / "a/b/t.txt", "é")
     write_bytes(tmp_path / "a/b/b.bin", b"\xc3\xa9")
     assert tree(tmp_path) == {"a": None, "a/b": None, "a/b/t.txt": "é", "a/b/b.bin": "é"}
@@ -49,7 +49,7 @@ def test_an_interruption_midway_leaves_nothing(tmp_path, error):
     assert tree(tmp_path) == {}
 
 
-def test_an_interruption_midway_leaves_the_files_that_were_there(tmp_path):
+def test_an_interruption_midway_leaves_existing_files(tmp_path):
     (tmp_path / "a.json").write_text("old")
     with pytest.raises(KeyboardInterrupt):
         stage(tmp_path, ["a.json", "b.json"], KeyboardInterrupt)
@@ -99,7 +99,7 @@ def test_a_folder_that_someone_else_uses_meanwhile_stays(tmp_path):
     assert tree(tmp_path) == {"out": None, "out/theirs": "x"}
 
 
-def test_a_folder_that_cannot_be_made_leaves_nothing(tmp_path):
+def test_a_folder_that_cannot_be_created_leaves_nothing(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(OSError, match="directory"), Staging(tmp_path / "file/out"):
         pass
@@ -124,12 +124,12 @@ with Staging(sys.argv[1]) as out:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="file size limits are POSIX")
-@pytest.mark.parametrize("there", [False, True])
-def test_a_full_disk_leaves_no_half_written_file(tmp_path, there):
-    if there:
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_full_disk_leaves_no_half_written_file(tmp_path, exists):
+    if exists:
         (tmp_path / "out").mkdir()
         (tmp_path / "out/big.npz").write_text("old")
     run = subprocess.run([sys.executable, "-c", FULL, str(tmp_path / "out")], capture_output=True, text=True)
     assert run.returncode == 1
     assert "File too large" in run.stderr
-    assert tree(tmp_path) == ({"out": None, "out/big.npz": "old"} if there else {})
+    assert tree(tmp_path) == ({"out": None, "out/big.npz": "old"} if exists else {})

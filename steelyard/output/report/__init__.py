@@ -1,4 +1,4 @@
-"""The report: one self-contained, offline HTML file that says what was found and how far to trust it."""
+"""The report: one self-contained, offline HTML file with the estimate, its uncertainty and its validation."""
 
 from steelyard.errors import lazy_names
 

@@ -1,4 +1,4 @@
-"""Fewer points for the same picture: every bin keeps the extremes of every channel, so peaks stay."""
+"""Decimation for plots: every bin keeps the extremes of every channel, so that peaks stay."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ GAP = 10.0  # a step in time longer than this many median steps is a gap
 
 
 def break_at_gaps(time: Array, channels: Array) -> tuple[Array, Array]:
-    """Put one NaN sample into every gap in time, so that no line is drawn across; channels (T, C)."""
+    """Insert a NaN sample into every gap in time, so that no line crosses it; channels (T, C)."""
     steps = np.diff(time)
     if not len(steps):
         return time, channels
@@ -25,8 +25,8 @@ def break_at_gaps(time: Array, channels: Array) -> tuple[Array, Array]:
 def keep(channels: Array, limit: int) -> npt.NDArray[np.intp]:
     """Indices of at most ``limit`` samples of channels (T, C).
 
-    The record is cut into equal bins; of each bin stay the minimum and the maximum of every channel and,
-    if it has any, one NaN, so that gaps still break the line. The first and the last sample always stay.
+    The record is divided into equal bins. Of each, the minimum and the maximum of every channel are kept and one NaN,
+    if any, so that gaps still break the line. The first and the last sample are always kept.
     """
     samples, count = channels.shape
     if samples <= limit:
@@ -39,7 +39,7 @@ def keep(channels: Array, limit: int) -> npt.NDArray[np.intp]:
     missing = np.isnan(cube)
     low = np.where(missing, np.inf, cube).argmin(axis=1)
     high = np.where(missing, -np.inf, cube).argmax(axis=1)
-    gap = missing.any(axis=2).argmax(axis=1)[:, None]  # the bin's start where it has none: one point more
+    gap = missing.any(axis=2).argmax(axis=1)[:, None]  # the bin's start where it has none: one extra point
     start = width * np.arange(bins)[:, None]
     chosen = (start + np.concatenate([low, high, gap], axis=1)).ravel()
     return np.unique(np.concatenate([[0], chosen[chosen < samples], [samples - 1]]))

@@ -1,4 +1,4 @@
-"""Shadows of solids as SVG: from above and from the side, in millimetres; they need no script and can be printed."""
+"""Projections of solids as SVG, from above and from the side, in millimetres; for printing, and without scripts."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ MARGIN = 0.04  # of the larger side
 
 @dataclass(frozen=True)
 class DrawnMesh:
-    """One solid in a picture."""
+    """One solid of a picture."""
 
     mesh: Mesh
     look: str  # class of the style sheet
-    title: str = ""  # said where the mouse rests
-    share: float | None = None  # 0 to 1: how deep its colour is
+    title: str = ""  # shown on hovering
+    share: float | None = None  # opacity, 0 to 1
 
 
 @dataclass(frozen=True)
 class Window:
-    """The part of a plane that is shown, in m."""
+    """The visible part of a plane, in m."""
 
     low: Array  # (2,)
     high: Array  # (2,)
 
     @classmethod
     def around(cls, meshes: Sequence[Mesh], axes: tuple[int, int]) -> Window:
-        """All of some meshes with a margin."""
+        """The bounding box of meshes, with a margin."""
         points = np.vstack([m.vertices[:, list(axes)] for m in meshes])
         low, high = points.min(axis=0), points.max(axis=0)
         rim = MARGIN * max(float(np.max(high - low)), 1e-3)
@@ -47,17 +47,17 @@ class Window:
         return float(width), float(height)
 
     def path(self, outline: Array) -> str:
-        """Points of a polygon, mm, up against the page."""
+        """Points of a polygon in page coordinates, mm."""
         shown = 1e3 * np.column_stack([outline[:, 0] - self.low[0], self.high[1] - outline[:, 1]])
         return " ".join(f"{x:.1f},{y:.1f}" for x, y in shown)
 
     def at(self, point: Sequence[float]) -> tuple[float, float]:
-        """One point, mm."""
+        """One point in page coordinates, mm."""
         return round(1e3 * float(point[0] - self.low[0]), 1), round(1e3 * float(self.high[1] - point[1]), 1)
 
 
 def stills(drawn: Sequence[DrawnMesh]) -> list[dict[str, Any]]:
-    """All of it from above and from the side; what is in front is drawn last."""
+    """Views from above and from the side; the front is drawn last."""
     if not drawn:
         return []
     return [
@@ -67,7 +67,7 @@ def stills(drawn: Sequence[DrawnMesh]) -> list[dict[str, Any]]:
 
 
 def picture(drawn: Sequence[DrawnMesh], window: Window, axes: tuple[int, int]) -> dict[str, Any]:
-    """One view: its window and the polygons in it."""
+    """One view: its view box and polygons."""
     depth = 3 - sum(axes)
     front = 1.0 if depth == 2 else -1.0  # seen from the side, y points away
     ordered = sorted(drawn, key=lambda d: (d.share or 0.0, front * float(d.mesh.vertices[:, depth].mean())))

@@ -1,7 +1,7 @@
-"""The page: sections, one template, plotly.js inlined once; a single file that asks no host for anything.
+"""The page: sections, one template, plotly.js inlined once; a single file without external requests.
 
-Names come from strangers' files. Jinja2 escapes them in HTML, its ``tojson`` in the data of the plots,
-and a content security policy lets no script run but the page's own.
+Names come from untrusted files. Jinja2 escapes them in HTML, its ``tojson`` in the data of the plots, and a content
+security policy allows no script but the page's own.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import Finding, SteelyardError
 from steelyard.identify.series import Series
+from steelyard.output.report.package_missing import package_missing
 from steelyard.output.report.section import Report
 from steelyard.output.report.sections import make_sections
 from steelyard.output.report.words import figure, percent
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 SCHEMA = 1
-FIX = 'Install the extra: pip install "steelyard[report]"'
 
 
 def render(
@@ -33,17 +33,16 @@ def render(
     title: str | None = None,
     scene: Mapping[str, Any] | None = None,
 ) -> str:
-    """The report of an estimate (the content of ``estimate.json``) as one HTML file.
+    """Render the report of an estimate (the content of ``estimate.json``) as one HTML file.
 
-    Beyond the schema it shows, where present: ``notices`` [str], ``verdict`` {sentence, trusted},
+    Beyond the schema it shows, if present: ``notices`` [str], ``verdict`` {sentence, trusted},
     ``total`` {mass, std, verdict}, ``prior`` and ``truth`` {body: {parameters [10], std [10]}}, ``courses``
-    (``time_courses.py``). ``scene`` is the content of ``scene.json``. The same input gives the same text.
+    (``time_courses.py``). ``scene`` is the content of ``scene.json``. The output is deterministic.
     """
     if estimate.get("schema") != SCHEMA:
-        what = f"has schema {estimate.get('schema')}, this version reads {SCHEMA}"
-        raise SteelyardError(
-            Finding("todo", "estimate", what, "Identify again, or report with the version that wrote it")
-        )
+        what = f"has schema {estimate.get('schema')}, and this version reads {SCHEMA}"
+        fix = "Identify again, or use the version that wrote it"
+        raise SteelyardError(Finding("schema-unsupported", "estimate", what, fix))
     environment, plotly = _environment(), _plotly()
     report = Report(estimate, tuple(series), scene)
     sections = make_sections(report)
@@ -64,7 +63,7 @@ def _environment() -> jinja2.Environment:
     try:
         import jinja2
     except ImportError as error:
-        raise SteelyardError(Finding("todo", "report", "jinja2 is not installed", FIX)) from error
+        raise SteelyardError(package_missing("report", "jinja2")) from error
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader([FOLDER, FOLDER / "sections"]),
         autoescape=True,
@@ -81,5 +80,5 @@ def _plotly() -> str:
     try:
         from plotly.offline import get_plotlyjs
     except ImportError as error:
-        raise SteelyardError(Finding("todo", "report", "plotly is not installed", FIX)) from error
+        raise SteelyardError(package_missing("report", "plotly")) from error
     return str(get_plotlyjs()).replace("</script", "<\\/script")

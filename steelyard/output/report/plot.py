@@ -1,4 +1,4 @@
-"""Pieces of Plotly figures that sections share: lines, dots with text, an axis of names."""
+"""Parts of Plotly figures: lines, markers with text, an axis of names."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from steelyard.output.report.words import literal
 Plot = dict[str, Any]
 """A Plotly figure as plain data: ``data``, ``layout``; optionally ``arrays``, base64 of little-endian
 float32 that a trace names in ``x`` and ``y``, and ``group``, plots that zoom in time together. A value
-``"@name"`` of a key that ends in ``color`` or ``colorscale`` is the style sheet's ``--name``, so plots follow the
-theme. ``{"runs": [[n, value], …]}`` is each value n times. A trace with ``layer``, names separated by spaces, is shown
-while a control of one of them is on; where the page has no such control, always."""
+``"@name"`` of a key that ends in ``color`` or ``colorscale`` is the style sheet's ``--name``, so that plots follow the
+theme. ``{"runs": [[n, value], …]}`` is each value n times. A trace with ``layer``, names separated by spaces, is
+visible while a control of one of them is on; without such a control, always."""
 
 Trace = dict[str, Any]
 Values = list[float | None]  # None breaks a line
 Segment = tuple[float | None, float | None, float]  # from x, to x, at y
 
-SILENT = {"hoverinfo": "skip"}  # where the mouse rests
-HOVER = "%{text}<extra></extra>"  # what ``text`` says, and no name of the trace
+SILENT = {"hoverinfo": "skip"}  # no text on hovering
+HOVER = "%{text}<extra></extra>"  # ``text`` without the name of the trace
 
 
 def line(x: Any, y: Any, color: str, width: float, **more: Any) -> Trace:
-    """A line; ``more`` is what else Plotly takes."""
+    """A line; ``more`` are further attributes of Plotly."""
     return {"type": "scatter", "mode": "lines", "x": x, "y": y, "line": {"color": color, "width": width}, **more}
 
 
 def segments(pieces: Iterable[Segment], **look: Any) -> Trace:
-    """Horizontal pieces; ``look`` is Plotly's ``line``."""
+    """Horizontal segments; ``look`` is Plotly's ``line``."""
     x: Values = []
     y: Values = []
     for low, high, height in pieces:
@@ -40,7 +40,7 @@ def segments(pieces: Iterable[Segment], **look: Any) -> Trace:
 
 
 def dots(x: Values, y: Sequence[float], symbol: str, size: int, color: str, text: Sequence[str]) -> Trace:
-    """Markers that say their text."""
+    """Markers with text on hovering."""
     return {
         "type": "scatter",
         "mode": "markers",
@@ -58,7 +58,7 @@ def margins(left: int, bottom: int, right: int = 8) -> dict[str, int]:
 
 
 def named_rows(names: Sequence[str]) -> dict[str, Any]:
-    """A vertical axis with a row a name, the first on top."""
+    """A vertical axis with one name a row, the first on top."""
     return {
         "range": [len(names) - 0.4, -0.6],
         "tickvals": list(range(len(names))),
@@ -70,5 +70,5 @@ def named_rows(names: Sequence[str]) -> dict[str, Any]:
 
 
 def rounded(values: Any) -> Values:
-    """Six digits of each, None where there is none."""
+    """Values to six digits; None where not finite."""
     return [float(f"{x:.6g}") if np.isfinite(x) else None for x in np.asarray(values, float)]

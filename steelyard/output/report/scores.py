@@ -1,6 +1,6 @@
-"""How well each log is predicted: from the estimate, completed from the samples where it is silent.
+"""Prediction errors of each log, from the estimate; those that it lacks, from the samples.
 
-``relative`` is ‖τ̂ − τ‖ / ‖τ‖ against the unfiltered measurement, so no filter can flatter it.
+``relative`` is ‖τ̂ − τ‖ / ‖τ‖ against the unfiltered measurement, so that filtering cannot lower it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from steelyard.spatial import WRENCH, Array
 
 @dataclass(frozen=True)
 class RowScore:
-    """Of one row, or of all rows together."""
+    """Errors of one row, or of all rows."""
 
     rmse: float | None  # in the row's unit
     relative: float | None  # ratio
@@ -29,7 +29,7 @@ class RowScore:
 
 @dataclass(frozen=True)
 class LogScore:
-    """Of one log, or of all fitted logs together."""
+    """Errors of one log, or of all training logs."""
 
     log: str
     role: Role
@@ -38,20 +38,20 @@ class LogScore:
 
 
 def log_scores(report: Report) -> list[LogScore]:
-    """Every held-out log, then the fit."""
+    """Scores of every held-out log, then of the fit."""
     scores = [
         _merge(log, mapping(entry), [s for s in report.series if s.log == log and s.role == "validation"], "validation")
         for log, entry in report.part("validation").items()
     ]
     fitted = [s for s in report.series if s.role == "fit"]
-    label = fitted[0].log if len(fitted) == 1 else "all fitted logs"
+    label = fitted[0].log if len(fitted) == 1 else "all training logs"
     if fit := report.part("fit"):
         scores.append(_merge(label, fit, fitted, "fit"))
     return scores
 
 
 def row_unit(row: str, series: Sequence[Series]) -> str:
-    """A row's unit, from the samples or else from its name."""
+    """Unit of a row, from the samples or else from its name."""
     for s in series:
         if row in s.rows:
             return s.units[s.rows.index(row)]
@@ -62,9 +62,9 @@ def row_unit(row: str, series: Sequence[Series]) -> str:
 
 
 def compare(measured: Array, predicted: Array) -> RowScore:
-    """Scores of one row's samples, where both are there."""
-    there = np.isfinite(measured) & np.isfinite(predicted)
-    tau, hat = measured[there], predicted[there]
+    """Scores of one row's samples, where both are finite."""
+    finite = np.isfinite(measured) & np.isfinite(predicted)
+    tau, hat = measured[finite], predicted[finite]
     if not tau.size:
         return RowScore(None, None, None, None)
     error, norm = float(np.linalg.norm(hat - tau)), float(np.linalg.norm(tau))

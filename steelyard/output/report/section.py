@@ -1,6 +1,6 @@
-"""What a report is made of: sections, each a template with its values, and the plots it refers to.
+"""Sections of a report: each a template with its values, and its plots.
 
-Sections see the content of ``estimate.json`` and the series: a value that it lacks begins in
+Sections read the content of ``estimate.json`` and the series: to show a further value, add it in
 ``identify/estimate_json.py``.
 """
 
@@ -17,11 +17,11 @@ from steelyard.output.report.words import as_list, mapping
 
 @dataclass(frozen=True)
 class Report:
-    """What the sections read: an estimate of schema 1 and, where kept, the samples behind it and the robot's looks."""
+    """Input of the sections: an estimate of schema 1 and, if kept, its time series and scene."""
 
     estimate: Mapping[str, Any]
     series: tuple[Series, ...]
-    scene: Mapping[str, Any] | None = None  # shapes of the bodies and where they are
+    scene: Mapping[str, Any] | None = None  # shapes and poses of the bodies
 
     def part(self, key: str) -> Mapping[str, Any]:
         """A mapping of the estimate; empty where absent or null."""
@@ -39,9 +39,9 @@ class Report:
 
 @dataclass(frozen=True)
 class Section:
-    """One section of the page; its template sees ``values`` as ``s``."""
+    """One section of the page; its template reads ``values`` as ``s``."""
 
     key: str  # anchor, and name of its files
     title: str
     values: Mapping[str, Any]
-    plots: Mapping[str, Plot] = field(default_factory=dict)  # by the id of the element that shows it
+    plots: Mapping[str, Plot] = field(default_factory=dict)  # by the id of their elements

@@ -1,6 +1,6 @@
-"""Shapes as JSON has them, as triangles to draw; whatever is no shape draws nothing.
+"""Triangle meshes of the shapes in JSON; entries that are not shapes give none.
 
-All are convex, so a shape is the hull of a few points: corners, or points on a round solid.
+All shapes are convex, so that each is the hull of a few points: corners, or points on a round solid.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from steelyard import inertia
 from steelyard.robot.geometry import convex_hull, extreme_points
 from steelyard.spatial import Array
 
-CORNERS = 32  # of a polyhedron that is drawn
-SHARP = np.cos(np.radians(25))  # edges whose sides turn by more are drawn
+CORNERS = 32  # most vertices of a polyhedron
+SHARP = np.cos(np.radians(25))  # edges with a larger angle between their faces are drawn
 
 _AROUND = 2 * np.pi * np.arange(16) / 16
 _CIRCLE = np.column_stack([np.cos(_AROUND), np.sin(_AROUND)])
@@ -34,18 +34,18 @@ _HALF_AXES = {"cuboid": 3.0, "ellipsoid": 5.0}  # squared, over the variance of 
 
 @dataclass(frozen=True)
 class Mesh:
-    """Triangles that turn counter-clockwise seen from outside."""
+    """Triangles, counter-clockwise seen from outside."""
 
     vertices: Array  # (v, 3) m
     triangles: Array  # (t, 3) indices
 
     def placed(self, pose: Array) -> Mesh:
-        """The same in the frame where this one has the pose (4, 4)."""
+        """The mesh transformed by a pose (4, 4)."""
         return Mesh(self.vertices @ pose[:3, :3].T + pose[:3, 3], self.triangles)
 
     @property
     def edges(self) -> Array:
-        """(e, 2) indices of the edges at which the surface turns."""
+        """(e, 2) indices of the sharp edges."""
         corners = self.vertices[self.triangles]
         normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         normals = normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
@@ -57,7 +57,7 @@ class Mesh:
         return np.array(sharp, int).reshape(-1, 2)
 
     def outline(self, across: int, up: int) -> Array:
-        """(n, 2) corners of its shadow along the third axis, in order."""
+        """(n, 2) outline of its projection along the third axis, in order."""
         flat = self.vertices[:, [across, up]]
         try:
             return np.asarray(flat[convex_hull(flat).vertices])
@@ -66,7 +66,7 @@ class Mesh:
 
 
 def meshes(shape: Any, corners: int = CORNERS) -> list[Mesh]:
-    """Of one shape: one, or one a part of a cluster; polyhedra with at most so many corners."""
+    """Meshes of a shape: one, or one for each part of a cluster; polyhedra with at most ``corners`` vertices."""
     if not isinstance(shape, Mapping):
         return []
     if isinstance(parts := shape.get("parts"), list):
@@ -77,7 +77,7 @@ def meshes(shape: Any, corners: int = CORNERS) -> list[Mesh]:
 
 
 def merged(several: Iterable[Mesh]) -> Mesh:
-    """Several as one."""
+    """The union of several meshes."""
     vertices, triangles, count = [np.zeros((0, 3))], [np.zeros((0, 3), int)], 0
     for mesh in several:
         vertices.append(mesh.vertices)
@@ -87,12 +87,12 @@ def merged(several: Iterable[Mesh]) -> Mesh:
 
 
 def uniform_solid(parameters: Any, kind: Literal["cuboid", "ellipsoid"]) -> list[Mesh]:
-    """The solid of uniform density that has these ten parameters; nothing where there is none."""
+    """The uniform solid with these ten parameters; empty where there is none."""
     p = matrix(parameters, (10,))
     if p is None or p[0] <= 0:
         return []
     covariance = inertia.density_covariance(p)
-    if kind == "cuboid":  # the axes of a cube are those of its frame, whatever rounding says
+    if kind == "cuboid":  # rounding must not rotate the axes of a cube
         covariance = np.where(np.abs(covariance) < 1e-6 * np.trace(covariance), 0.0, covariance)
     w, V = np.linalg.eigh(covariance)
     if w[0] <= 0:
@@ -101,7 +101,7 @@ def uniform_solid(parameters: Any, kind: Literal["cuboid", "ellipsoid"]) -> list
 
 
 def lines(several: Iterable[Mesh]) -> Iterator[list[float] | None]:
-    """Ends of the edges of all, a None after each pair: how Plotly wants separate lines."""
+    """End points of all edges, with None after each pair, as Plotly separates lines."""
     for mesh in several:
         for a, b in mesh.edges:
             yield mesh.vertices[a].tolist()
@@ -110,13 +110,13 @@ def lines(several: Iterable[Mesh]) -> Iterator[list[float] | None]:
 
 
 def matrix(value: Any, shape: tuple[int, ...]) -> Array | None:
-    """An array of finite numbers of this shape; -1 stands for any length."""
+    """An array of finite numbers of this shape; -1 is any length; else None."""
     try:
-        found = np.asarray(value, float)
+        array = np.asarray(value, float)
     except (TypeError, ValueError):
         return None
-    fits = found.ndim == len(shape) and all(n in (m, -1) for m, n in zip(found.shape, shape, strict=True))
-    return found if fits and np.isfinite(found).all() else None
+    fits = array.ndim == len(shape) and all(n in (m, -1) for m, n in zip(array.shape, shape, strict=True))
+    return array if fits and np.isfinite(array).all() else None
 
 
 def _points(shape: Mapping[str, Any], most: int) -> Array | None:
@@ -132,16 +132,16 @@ def _points(shape: Mapping[str, Any], most: int) -> Array | None:
 
 
 def hull(points: Array) -> list[Mesh]:
-    """The convex hull of points (n, 3); nothing where they span no volume."""
+    """The convex hull of points (n, 3); empty where they span no volume."""
     try:
-        found = convex_hull(points)
+        solid = convex_hull(points)
     except ValueError:
         return []
     number = np.zeros(len(points), int)
-    number[found.vertices] = np.arange(len(found.vertices))
-    corners = points[found.simplices]
+    number[solid.vertices] = np.arange(len(solid.vertices))
+    corners = points[solid.simplices]
     normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    inward = np.einsum("ti,ti->t", normal, found.equations[:, :3]) < 0
-    triangles = number[found.simplices]
+    inward = np.einsum("ti,ti->t", normal, solid.equations[:, :3]) < 0
+    triangles = number[solid.simplices]
     triangles[inward] = triangles[inward][:, ::-1]
-    return [Mesh(np.asarray(points[found.vertices]), triangles)]
+    return [Mesh(np.asarray(points[solid.vertices]), triangles)]

@@ -1,6 +1,6 @@
-"""How values came about: one number against time or steps, with its interval and, where known, the truth.
+"""Estimates over time, with intervals and, if known, the truth.
 
-What a recursive or online identification found along the way, in the form that a page shows:
+A recursive or online identification adds them to the page:
 
     content = estimate_json(estimate) | {"courses": [c.as_json() for c in courses_of(times, parameters, std)]}
 """
@@ -20,7 +20,7 @@ from steelyard.output.report.plot import rounded
 from steelyard.output.report.words import HALF_WIDTH
 from steelyard.spatial import Array
 
-POINTS = 600  # a course is kept with at most so many
+POINTS = 600  # most points of a course
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class TimeCourse:
     name: str
     unit: str
     time: Array  # (T,) s
-    value: Array  # (T,) NaN where nothing is known yet
-    half: Array | None = None  # (T,) half of the 95 % interval
+    value: Array  # (T,) NaN before the first estimate
+    half: Array | None = None  # (T,) half-width of the 95 % interval
     truth: float | None = None
 
     def __post_init__(self) -> None:
@@ -39,10 +39,12 @@ class TimeCourse:
             given = getattr(self, part)
             if given is not None and np.shape(given) != np.shape(self.time):
                 what = f"has {len(self.time)} times and {part} of shape {np.shape(given)}"
-                raise SteelyardError(Finding("todo", f"course of {self.name}", what, "Give one value a time"))
+                raise SteelyardError(
+                    Finding("shape-mismatch", f"course of {self.name}", what, "Give one value for each time")
+                )
 
     def as_json(self) -> dict[str, Any]:
-        """An entry of ``courses``, thinned so that extremes stay."""
+        """An entry of ``courses``, decimated so that extremes stay."""
         channels = [self.value, *([] if self.half is None else [self.half])]
         kept = keep(np.column_stack(channels).astype(float), POINTS)
         return {
@@ -84,7 +86,7 @@ def courses_of(
 
 
 def course_of(entry: Mapping[str, Any]) -> TimeCourse | None:
-    """A course from JSON; None where it is none."""
+    """A course from JSON; None where the entry is invalid."""
     try:
         half, truth = entry.get("half"), entry.get("truth")
         return TimeCourse(

@@ -1,4 +1,4 @@
-"""How numbers and verdicts are written: plain words, units, and a dash where there is nothing."""
+"""Text of numbers and verdicts, with units, and a dash for missing values."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number(value: Any) -> float | None:
-    """The value as a finite float; None for null, NaN, infinities and whatever is no number."""
+    """The value as a finite float; None for null, NaN, infinities and other types."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if math.isfinite(value) else None
 
 
 def numbers(values: Any, count: int) -> list[float | None]:
-    """``count`` numbers from a list that may be null, short or hold nulls."""
+    """``count`` numbers from a list that may be null, too short or contain nulls."""
     given = list(values) if isinstance(values, Sequence) and not isinstance(values, str) else []
     return [number(v) for v in (given + [None] * count)[:count]]
 
@@ -50,7 +50,7 @@ def verdict(value: Any) -> str | None:
 
 
 def figure(value: Any, digits: int = 4) -> str:
-    """A number to so many significant digits: 3.142, 2.1×10⁻⁹, —."""
+    """A number to ``digits`` significant digits: 3.142, 2.1×10⁻⁹, —."""
     x = number(value)
     if x is None:
         return NOTHING
@@ -62,8 +62,8 @@ def figure(value: Any, digits: int = 4) -> str:
     return _signed(f"{x / 10.0**exponent:.{digits - 1}f}") + _power(exponent)
 
 
-def measure(value: Any, std: Any, digits: int = 4) -> str:
-    """Value ± 1.96 standard deviations, both to the digit that the interval supports."""
+def with_interval(value: Any, std: Any, digits: int = 4) -> str:
+    """Value ± 1.96 standard deviations, both to the last significant digit of the interval."""
     x, s = number(value), number(std)
     if x is None or s is None or s <= 0:
         return figure(x, digits)
@@ -76,7 +76,7 @@ def measure(value: Any, std: Any, digits: int = 4) -> str:
 
 
 def half_width(std: Any) -> str:
-    """± 1.96 standard deviations on their own."""
+    """± 1.96 standard deviations, without the value."""
     s = number(std)
     return NOTHING if s is None else f"± {figure(HALF_WIDTH * s, 2)}"
 
@@ -88,7 +88,7 @@ def percent(value: Any) -> str:
 
 
 def millimetres(values: Any) -> str:
-    """A point in metres, written in millimetres."""
+    """A point given in metres, as text in millimetres."""
     point = numbers(values, 3)
     if all(x is None for x in point):
         return NOTHING
@@ -96,26 +96,29 @@ def millimetres(values: Any) -> str:
 
 
 def join(names: Sequence[str]) -> str:
-    """a, b and c."""
+    """Names as an enumeration: a, b and c."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def meaning(verdicts: Mapping[str, Any]) -> str:
-    """What a body's verdicts mean, in plain sentences."""
+    """The verdicts of a body, as sentences."""
     of = {v: [f"the {QUANTITIES[q]}" for q in QUANTITIES if verdicts.get(q) == v] for v in VERDICTS}
-    said = []
-    if of["identified"]:
-        said.append(f"The data decide {join(of['identified'])}.")
-    if of["partly"]:
-        said.append(f"Partly the data, partly the description: {join(of['partly'])}.")
-    if names := of["prior"]:
-        subject, verb = join(names), "rests" if len(names) == 1 else "rest"
-        said.append(f"{subject[:1].upper()}{subject[1:]} {verb} on the prior: the data alone leave the value open.")
-    return " ".join(said) or NOTHING
+    phrases = {
+        "identified": "determined by the data",
+        "partly": "narrowed by the data, but not without the description",
+        "prior": "taken from the description, since the data do not determine it",
+    }
+    sentences = []
+    for v, names in of.items():
+        if names:
+            subject, verb = join(names), "is" if len(names) == 1 else "are"
+            phrase = phrases[v] if len(names) == 1 else phrases[v].replace("determine it", "determine them")
+            sentences.append(f"{subject[:1].upper()}{subject[1:]} {verb} {phrase}.")
+    return " ".join(sentences) or NOTHING
 
 
 def literal(text: str) -> str:
-    """A name as text in a figure, where Plotly would otherwise read it as markup."""
+    """A name escaped for a figure, where Plotly would read it as markup."""
     return html.escape(text, quote=False)
 
 

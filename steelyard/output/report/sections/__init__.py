@@ -1,4 +1,4 @@
-"""The sections of the page: ``NAME.py`` has a function of its name that makes it, ``NAME.html`` shows it."""
+"""The sections of the page: the function ``NAME`` of ``NAME.py`` makes the values for the template ``NAME.html``."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ ORDER = (
     "prediction",
     "validation",
     "provenance",
-)  # on the page: to add a section, write its two files and name it here
+)  # on the page; to add a section, write its two files and add its name
 
 
 def make_sections(report: Report) -> list[Section]:
-    """All sections that the report has something for."""
-    made = [getattr(import_module(f"{__name__}.{name}"), name)(report) for name in ORDER]
-    return [section for section in made if section is not None]
+    """All sections for which the report has content."""
+    sections = [getattr(import_module(f"{__name__}.{name}"), name)(report) for name in ORDER]
+    return [section for section in sections if section is not None]

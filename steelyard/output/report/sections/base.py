@@ -1,4 +1,4 @@
-"""What the data know for certain: base parameters, the combinations that motion can show."""
+"""Base parameters: the combinations of parameters that motion determines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from steelyard.output.report.section import Report, Section
 from steelyard.output.report.words import figure, half_width, mapping, number
 
-_SHOWN = 6  # terms of a combination before the rest is only counted
+_SHOWN = 6  # terms of a combination; further ones are counted
 
 
 def base(report: Report) -> Section | None:
@@ -17,8 +17,8 @@ def base(report: Report) -> Section | None:
     if not isinstance(given, list) or not given:
         return None
     rows = [_row(mapping(p)) for p in given]
-    known = sum(row["identified"] for row in rows)
-    return Section("base", "What motion can show", {"rows": rows, "known": known})
+    identified = sum(row["identified"] for row in rows)
+    return Section("base", "Base parameters", {"rows": rows, "identified": identified})
 
 
 def _row(parameter: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How the answer was reached: division by division (Xu, Fig. 7), or over time for what is identified while it moves."""
+"""Convergence of the estimate: over divisions (Xu, Fig. 7), or over time of an online identification."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import numpy as np
 
 from steelyard.output.report.plot import HOVER, SILENT, Plot, Trace, Values, line, margins, rounded
 from steelyard.output.report.section import Report, Section
-from steelyard.output.report.sections.division import called
+from steelyard.output.report.sections.division import body_label
 from steelyard.output.report.solids import matrix
 from steelyard.output.report.time_courses import TimeCourse, course_of
 from steelyard.output.report.words import figure, literal, mapping, number
 
-LINES = 6  # of different colours
+LINES = 6  # colours
 
 
 def convergence(report: Report) -> Section | None:
-    """Plots against k and against time; None where there is neither."""
+    """Plots over divisions k and over time; None where there is neither."""
     steps = report.entries("divisions")
     cells = _divisions(report, steps) if len(steps) > 1 else []
-    found = map(course_of, report.entries("courses"))
-    courses = [course for course in found if course is not None and len(course.time) > 1]
+    entries = map(course_of, report.entries("courses"))
+    courses = [course for course in entries if course is not None and len(course.time) > 1]
     over_time = [{"name": c.name, "plot": f"course-{k}", "unit": c.unit, "end": _end(c)} for k, c in enumerate(courses)]
     if not cells and not courses:
         return None
@@ -33,7 +33,7 @@ def convergence(report: Report) -> Section | None:
 
 
 def _divisions(report: Report, steps: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Objective, masses and centres of mass against k; the latter as distances from the truth, or else their end."""
+    """Objective, and distances of masses and centres of mass from the truth, or else from their final value, over k."""
     k = [number(s.get("k")) for s in steps]
     objective = [number(s.get("objective")) for s in steps]
     least = min((o for o in objective if o is not None), default=0.0)
@@ -50,20 +50,20 @@ def _divisions(report: Report, steps: list[Mapping[str, Any]]) -> list[dict[str,
         end, place = (mass[-1], com[-1]) if t is None else (float(t[0]), t[1:4] / t[0])
         far = [None if c is None or place is None else 1e3 * float(np.linalg.norm(c - place)) or None for c in com]
         off = [None if m is None or end is None else 1e3 * abs(m - end) or None for m in mass]
-        label = literal(called(report, name))
+        label = literal(body_label(report, name))
         masses.append(_line(k, off, f"@line-{n}", label, "g"))
         places.append(_line(k, far, f"@line-{n}", label, "mm"))
     true = names and all(t is not None for t in truth.values())
-    since = "from the truth" if true else "from where it ends"
+    since = "error" if true else "distance from the final value"
     objectives = _log([_line(k, above, "@estimate", "objective", "")], "½‖·‖², log")
-    note = f"{figure(objective[0], 4)} at k = 0, {figure(objective[-1], 4)} at the end"
+    note = f"{figure(objective[0], 4)} at k = 0, {figure(objective[-1], 4)} finally"
     counts = _log([_line(k, shapes, "@estimate", "shapes", "")], "shapes", kind="linear")
     cells: list[dict[str, Any]] = [
-        {"name": "Objective above the least", "plot": "division-objective", "note": note, "figure": objectives},
-        {"name": "Shapes in use", "plot": "division-shapes", "note": "of all bodies", "figure": counts},
+        {"name": "Objective above its minimum", "plot": "division-objective", "note": note, "figure": objectives},
+        {"name": "Number of shapes", "plot": "division-shapes", "note": "of all bodies", "figure": counts},
     ]
     if names:
-        legend = {"note": "", "legend": [(n, called(report, name)) for n, name in enumerate(names)]}
+        legend = {"note": "", "legend": [(n, body_label(report, name)) for n, name in enumerate(names)]}
         mass_plot, com_plot = _log(masses, "g, log"), _log(places, "mm, log")
         cells += [
             {"name": f"Mass, {since}", "plot": "division-mass", "figure": mass_plot, **legend},
@@ -91,24 +91,24 @@ def _log(lines: list[Trace], title: str, kind: str = "log") -> Plot:
 
 
 def _course(c: TimeCourse) -> Plot:
-    """A line in its band, the truth dashed; the axis ignores how wide the band was in the beginning."""
+    """A line with its interval, the truth dashed; the axis ignores the wide interval of the first quarter."""
     time, value = rounded(c.time), rounded(c.value)
     data: list[Trace] = []
-    edges = [c.value]
+    limits = [c.value]
     if c.half is not None:
         low, high = rounded(c.value - c.half), rounded(c.value + c.half)
         plain = {"type": "scatter", "mode": "lines", "x": time, "hoverinfo": "skip", "line": {"width": 0}}
         data += [plain | {"y": low}, plain | {"y": high, "fill": "tonexty", "fillcolor": "@interval"}]
-        late = c.time >= c.time[0] + 0.25 * (c.time[-1] - c.time[0])
-        edges += [(c.value - c.half)[late], (c.value + c.half)[late]]
+        settled = c.time >= c.time[0] + 0.25 * (c.time[-1] - c.time[0])
+        limits += [(c.value - c.half)[settled], (c.value + c.half)[settled]]
     unit = literal(c.unit)
-    said = f"%{{x:.3~g}} s: %{{y:.4~g}} {unit.replace('%', '&#37;')}<extra></extra>"
-    data.append(line(time, value, "@estimate", 1.6, hovertemplate=said))
+    hover = f"%{{x:.3~g}} s: %{{y:.4~g}} {unit.replace('%', '&#37;')}<extra></extra>"
+    data.append(line(time, value, "@estimate", 1.6, hovertemplate=hover))
     if c.truth is not None:
         look = {"color": "@truth", "width": 1.4, "dash": "dash"}
         data.append(line([time[0], time[-1]], [c.truth] * 2, "@truth", 1.4, **SILENT) | {"line": look})
-        edges.append(np.array([c.truth]))
-    shown = np.concatenate(edges)
+        limits.append(np.array([c.truth]))
+    shown = np.concatenate(limits)
     shown = shown[np.isfinite(shown)]
     low_end, high_end = (float(shown.min()), float(shown.max())) if len(shown) else (0.0, 1.0)
     rim = 0.06 * (high_end - low_end) or 0.5
@@ -128,8 +128,8 @@ def _end(c: TimeCourse) -> str:
     known = np.flatnonzero(np.isfinite(c.value))
     if not len(known):
         return ""
-    said = figure(float(c.value[known[-1]]), 4)
+    text = figure(float(c.value[known[-1]]), 4)
     if c.half is not None and np.isfinite(c.half[known[-1]]):
-        said += f" ± {figure(float(c.half[known[-1]]), 2)}"
-    said += f" {c.unit} at the end"
-    return said + (f", true {figure(c.truth, 4)}" if c.truth is not None else "")
+        text += f" ± {figure(float(c.half[known[-1]]), 2)}"
+    text += f" {c.unit} at the end"
+    return text + (f", true {figure(c.truth, 4)}" if c.truth is not None else "")

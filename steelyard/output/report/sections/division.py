@@ -1,4 +1,4 @@
-"""How shapes were divided: pictures from above and from the side, the deeper a colour the heavier (Xu, Fig. 6)."""
+"""How shapes were divided: pictures from above and from the side, darker where heavier (Xu, Fig. 6)."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ WIDEST, HIGHEST = 230.0, 190.0  # px of one view
 
 
 def division(report: Report) -> Section | None:
-    """Small multiples of every body whose shapes were kept, the load first; None where nothing was divided."""
+    """Panels of every body with divided shapes, the load first; None where nothing was divided."""
     steps = report.entries("divisions")
     names = dict.fromkeys(name for step in steps for name in mapping(step.get("cells")))
-    bodies = [found for name in names if (found := _body(report, name, steps)) is not None]
+    bodies = [body for name in names if (body := _body(report, name, steps)) is not None]
     if not bodies:
         return None
     return Section("division", "Shapes and their division", {"bodies": bodies})
 
 
-def called(report: Report, name: str) -> str:
-    """The load by the link that carries it."""
+def body_label(report: Report, name: str) -> str:
+    """Name of a body; of the load, by the link that carries it."""
     loads = report.entries("loads")
     return f"load on {loads[0].get('link')}" if name == LOAD and loads else name
 
@@ -42,7 +42,7 @@ def _body(report: Report, name: str, steps: list[Mapping[str, Any]]) -> dict[str
     scale = min(WIDEST / widest, HIGHEST / highest)
     panels = [_panel(step, name, cells, true, windows, scale) for step, cells in shown]
     return {
-        "name": called(report, name),
+        "name": body_label(report, name),
         "panels": panels,
         "has_truth": bool(true),
         "steps": steps[-1].get("k"),
@@ -60,8 +60,8 @@ def _panel(
 ) -> dict[str, Any]:
     total = sum(mass for _, mass in cells) or 1.0
     drawn = [DrawnMesh(mesh, "mass", f"{figure(mass, 3)} kg", max(0.0, mass / total)) for mesh, mass in cells]
-    seen = mapping(mapping(step.get("bodies")).get(name))
-    com = matrix(seen.get("com"), (3,))
+    body = mapping(mapping(step.get("bodies")).get(name))
+    com = matrix(body.get("com"), (3,))
     views = []
     for view, axes in VIEWS.items():
         window = windows[view]
@@ -73,7 +73,7 @@ def _panel(
         views.append(picture(drawn, window, axes) | shown)
     return {
         "k": step.get("k"),
-        "mass": figure(seen.get("mass"), 4),
+        "mass": figure(body.get("mass"), 4),
         "objective": figure(number(step.get("objective")), 5),
         "views": views,
         "count": sum(mass > 1e-3 * total for _, mass in cells),

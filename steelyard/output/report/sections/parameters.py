@@ -1,7 +1,7 @@
 """The ten parameters of every body with their intervals; then joints, coupled motors and sensors.
 
 Parameters of different units share an axis by their scale: m, m·r and m·r², with m the body's mass and
-r the root mean square distance of its mass from its frame's origin, so that tr I = 2·m·r².
+r the rms distance of its mass from its frame's origin, so that tr I = 2·m·r².
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from steelyard.output.report.words import (
     figure,
     half_width,
     mapping,
-    measure,
     number,
     numbers,
     verdict,
+    with_interval,
 )
 
 JOINT_COLUMNS = {"viscous": "N·m·s/rad", "coulomb": "N·m", "armature": "kg·m²", "offset": "N·m", "gain": "N·m/A"}
@@ -30,13 +30,13 @@ SENSOR_COLUMNS = {"fx": "N", "fy": "N", "fz": "N", "mx": "N·m", "my": "N·m", "
 
 
 def parameters(report: Report) -> Section | None:
-    """Forest plots, tables of numbers, joints, coupled motors, sensor offsets."""
+    """Forest plots and tables of bodies, joints, coupled motors and sensor offsets."""
     if not report.bodies:
         return None
     prior, truth = report.part("prior"), report.part("truth")
     bodies, plots = [], {}
     for k, (name, body) in enumerate(report.bodies.items()):
-        if body.get("free") is False:  # held as described: nothing to show
+        if body.get("free") is False:  # fixed at the description
             continue
         known = {
             "estimate": numbers(body.get("parameters"), 10),
@@ -72,7 +72,7 @@ def _line(i: int, known: Mapping[str, Values], judged: str | None) -> dict[str, 
     return {
         "name": PARAMETERS[i],
         "unit": UNITS[i],
-        "estimate": measure(known["estimate"][i], known["std"][i]),
+        "estimate": with_interval(known["estimate"][i], known["std"][i]),
         "data": half_width(known["std_data"][i]),
         "unbounded": known["std_data"][i] is None,
         "prior": figure(known["prior"][i], 3),
@@ -82,12 +82,12 @@ def _line(i: int, known: Mapping[str, Values], judged: str | None) -> dict[str, 
 
 
 def _table(entries: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any] | None:
-    """Rows and columns that hold at least one number."""
-    found = {name: {c: number(mapping(entry).get(c)) for c in columns} for name, entry in entries.items()}
-    used = {c: unit for c, unit in columns.items() if any(row[c] is not None for row in found.values())}
+    """Table of the rows and columns with at least one number."""
+    table = {name: {c: number(mapping(entry).get(c)) for c in columns} for name, entry in entries.items()}
+    used = {c: unit for c, unit in columns.items() if any(row[c] is not None for row in table.values())}
     rows = [
         (name, [figure(row[c]) for c in used])
-        for name, row in found.items()
+        for name, row in table.items()
         if any(v is not None for v in row.values())
     ]
     return {"columns": used, "rows": rows} if rows else None
@@ -101,7 +101,7 @@ def _scales(values: Values) -> list[float]:
 
 
 def _forest(known: Mapping[str, Values]) -> Plot:
-    """Intervals of the ten parameters in percent of scale; 0 is the description, else the estimate."""
+    """Intervals of the ten parameters in percent of scale, relative to the description, else to the estimate."""
     estimate, prior = known["estimate"], known["prior"]
     origin = [p if p is not None else e for p, e in zip(prior, estimate, strict=True)]
     default = _scales(prior if prior[0] else estimate)
@@ -148,7 +148,7 @@ def _forest(known: Mapping[str, Values]) -> Plot:
 
 
 def _reach(shown: list[tuple[Values, Values]], data: tuple[Values, Values]) -> float:
-    """Half the axis: all of what is shown, and the data-only intervals as far as they stay comparable."""
+    """Half-width of the axis: all values, and data-only intervals up to twice that."""
     least = max([abs(c) + (h or 0.0) for cs, hs in shown for c, h in zip(cs, hs, strict=True) if c is not None] or [0])
     ends = [abs(c) + h for c, h in zip(*data, strict=True) if c is not None and h is not None]
     return round(1.08 * max([least, *(e for e in ends if e <= 2 * least)]) or 1.0, 3)

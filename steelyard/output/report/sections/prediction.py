@@ -1,4 +1,4 @@
-"""Measured against predicted, row by row, with the residual below; one tab a log."""
+"""Measured and predicted torques of each row, with residuals; one tab a log."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from steelyard.output.report.section import Report, Section
 from steelyard.output.report.words import literal
 from steelyard.spatial import Array
 
-POINTS = 3000  # a trace has at most so many
-FEWEST = 300  # and, when there are many rows, no fewer; rather leave out logs
-BUDGET = 650_000  # bytes that all traces together may take, so that the page stays small
+POINTS = 3000  # most points of a trace
+FEWEST = 300  # least points of a trace; if there are more rows, logs are omitted
+BUDGET = 650_000  # bytes of all traces together
 BYTES = 4 * 4 * 4 / 3  # of one point: time, measured, predicted, residual; float32 in base64
 
 
 def prediction(report: Report) -> Section | None:
-    """Small multiples of every log that fits into the page, held-out logs first."""
+    """Plots of every log within the budget, held-out logs first."""
     ordered = sorted(report.series, key=lambda s: s.role != "validation")
     shown: list[Series] = []
     for s in ordered:
@@ -44,11 +44,11 @@ def prediction(report: Report) -> Section | None:
         logs.append({"name": s.log, "role": s.role, "key": k, "cells": cells, "samples": len(s.time)})
     values = {
         "logs": logs,
-        "left_out": len(ordered) - len(shown),
+        "omitted": len(ordered) - len(shown),
         "limit": limit,
         "decimated": any(len(s.time) > limit for s in shown),
     }
-    return Section("prediction", "Measured against predicted", values, plots)
+    return Section("prediction", "Measured and predicted", values, plots)
 
 
 def _plot(s: Series, c: int, limit: int, group: str) -> Plot:
@@ -77,8 +77,8 @@ def _plot(s: Series, c: int, limit: int, group: str) -> Plot:
 
 
 def _line(name: str, color: str, width: float, unit: str) -> Trace:
-    said = f"%{{y:.4~g}} {unit.replace('%', '&#37;')}"
-    return line("time", name, color, width, name=name, hovertemplate=said)
+    hover = f"%{{y:.4~g}} {unit.replace('%', '&#37;')}"
+    return line("time", name, color, width, name=name, hovertemplate=hover)
 
 
 def _base64(values: Array) -> str:

@@ -1,4 +1,4 @@
-"""How small and how large masses and the rest can be, whatever the prior."""
+"""Ranges of masses, centres of mass and inertias for any prior."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from steelyard.output.report.plot import Plot, Segment, Trace, Values, dots, mar
 from steelyard.output.report.section import Report, Section
 from steelyard.output.report.words import HALF_WIDTH, NOTHING, as_list, figure, literal, mapping, number, numbers
 
-_WIDEST = 4.0  # of the described mass: the axis goes no further than this, or than what is estimated
+_WIDEST = 4.0  # times the described mass: end of the axis, unless the estimate is larger
 
 
 def ranges(report: Report) -> Section | None:
-    """A bar a body, and the numbers; None where ranges were not asked for."""
+    """A bar and the numbers of each body; None where ranges were not requested."""
     given = report.part("ranges")
     if not given:
         return None
@@ -24,7 +24,7 @@ def ranges(report: Report) -> Section | None:
     rows = [_row(name, entry) for name, entry in bodies.items()]
     values = {
         "rows": rows,
-        "total": written(about.get("total"), 1.0),
+        "total": range_text(about.get("total"), 1.0),
         "confidence": figure(100 * (number(about.get("confidence")) or 0.0), 2),
         "together": about.get("together") is True,
         "inside": [str(name) for name in as_list(about.get("inside"))],
@@ -33,11 +33,11 @@ def ranges(report: Report) -> Section | None:
         "has_inertia": any(row["trace"] for row in rows),
         "height": 60 + 34 * len(rows),
     }
-    return Section("ranges", "Whatever the prior", values, {"ranges-mass": _plot(bodies, known, report)})
+    return Section("ranges", "Ranges for any prior", values, {"ranges-mass": _plot(bodies, known, report)})
 
 
-def written(ends: Any, unit: float, digits: int = 3) -> str:
-    """A range in words: 11.2 to 18.9, at least 3, at most 4, anything."""
+def range_text(ends: Any, unit: float, digits: int = 3) -> str:
+    """A range as text: 11.2 to 18.9, at least 3, at most 4, any."""
     low, high = numbers(ends, 2)
     low, high = (None if end is None else end * unit for end in (low, high))
     if low is None or high is None:
@@ -50,18 +50,18 @@ def _row(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     com = as_list(entry.get("com"))
     return {
         "name": name,
-        "mass": written(entry.get("mass"), 1.0),
-        "com": [f"{axis} {written(ends, 1e3)}" for axis, ends in zip("xyz", com, strict=False)],
+        "mass": range_text(entry.get("mass"), 1.0),
+        "com": [f"{axis} {range_text(ends, 1e3)}" for axis, ends in zip("xyz", com, strict=False)],
         "inertia": [
-            f"{axes} {written(ends, 1.0)}"
+            f"{axes} {range_text(ends, 1.0)}"
             for axes, ends in zip(("xx", "xy", "yy", "xz", "yz", "zz"), as_list(entry.get("inertia")), strict=False)
         ],
-        "trace": written(entry.get("trace"), 1.0) if entry.get("trace") else None,
+        "trace": range_text(entry.get("trace"), 1.0) if entry.get("trace") else None,
     }
 
 
 def _plot(bodies: Mapping[str, Mapping[str, Any]], known: Mapping[str, Mapping[str, Any]], report: Report) -> Plot:
-    """Masses in units of the described mass: range, estimate with its interval, description, truth."""
+    """Masses relative to the described mass: range, estimate with its interval, description, truth."""
     prior, truth = report.part("prior"), report.part("truth")
     described = {name: numbers(mapping(prior.get(name)).get("parameters"), 1)[0] for name in bodies}
     unit = {name: abs(described[name] or number(known[name].get("mass")) or 1.0) for name in bodies}
@@ -78,7 +78,7 @@ def _plot(bodies: Mapping[str, Mapping[str, Any]], known: Mapping[str, Mapping[s
         reach = max([reach, *(1.05 * end / unit[name] for end in (mass, *(shown or [])) if end is not None)])
         reach = max(reach, min(1.05 * (high or 0.0) / unit[name], _WIDEST))
         estimates.append(_share(mass, unit[name]))
-        hover.append(f"{literal(name)}: {figure(mass)} kg<br>whatever the prior: {written(body.get('mass'), 1.0)} kg")
+        hover.append(f"{literal(name)}: {figure(mass)} kg<br>for any prior: {range_text(body.get('mass'), 1.0)} kg")
         true.append(_share(numbers(mapping(truth.get(name)).get("parameters"), 1)[0], unit[name]))
         if shown is not None:
             intervals.append((_share(shown[0], unit[name]), _share(shown[1], unit[name]), float(k)))
@@ -98,7 +98,7 @@ def _plot(bodies: Mapping[str, Mapping[str, Any]], known: Mapping[str, Mapping[s
         "layout": {
             "margin": margins(150, 40, 12),
             "hovermode": "closest",
-            "xaxis": {"range": [0, reach], "title": {"text": "of the described mass"}, "zeroline": True},
+            "xaxis": {"range": [0, reach], "title": {"text": "mass / described mass"}, "zeroline": True},
             "yaxis": named_rows(list(bodies)),
         },
     }
@@ -109,5 +109,5 @@ def _share(mass: float | None, unit: float) -> float | None:
 
 
 def _dots(x: Values, symbol: str, size: int, color: str) -> Trace:
-    text = [NOTHING if v is None else f"{v} of the described mass" for v in x]
+    text = [NOTHING if v is None else f"{v} × described mass" for v in x]
     return dots(x, range(len(x)), symbol, size, color, text)

@@ -1,4 +1,4 @@
-"""The robot in three dimensions: bodies coloured by verdict, by mass, or by the shapes they are made of."""
+"""The robot in three dimensions: bodies coloured by verdict, by mass, or by the masses of their shapes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.output.report.drawing import DrawnMesh, stills
-from steelyard.output.report.placement import LOAD, MANY, Placed, com_interval, found_shapes, placed
+from steelyard.output.report.placement import LOAD, MANY, PlacedBody, com_interval, estimated_shapes, place_bodies
 from steelyard.output.report.plot import HOVER, SILENT, Plot, Trace
 from steelyard.output.report.section import Report, Section
 from steelyard.output.report.solids import Mesh, lines, merged, meshes
@@ -17,7 +17,7 @@ from steelyard.spatial import Array
 
 Point = list[float]  # (3,) m
 
-EMPTY = 1e-3  # of the heaviest: shapes with less are drawn by their edges only
+EMPTY = 1e-3  # of the heaviest: lighter shapes are drawn as edges only
 
 _LIGHT = {"ambient": 0.62, "diffuse": 0.7, "specular": 0.08, "roughness": 0.9, "fresnel": 0.05}
 _CENTRES: dict[str, dict[str, Any]] = {
@@ -29,48 +29,50 @@ _SCALE = [[0, "@mass-low"], [0.5, "@mass-middle"], [1, "@mass-high"]]
 
 
 def scene(report: Report) -> Section | None:
-    """One view with layers to choose from, and two stills for paper; None where no scene was kept."""
-    bodies = placed(report)
+    """A view with layers, and two stills for print; None where there is no scene."""
+    bodies = place_bodies(report)
     if not any(b.meshes for b in bodies) or not report.bodies:
         return None
     fixed = [m for shape in as_list(mapping(report.scene).get("fixed")) for m in meshes(shape)]
-    shapes = found_shapes(report, bodies)
+    shapes = estimated_shapes(report, bodies)
     loads = [b for b in bodies if b.key == LOAD]
     values = {
         "has_shapes": bool(shapes),
         "has_truth": bool(report.part("truth")),
         "loads": [b.name for b in loads],
-        "verdicts": [v for v in VERDICTS if any(b.judged == v and b.meshes for b in bodies)],
+        "verdicts": [v for v in VERDICTS if any(b.verdict == v and b.meshes for b in bodies)],
         "stills": stills(
             [DrawnMesh(m, "still fixed") for m in fixed]
-            + [DrawnMesh(m, f"still {b.judged}", b.name) for b in bodies for m in b.meshes]
+            + [DrawnMesh(m, f"still {b.verdict}", b.name) for b in bodies for m in b.meshes]
             + [DrawnMesh(m, "still load", b.name) for b in loads for m in b.equal]
         ),
     }
     return Section("scene", "The robot", values, {"robot": _plot(report, bodies, fixed, shapes)})
 
 
-def _plot(report: Report, bodies: list[Placed], fixed: list[Mesh], shapes: list[tuple[Placed, Mesh, float]]) -> Plot:
+def _plot(
+    report: Report, bodies: list[PlacedBody], fixed: list[Mesh], shapes: list[tuple[PlacedBody, Mesh, float]]
+) -> Plot:
     everything = [m for b in bodies for m in b.meshes]
-    said = [(m, b.text) for b in bodies for m in b.meshes]
+    texts = [(m, b.text) for b in bodies for m in b.meshes]
     masses = [b.mass or 0.0 for b in bodies for _ in b.meshes]
     traces = [
         _mesh([(m, "the fixed base") for m in fixed], "always", color="@band", opacity=1),
         *(
-            _mesh([(m, b.text) for b in bodies for m in b.meshes if b.judged == v], "verdict", color=f"@{v}")
+            _mesh([(m, b.text) for b in bodies for m in b.meshes if b.verdict == v], "verdict", color=f"@{v}")
             for v in VERDICTS
         ),
-        _mesh(said, "mass", masses),
+        _mesh(texts, "mass", masses),
         _edges(everything, "verdict mass", "@edge"),
         *_inertias(bodies),
     ]
     if shapes:
         top = max(mass for _, _, mass in shapes)
         filled = [s for s in shapes if s[2] > EMPTY * top]
-        said = [(m, f"{literal(b.name)}: a shape of {figure(mass, 3)} kg") for b, m, mass in filled]
+        texts = [(m, f"{literal(b.name)}: a shape of {figure(mass, 3)} kg") for b, m, mass in filled]
         ghost: dict[str, Any] = {"color": "@band", "opacity": 0.18, "hovertemplate": None, **SILENT}
         traces.append(_mesh([(m, "") for m in everything], "shapes", **ghost))
-        traces.append(_mesh(said, "shapes", [mass for *_, mass in filled], opacity=0.7))
+        traces.append(_mesh(texts, "shapes", [mass for *_, mass in filled], opacity=0.7))
         if len(shapes) <= MANY:
             traces.append(_edges([m for _, m, mass in shapes if mass <= EMPTY * top], "shapes", "@rule", 1))
             traces.append(_edges([m for _, m, _ in filled], "shapes", "@edge", 1))
@@ -92,7 +94,7 @@ def _plot(report: Report, bodies: list[Placed], fixed: list[Mesh], shapes: list[
 
 
 def _eye(points: Array) -> dict[str, float]:
-    """From where all can be seen; Plotly's unit is the geometric mean of the sides of the box around it."""
+    """Camera position that shows everything; Plotly's unit is the geometric mean of the bounding box's sides."""
     sides = np.maximum(np.ptp(points, axis=0), 1e-3)
     reach = float(np.linalg.norm(sides) / 2 / np.cbrt(np.prod(sides)))
     return dict(zip("xyz", (2.5 * reach * np.array([0.56, -0.76, 0.33])).round(3).tolist(), strict=True))
@@ -105,7 +107,7 @@ def _mesh(parts: list[tuple[Mesh, str]], layer: str, masses: list[float] | None 
         "layer": layer,
         **_points(whole.vertices),
         **dict(zip("ijk", whole.triangles.T.tolist(), strict=True)),
-        "text": {"runs": [[len(mesh.vertices), said] for mesh, said in parts]},
+        "text": {"runs": [[len(mesh.vertices), text] for mesh, text in parts]},
         "hovertemplate": HOVER,
         "flatshading": True,
         "lighting": _LIGHT,
@@ -129,20 +131,20 @@ def _lines(ends: Sequence[Point | None], layer: str, color: str, width: float) -
     return {"type": "scatter3d", "mode": "lines", "layer": layer, **_places(ends), "line": line, **SILENT}
 
 
-def _marks(found: list[tuple[Placed, Point]], kind: str) -> Trace:
+def _marks(centres: list[tuple[PlacedBody, Point]], kind: str) -> Trace:
     look = _CENTRES[kind]
     return {
         "type": "scatter3d",
         "mode": "markers",
         "layer": "com",
-        **_places([at for _, at in found]),
+        **_places([at for _, at in centres]),
         "marker": look | {"line": {"color": look["color"], "width": 1.5}},
-        "text": [f"{b.text}<br>({kind})" for b, _ in found],
+        "text": [f"{b.text}<br>({kind})" for b, _ in centres],
         "hovertemplate": HOVER,
     }
 
 
-def _inertias(bodies: list[Placed]) -> list[Trace]:
+def _inertias(bodies: list[PlacedBody]) -> list[Trace]:
     equal = [(m, f"{b.text}<br>as uniform ellipsoid", b.key == LOAD) for b in bodies for m in b.equal]
     return [
         _mesh([(m, text) for m, text, load in equal if not load], "inertia", color="@estimate", opacity=0.4),
@@ -150,10 +152,10 @@ def _inertias(bodies: list[Placed]) -> list[Trace]:
     ]
 
 
-def _centres(report: Report, bodies: list[Placed]) -> list[Trace]:
-    """Centres of mass: described, estimated, true; a line from the first to the second, and a load's interval."""
+def _centres(report: Report, bodies: list[PlacedBody]) -> list[Trace]:
+    """Centres of mass: described, estimated, true; lines from described to estimated, and a load's interval."""
     prior, truth = report.part("prior"), report.part("truth")
-    marks: dict[str, list[tuple[Placed, Point]]] = {kind: [] for kind in _CENTRES}
+    marks: dict[str, list[tuple[PlacedBody, Point]]] = {kind: [] for kind in _CENTRES}
     moved: list[Point | None] = []
     widths: list[Point | None] = []
     for b in bodies:
@@ -166,7 +168,7 @@ def _centres(report: Report, bodies: list[Placed]) -> list[Trace]:
     return [
         _lines(moved, "com", "@ink", 2),
         _lines(widths, "com", "@load", 6),
-        *(_marks(found, kind) for kind, found in marks.items()),
+        *(_marks(centres, kind) for kind, centres in marks.items()),
     ]
 
 

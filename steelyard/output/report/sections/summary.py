@@ -1,4 +1,4 @@
-"""The answer first: one sentence, the few numbers that carry it, and what to be warned of."""
+"""Verdict in one sentence, key figures and notices."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from steelyard.output.report.words import (
     VERDICTS,
     figure,
     mapping,
-    measure,
     number,
     percent,
     verdict,
+    with_interval,
 )
 
 
 def summary(report: Report) -> Section:
-    """Verdict sentence, big numbers, notices."""
+    """Verdict sentence, key figures, notices."""
     counts = {v: sum(verdict(b.get("verdict")) == v for b in report.bodies.values()) for v in VERDICTS}
     consistent = sum(body.get("consistent") is True for body in report.bodies.values())
     given = report.part("verdict")
@@ -28,7 +28,7 @@ def summary(report: Report) -> Section:
     sentence = given.get("sentence") or _sentence(counts, consistent, len(report.bodies))
     label = {True: "Trusted", False: "Not trusted"}.get(trusted) if isinstance(trusted, bool) else None
     if label and str(sentence).lower().startswith(label.lower()):
-        label = None  # the sentence says it already
+        label = None  # the sentence begins with it
     notices = report.estimate.get("notices")
     return Section(
         "summary",
@@ -49,7 +49,7 @@ def _sentence(counts: dict[str, int], consistent: int, bodies: int) -> str:
     every = "every body is" if consistent == bodies else f"{consistent} of {bodies} bodies are"
     return (
         f"{counts['identified']} of {bodies} bodies identified from the data, {counts['partly']} partly, "
-        f"{counts['prior']} resting on the description; {every} physically consistent."
+        f"{counts['prior']} taken from the description; {every} physically consistent."
     )
 
 
@@ -60,7 +60,7 @@ def _cards(report: Report, consistent: int) -> list[dict[str, Any]]:
         {
             "name": "Physically consistent",
             "value": f"{consistent} of {bodies}",
-            "note": "bodies that can exist",
+            "note": "bodies",
             "bad": consistent < bodies,
         },
         _held_out(report),
@@ -80,7 +80,7 @@ def _cards(report: Report, consistent: int) -> list[dict[str, Any]]:
         cards.append(
             {
                 "name": "Total mass",
-                "value": f"{measure(total.get('mass'), total.get('std'))} kg",
+                "value": f"{with_interval(total.get('mass'), total.get('std'))} kg",
                 "note": f"95 % interval; source: {source}",
             }
         )

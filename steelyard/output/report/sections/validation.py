@@ -1,4 +1,4 @@
-"""How large the errors are: per log and row, held-out logs first."""
+"""Prediction errors per log and row, held-out logs first."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from steelyard.output.report.section import Report, Section
 
 
 def validation(report: Report) -> Section | None:
-    """The table of RMSE, relative errors and correlation."""
+    """Table of RMSE, relative errors and correlation."""
     logs = log_scores(report)
     if not logs:
         return None

@@ -1,6 +1,6 @@
-"""One row a body: what the data said of its mass, centre of mass and inertia, and what the description said.
+"""One row a body: mass, centre of mass and inertia, each with its source.
 
-Ten numbers a body are in ``parameters.py``.
+The ten parameters of each body are in ``parameters.py``.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from steelyard.output.report.words import (
     figure,
     mapping,
     meaning,
-    measure,
     millimetres,
     numbers,
     verdict,
+    with_interval,
 )
 
 
 def verdicts(report: Report) -> Section | None:
-    """The verdict table."""
+    """Table of verdicts."""
     if not report.bodies:
         return None
     welded = report.part("bodies_welded")
     rows = {name: _row(name, body, welded.get(name)) for name, body in report.bodies.items()}
-    held = [row for name, row in rows.items() if report.bodies[name].get("free") is False]
-    told = [row for row in rows.values() if row not in held]
-    told += [_row(f"load on {load.get('link')}", load, None) for load in report.entries("loads")]
-    return Section("verdicts", "What the data decide", {"rows": told, "held": held})
+    fixed = [row for name, row in rows.items() if report.bodies[name].get("free") is False]
+    estimated = [row for row in rows.values() if row not in fixed]
+    estimated += [_row(f"load on {load.get('link')}", load, None) for load in report.entries("loads")]
+    return Section("verdicts", "Bodies", {"rows": estimated, "fixed": fixed})
 
 
 def _row(name: str, body: Mapping[str, Any], welded: Any) -> dict[str, Any]:
@@ -48,13 +48,13 @@ def _row(name: str, body: Mapping[str, Any], welded: Any) -> dict[str, Any]:
         "trace": figure((xx or 0) + (yy or 0) + (zz or 0) if known else None, 3),
         "consistent": body.get("consistent") if isinstance(body.get("consistent"), bool) else None,
         "eigenvalue": figure(body.get("min_eigenvalue"), 2),
-        "meaning": "Held exactly as described." if body.get("free") is False else meaning(of),
+        "meaning": "Fixed at the description." if body.get("free") is False else meaning(of),
     }
 
 
 def _mass(body: Mapping[str, Any]) -> str:
-    """With its interval: both ends where the body is at the edge of what can exist, else ± 1.96 standard deviations."""
+    """Mass with its interval: both ends for a body at the limit of physical consistency, else ± 1.96 std."""
     low, high = numbers(mapping(body.get("interval")).get("mass"), 2)
     if low is None or high is None:
-        return measure(body.get("mass"), numbers(body.get("std"), 10)[0])
+        return with_interval(body.get("mass"), numbers(body.get("std"), 10)[0])
     return f"{figure(body.get('mass'), 3)} ({figure(low, 3)} to {figure(high, 3)})"
