@@ -1,12 +1,23 @@
-"""Compiled loops on flat arrays; no robot, no log, no option.
+"""Compiled loops (numba) on flat arrays of floats and integers: no robot, no log, no option.
 
-In and out: arrays of floats and integers (``tree.py`` says how a robot lies in them). numba is imported with the
-first kernel, never with ``steelyard`` itself.
+``FlatTree`` (``tree.py``) is a robot as flat arrays; samples are processed in tiles of 16 lanes, so that loops
+vectorise.
+
+- dynamics: ``kinematics`` (poses and motion vectors), ``forces`` (recursive Newton–Euler), ``panels`` (regressor),
+  ``grouping`` (columns that base parameters need), ``forward`` (forward dynamics), ``dense``, ``panel_lines``;
+- contact: ``leg_elimination``, ``point_feet`` and ``contact_free`` eliminate unknown forces of point feet; ``reach``
+  (inverse kinematics of a leg);
+- solvers: ``active_set`` (bounds), ``one_body_newton`` (log-Cholesky coordinates), ``chol4`` and ``sym6`` (small
+  matrices), ``gram`` and ``blas`` (matrix products);
+- online: ``online`` (one step), ``change_test``, ``causal`` (filter), ``state_layout`` (its memory).
+
+Each kernel is compiled at its first call and cached (``compiled.py``). numba is imported with the first kernel, never
+with ``steelyard`` itself. ``docs/speed.md`` has measurements.
 """
 
 
 def warm_up() -> None:
-    """Compile all kernels, or load what was compiled before, so that no later call waits for it."""
+    """Compile all kernels, or load them from the cache, so that no later call has to wait."""
     import numpy as np
 
     from steelyard.kernels import active_set, dense, forces, one_body_newton, panels, point_feet, tree

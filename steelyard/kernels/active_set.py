@@ -1,9 +1,9 @@
 """Least squares with bounds on the Gram matrix: minimise ½xᵀGx − cᵀx over x ≥ 0, some x free.
 
-Lawson and Hanson's active set. On the passive set P, where x may be positive, L Lᵀ = G_PP and y = L⁻¹c_P are kept while
-indices enter (a row is appended) and leave (Givens rotations); x_P = L⁻ᵀy, and the objective there is −½‖y‖². That
-number has to fall from one visit to the next: an index whose entry did not lower it may not enter again until
-something else has. So no passive set is ever met twice, ties and rank deficiency notwithstanding.
+Lawson and Hanson's active set. On the passive set P, where x may be positive, L Lᵀ = G_PP and y = L⁻¹c_P are updated
+when indices enter (a row is appended) and leave (Givens rotations); x_P = L⁻ᵀy, and the objective there is −½‖y‖². It
+has to decrease from one passive set to the next: an index whose entry did not lower it is barred until another's does.
+So no passive set occurs twice, despite ties and rank deficiency.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ import numpy as np
 from steelyard.kernels.compiled import compiled
 from steelyard.spatial import Array
 
-NOISE = 1e-15  # of what a gradient is the difference of: below this its sign is rounding
-DEPENDENT = 1e-13  # of a column's square: what is left of it outside the passive columns is rounding
-STATIONARY = 1e-9  # of what a gradient is the difference of: more than this on the passive set is no solution
+NOISE = 1e-15  # of the terms whose difference is a gradient: below this its sign is rounding
+DEPENDENT = 1e-13  # of a column's square norm: a smaller remainder outside the passive columns is rounding
+STATIONARY = 1e-9  # of the terms whose difference is a gradient: a larger one on the passive set is not stationary
 
 
 @compiled
 def _append(G: Array, c: Array, L: Array, y: Array, order: Array, k: int, j: int) -> bool:
-    """Factor with column j behind the first k of ``order``; False where j depends on them. Diagonals are inverted."""
+    """Append column j to the factor of the first k of ``order``; False if dependent. Diagonals are inverted."""
     square = G[j, j]
-    left, reduced = square, c[j]
+    remainder, reduced = square, c[j]
     for i in range(k):
         t = G[j, order[i]]
         for m in range(i):
             t -= L[i, m] * L[k, m]
         t *= L[i, i]
         L[k, i] = t
-        left -= t * t
+        remainder -= t * t
         reduced -= t * y[i]
-    if not left > DEPENDENT * square:
+    if not remainder > DEPENDENT * square:
         return False
-    inverse = 1.0 / np.sqrt(left)
+    inverse = 1.0 / np.sqrt(remainder)
     L[k, k] = inverse
     y[k] = reduced * inverse
     return True
@@ -41,15 +41,15 @@ def _append(G: Array, c: Array, L: Array, y: Array, order: Array, k: int, j: int
 
 @compiled
 def _remove(L: Array, y: Array, order: Array, x: Array, k: int, p: int) -> None:
-    """Take position p out of the k passive ones; it goes just behind the others."""
+    """Remove position p from the k passive ones; its index moves just behind them."""
     gone = order[p]
-    for i in range(p + 1, k):  # the rows below now reach one too far to the right
+    for i in range(p + 1, k):  # the rows below now have one entry right of the diagonal
         for m in range(i):
             L[i - 1, m] = L[i, m]
         L[i - 1, i] = 1.0 / L[i, i]
         order[i - 1], x[i - 1] = order[i], x[i]
     order[k - 1], x[k - 1] = gone, 0.0
-    for i in range(p, k - 1):  # rotate columns i and i + 1 so that row i ends on its diagonal
+    for i in range(p, k - 1):  # rotate columns i and i + 1 to remove that of row i
         a, b = L[i, i], L[i, i + 1]
         r = np.sqrt(a * a + b * b)
         inverse = 1.0 / r
@@ -77,10 +77,10 @@ def _back(L: Array, y: Array, k: int, s: Array) -> None:
 def active_set_in(G: Array, c: Array, start: Array, free: int, out: Array, room: Array, marks: Array) -> int:
     """Solve; x and the negative gradient c − Gx are written to the rows of ``out`` (2, n).
 
-    ``start``: indices to begin with, of which the first ``free`` are unbounded. Gives the number of entries to the
-    passive set; negative where the answer is not stationary to within ``STATIONARY`` and must not be believed. With
-    ``room`` (n + 4, n) and ``marks`` (2, n) nothing is allocated; afterwards the first entries of marks[0] are the
-    passive set: all x that may be positive.
+    ``start`` is the initial passive set, of which the first ``free`` indices are unbounded. Returns the number of
+    entries to the passive set; negative if the result is not stationary to within ``STATIONARY``, and thus no solution.
+    ``room`` (n + 4, n) and ``marks`` (2, n) are workspace; afterwards the first entries of marks[0] are the passive
+    set.
     """
     n = len(c)
     L, work = room[:n], room[n:]
@@ -104,8 +104,8 @@ def active_set_in(G: Array, c: Array, start: Array, free: int, out: Array, room:
             if i < free:
                 held = k
         elif i < free:
-            barred[j] = -1  # dependent and unbounded: zero is as good as anything
-    while True:  # a start may be too large
+            barred[j] = -1  # dependent and unbounded: any value is optimal, zero too
+    while True:  # remove indices of the start whose x is not positive
         _back(L, y, k, x)
         before = k
         for p in range(before - 1, held - 1, -1):
@@ -191,12 +191,12 @@ _NOWHERE = np.empty(0, np.int64)
 
 
 def solve(G: Array, c: Array, start: Array = _NOWHERE, free: int = 0) -> tuple[Array, int]:
-    """(2, n) x and c − Gx, and what ``active_set_in`` returns of them; G and c are C-contiguous float64."""
+    """Return x and c − Gx (2, n), and the count of ``active_set_in``; G and c are C-contiguous float64."""
     n = len(c)
     out = np.empty((2, n))
     return out, active_set_in(G, c, start, free, out, np.empty((n + 4, n)), np.empty((2, n), np.int64))
 
 
 def warm_up() -> None:
-    """Compile, or load what was compiled before, so that no later call waits for it."""
+    """Compile the kernel, or load it from the cache, so that no later call has to wait."""
     solve(np.eye(2), np.ones(2))

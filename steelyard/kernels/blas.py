@@ -1,7 +1,7 @@
-"""Two routines of BLAS and LAPACK on buffers that stay where they are, called without the interpreter's lock.
+"""Two routines of BLAS and LAPACK on fixed buffers, called without the interpreter's lock.
 
-SciPy's own wrappers copy what is not in Fortran's order and keep the lock; these take the addresses that SciPy gives to
-compiled code. X is C-ordered (m, k): m columns of the equations, k rows of them, so in Fortran's eyes Xᵀ.
+SciPy's wrappers copy arrays that are not in Fortran order and hold the lock; these use the addresses that SciPy exports
+to compiled code. X is C-ordered (m, k), m columns and k rows of the equations, so Xᵀ in Fortran order.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from scipy.linalg import cython_blas, cython_lapack
 
 from steelyard.spatial import Array
 
-WIDE = 128  # columns: up to so many dtpqrt reflects 8 at once, beyond 16; more are slower
+WIDE = 128  # columns: block size of dtpqrt is 8 up to this width, 16 beyond; others are slower
 
 
 def gram(X: Array, G: Array) -> Callable[[], None]:
-    """A call that adds X Xᵀ to the lower triangle of G (m, m)."""
+    """Return a function that adds X Xᵀ to the lower triangle of G (m, m)."""
     m, k = X.shape
     return _bound("dsyrk", cython_blas, b"U", b"T", m, k, 1.0, X, k, 1.0, G, m)
 
 
 def triangle(X: Array, R: Array) -> Callable[[], None]:
-    """A call that takes the rows Xᵀ into the triangle R: R'ᵀR' = RᵀR + X Xᵀ, by reflections; R is stored transposed.
+    """Return a function that updates the triangle R by the rows Xᵀ: R'ᵀR' = RᵀR + X Xᵀ, by Householder reflections.
 
-    X is overwritten.
+    R is stored transposed; X is overwritten.
     """
     m, k = X.shape
     nb = min(8 if m <= WIDE else 16, m)
@@ -36,7 +36,7 @@ def triangle(X: Array, R: Array) -> Callable[[], None]:
 
 
 def _bound(name: str, library: Any, *arguments: bytes | int | float | Array) -> Callable[[], None]:
-    """A routine with its arguments, all by reference; arrays are kept alive with it."""
+    """Bind a routine to its arguments, all by reference; arrays are kept alive with it."""
     function, kept, pointers = _routine(name, library), list[Any](), list[Any]()
     for x in arguments:
         if isinstance(x, np.ndarray):

@@ -1,4 +1,4 @@
-"""A causal low-pass over samples, with the first two derivatives: x ← Φ x + Γ₀ u_before + Γ₁ u, a channel a lane."""
+"""Causal low-pass filter with the first two derivatives: x ← Φ x + Γ₀ u_before + Γ₁ u, one lane per channel."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from steelyard.spatial import Array
 
 @compiled
 def orient(values: Array, at: int, last: Array) -> None:
-    """Make quaternions, four columns of values (T, C), unit length and continuous with the last before them (C,)."""
+    """Normalise quaternions, four columns of values (T, C), with signs continuous with the preceding sample (C,)."""
     for t in range(len(values)):
         u, before = values[t], values[t - 1] if t else last
         square, along = 0.0, 0.0
@@ -26,13 +26,13 @@ def orient(values: Array, at: int, last: Array) -> None:
 def run(step: Array, state: Array, values: Array, out: Array) -> None:
     """Filter ``values`` (T, C) into ``out`` (T, 3, C): the signal, its derivative, its second derivative.
 
-    ``step`` (3, 5) is [Φ Γ₀ Γ₁]; ``state`` (4, C), the three outputs and the last value, is brought up to date.
+    ``step`` (3, 5) is [Φ Γ₀ Γ₁]; ``state`` (4, C), the three outputs and the last value, is updated.
     """
     T, C = values.shape
     a0, a1, a2, a3, a4 = step[0, 0], step[0, 1], step[0, 2], step[0, 3], step[0, 4]
     b0, b1, b2, b3, b4 = step[1, 0], step[1, 1], step[1, 2], step[1, 3], step[1, 4]
     c0, c1, c2, c3, c4 = step[2, 0], step[2, 1], step[2, 2], step[2, 3], step[2, 4]
-    s, flat = state.ravel(), out.ravel()  # few arrays: more would not be packed
+    s, flat = state.ravel(), out.ravel()  # few arrays: with more the loop does not vectorise
     for t in range(T):
         u, o = values[t], flat[3 * C * t : 3 * C * (t + 1)]
         for c in range(C):
@@ -46,7 +46,7 @@ def run(step: Array, state: Array, values: Array, out: Array) -> None:
 
 @compiled
 def follow(gain: float, up: Array, turn: tuple[float, float, float], felt: tuple[float, float, float]) -> None:
-    """Turn the upward direction (3,) by an angle against it, and a little towards what is felt, in g."""
+    """Update the upward direction (3,) by a rotation of the base, and towards the proper acceleration in g."""
     x, y, z = up[0], up[1], up[2]
     wx, wy, wz = turn
     up[0] = (1 - gain) * (x - (wy * z - wz * y)) + gain * felt[0]
@@ -59,7 +59,7 @@ def follow(gain: float, up: Array, turn: tuple[float, float, float], felt: tuple
 
 @compiled
 def tilt(gain: float, rate: float, up: Array, gyro: Array, acc: Array, out: Array) -> None:
-    """Follow the upward direction (3,) by gyro and proper acceleration in g (T, 3), which is brought up to date."""
+    """Track (and update) the upward direction ``up`` (3,) by gyro in rad/s and proper acceleration in g (T, 3)."""
     for t in range(len(gyro)):
         w, a = gyro[t], acc[t]
         follow(gain, up, (w[0] / rate, w[1] / rate, w[2] / rate), (a[0], a[1], a[2]))

@@ -1,8 +1,8 @@
-"""Matrices of order four: upper triangular factors of a body's matrix, and symmetric ones relative to them.
+"""Matrices of order four: the upper triangular factor of a body's matrix, and symmetric changes relative to it.
 
 In units of a body's mass m₀ and size s its matrix M (``compose/pseudo_inertia.py``) is U Uᵀ with U upper triangular
-and √(m/m₀) at its end. A symmetric Y stands for the change U Y Uᵀ of M, and as ten numbers y has √2 times
-the entries off its diagonal, so that ‖y‖ is ‖Y‖. Entries are counted column by column of the upper half.
+and √(m/m₀) as its last entry. A symmetric Y represents the change U Y Uᵀ of M; as a vector y of ten its off-diagonal
+entries are multiplied by √2, so that ‖y‖ = ‖Y‖. Entries are ordered by columns of the upper half.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import numpy as np
 from steelyard.kernels.compiled import compiled
 from steelyard.spatial import Array
 
-INSIDE = 1.5  # times the margin: a covariance larger than this is inside
+INSIDE = 1.5  # times the margin: a larger covariance is well inside the cone
 HALF = float(np.sqrt(0.5))
 
 
 @compiled
 def _factor(U: Array, n: int) -> bool:
-    """The upper half of U (n, n) becomes the factor U with U Uᵀ what it was; False where that is not positive."""
+    """Replace the upper half of a matrix (n, n) by its factor U, U Uᵀ = matrix; False if it is not positive."""
     for j in range(n - 1, -1, -1):
         for i in range(j, -1, -1):
             s = U[i, j]
@@ -35,7 +35,7 @@ def _factor(U: Array, n: int) -> bool:
 
 @compiled
 def root(theta: Array, body: Array, U: Array) -> float:
-    """U (4, 4) of ten parameters, and (m − m₁)/m₀; zero where they are not well inside the cone.
+    """Write U (4, 4) of ten parameters and return (m − m₁)/m₀; zero if they are not well inside the cone.
 
     ``body``: mass m₀ and least mass m₁ in kg, size in m, margin.
     """
@@ -63,7 +63,7 @@ def root(theta: Array, body: Array, U: Array) -> float:
 
 @compiled
 def entries(U: Array, x: Array) -> None:
-    """x (10,) entries of M = U Uᵀ."""
+    """Write the entries x (10,) of M = U Uᵀ."""
     k = 0
     for b in range(4):
         for a in range(b + 1):
@@ -76,7 +76,7 @@ def entries(U: Array, x: Array) -> None:
 
 @compiled
 def parameters(x: Array, body: Array, out: Array) -> None:
-    """Ten parameters of M's entries."""
+    """Write the ten parameters of M's entries."""
     first, second = body[0] * body[2], body[0] * body[2] * body[2]
     more = body[3] * x[9]
     xx, yy, zz = x[0] + more, x[2] + more, x[5] + more
@@ -87,7 +87,7 @@ def parameters(x: Array, body: Array, out: Array) -> None:
 
 @compiled
 def invert(U: Array, C: Array) -> None:
-    """C = U⁻¹; what is below its diagonal is left as it was."""
+    """Write C = U⁻¹; entries below its diagonal are unchanged."""
     for j in range(4):
         C[j, j] = 1.0 / U[j, j]
         for i in range(j - 1, -1, -1):
@@ -99,7 +99,7 @@ def invert(U: Array, C: Array) -> None:
 
 @compiled
 def matrix(y: Array, Y: Array) -> None:
-    """Y (4, 4) of y (10,)."""
+    """Write the symmetric Y (4, 4) of the vector y (10,)."""
     k = 0
     for j in range(4):
         for i in range(j):
@@ -111,7 +111,7 @@ def matrix(y: Array, Y: Array) -> None:
 
 @compiled
 def eigenvalues(Y: Array, w: Array) -> None:
-    """The four of a symmetric matrix, by Jacobi's rotations, which spoil it; good to six digits of the largest."""
+    """Write the eigenvalues of a symmetric matrix, by Jacobi rotations in place; to six digits of the largest."""
     for _ in range(12):
         off, on = 0.0, 0.0
         for i in range(4):
@@ -138,7 +138,7 @@ def eigenvalues(Y: Array, w: Array) -> None:
 
 @compiled
 def advance(U: Array, Y: Array, t: float, C: Array) -> bool:
-    """U becomes U C, C Cᵀ = 1 + tY; False, and U as it was, where that is not positive."""
+    """Replace U by U C, C Cᵀ = 1 + tY; return False, U unchanged, if that is not positive."""
     for j in range(4):
         for i in range(j):
             C[i, j] = t * Y[i, j]

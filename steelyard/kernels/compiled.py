@@ -1,7 +1,7 @@
-"""How kernels are compiled: at their first call, once a machine (numba's cache), without the interpreter's lock.
+"""Compilation of kernels: at their first call, cached on disk by numba, without the interpreter's lock.
 
 Sums may be reordered and multiply-adds fused, so that loops vectorise; NaN and infinity keep their meaning.
-``exactly`` keeps the order of sums, for arithmetic that lives on rounding.
+``exactly`` keeps the order of operations, for arithmetic that relies on rounding.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ STAMP = tuple((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(P
 
 
 def compiled(function: F) -> F:
-    """The function as machine code; plain loops over C-contiguous arrays."""
+    """Compile a function: plain loops over C-contiguous arrays."""
     return _compile(function, {"reassoc", "contract", "nsz"})
 
 
 def exactly(function: F) -> F:
-    """The same with every sum in the order it is written."""
+    """Compile a function without reordering its operations."""
     return _compile(function, {"contract"})
 
 
 def _compile(function: F, fast: set[str]) -> F:
-    made: Any = njit(cache=True, nogil=True, fastmath=fast, error_model="numpy")(function)
-    _stamp(made)
-    return cast(F, made)
+    kernel: Any = njit(cache=True, nogil=True, fastmath=fast, error_model="numpy")(function)
+    _stamp(kernel)
+    return cast(F, kernel)
 
 
 def _stamp(kernel: Any) -> None:
-    """Keep a cached kernel only while no file of this folder changes; the one place that knows numba from inside.
+    """Invalidate a cached kernel when any file of this folder changes; the only use of numba's internals.
 
-    The cache knows a kernel by its own file alone, but its machine code holds that of kernels in other files.
+    numba's cache depends on a kernel's own file alone, but its machine code includes kernels of other files.
     """
-    if hasattr(kernel, "_cache"):  # with NUMBA_DISABLE_JIT it is the function itself
+    if hasattr(kernel, "_cache"):  # with NUMBA_DISABLE_JIT it is a plain function
         kernel._cache._cache_file._source_stamp = STAMP
 
 
 def _copy_lanes(_: Any, source: Any, k: Any, out: Any, at: Any) -> Any:
-    """``out[at : at + 16] = source[k : k + 16]`` as packed moves: the loop itself would not be packed."""
+    """``out[at : at + 16] = source[k : k + 16]`` as vector moves, since the plain loop does not vectorise."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         lanes = ir.VectorType(ir.DoubleType(), LANES).as_pointer()

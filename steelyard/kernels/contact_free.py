@@ -1,9 +1,9 @@
-"""Rows about the base of a legged robot, up to 16 samples at a time, without an allocation.
+"""Contact-free equations of the base of a legged robot, up to 16 samples at a time, without allocation.
 
-All joints belong to legs of three that end in a point foot, and all bodies but the base are known. Then the base's
-columns vanish from the legs' equations, which give the feet's forces: with X of ``leg_elimination.py`` the rows [1 −X]
-are free of them, and (1 + XXᵀ)^-½ makes them orthonormal: the polar basis of ``equations/unknown_forces.py``, for
-which A φ = −f − X(τ − τ_known).
+All joints belong to legs of three joints that end in a point foot, and all bodies but the base are known. Then the
+base's parameters do not occur in the legs' equations, which determine the contact forces: with X of
+``leg_elimination.py`` the rows [1 −X] are free of them, and (1 + XXᵀ)^-½ makes these orthonormal: the polar basis of
+``equations/unknown_forces.py``, for which A φ = −f − X(τ − τ_known).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ L = LANES
 
 @compiled
 def _carry(S: Array, f: Array, onto: Array, tau: Array) -> None:
-    """Torque of a joint from the wrench on all that it carries, taken off the measured; the parent gets the wrench."""
+    """Subtract the torque by the wrench on a joint's subtree from the measured one; pass the wrench to the parent."""
     for l in range(L):
         a, b, c, d, e, g = f[l], f[L + l], f[2 * L + l], f[3 * L + l], f[4 * L + l], f[5 * L + l]
         t = S[l] * a + S[L + l] * b + S[2 * L + l] * c + S[3 * L + l] * d + S[4 * L + l] * e + S[5 * L + l] * g
@@ -38,7 +38,7 @@ def _carry(S: Array, f: Array, onto: Array, tau: Array) -> None:
 
 @compiled
 def _hold(X: Array, t1: Array, t2: Array, t3: Array, f: Array) -> None:
-    """f += X τ of one leg."""
+    """Add X τ of one leg to f."""
     for l in range(L):
         a, b, c = t1[l], t2[l], t3[l]
         f[l] += X[l] * a + X[6 * L + l] * b + X[12 * L + l] * c
@@ -51,7 +51,7 @@ def _hold(X: Array, t1: Array, t2: Array, t3: Array, f: Array) -> None:
 
 @compiled
 def _whiten(W: Array, Z: Array, A: Array, f: Array, out: Array) -> None:
-    """out (6·11·16): W Z [A f], row by row; A (by columns) has no forces behind its fourth column."""
+    """Write W Z [A f] by rows to out (6·11·16); A (by columns) has no forces after its fourth column."""
     for r in range(6):
         w0, w1, w2, w3, w4, w5 = W[6 * r], W[6 * r + 1], W[6 * r + 2], W[6 * r + 3], W[6 * r + 4], W[6 * r + 5]
         o = out[11 * L * r : 11 * L * (r + 1)]
@@ -106,10 +106,10 @@ def _whiten(W: Array, Z: Array, A: Array, f: Array, out: Array) -> None:
 
 @compiled
 def contact_free_rows(integers: Array, reals: Array) -> bool:
-    """Rows [A target] of the base of 16 samples, free of feet's forces, whitened; False where a leg is too straight.
+    """Compute the whitened contact-free rows [A target] of the base for 16 samples; False if a leg is nearly straight.
 
-    From ``state`` and ``torques``. What the known bodies need is taken off the torques; then the forces that the
-    legs' torques hold (X τ) are taken off the base's side, which leaves rows [1 −X] made orthonormal by (1 + XXᵀ)^-½.
+    From ``state`` and ``torques``. The torques of the known bodies are subtracted from the measured ones; then the
+    contact wrenches X τ are eliminated from the base's equations by the rows [1 −X], made orthonormal by (1 + XXᵀ)^-½.
     """
     tree, legs = part(integers, integers, AT.tree), part(integers, integers, AT.legs)
     state, tau = part(reals, integers, AT.state), part(reals, integers, AT.torques)

@@ -1,6 +1,6 @@
-"""Panels as rows again: Y (samples, equations, columns), for those who want a matrix.
+"""Panels as a dense regressor Y (samples, equations, columns).
 
-Spreading costs more than working the panels out, since most of Y is zero; streams add panels up as they are.
+Writing Y costs more than computing the panels, since most of it is zero; streamed logs use the panels directly.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from steelyard.kernels.tree import HEADER, LANES, PER_NODE, PER_ROW, FlatTree
 from steelyard.spatial import Array
 
 L = LANES
-BATCH = 64  # samples a panel: its bodies' blocks stay in the second cache
+BATCH = 64  # samples of a panel: its blocks fit into the second-level cache
 
 
 @compiled
 def spread(integers: Array, buffer: Array, where: Array, factors: Array, Y: Array) -> None:
     """Add the panels of a batch to the first columns of Y (≤ B, C, n).
 
-    ``where``: the node of every ten columns, then the equation of every row, the base's six not counted.
+    ``where`` has the node of every ten columns, then the equation of every row, not counting the base's six.
     """
     N, R, floating = integers[0], integers[2], integers[3]
     T, bodies = len(Y), len(where) - R

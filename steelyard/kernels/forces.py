@@ -1,9 +1,9 @@
-"""Forces and places: what known bodies need to move as they do, and where everything is, sixteen samples at a time.
+"""Inverse dynamics and kinematics of bodies with given parameters, sixteen samples at a time.
 
-``Forces``: τ = Sᵀ Σ A_i θ_i over all bodies i that a row carries, without forming A_i: recursive Newton–Euler in the
-base's frame. ``Kinematics``: poses of nodes and motion vectors of rows; the Jacobian of node i (motion about the base's
-origin, base axes) has the identity for the base's six and S_j for each row j that carries i. A point at x moves with
-J_linear − [x]× J_angular.
+``generalised``: τ = Sᵀ Σ A_i θ_i over all bodies i of a row's subtree, without forming A_i: recursive Newton–Euler in
+the base frame. ``Kinematics``: poses of nodes and motion vectors of rows; the Jacobian of node i (about the base's
+origin, base axes) has the identity for the base's six coordinates and S_j for each row j whose subtree contains i. A
+point at x has the Jacobian J_linear − [x]× J_angular.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ L = LANES
 
 @compiled
 def wrench(x: Array, theta: Array, f: Array) -> None:
-    """A θ of one body."""
+    """Write the wrench A θ of one body."""
     m, hx, hy, hz = theta[0], theta[1], theta[2], theta[3]
     Ixx, Ixy, Iyy, Ixz, Iyz, Izz = theta[4], theta[5], theta[6], theta[7], theta[8], theta[9]
     for l in range(L):
@@ -38,7 +38,7 @@ def wrench(x: Array, theta: Array, f: Array) -> None:
         f[l], f[L + l], f[2 * L + l] = fx, fy, fz
         px, py, pz = cross(x[AP + l], x[AP + L + l], x[AP + 2 * L + l], fx, fy, fz)
         tx, ty, tz = cross(rx, ry, rz, ax, ay, az)
-        wx, wy, wz = a * ox + d * oy + h * oz, b * ox + e * oy + i * oz, c * ox + g * oy + j * oz  # body axes from here
+        wx, wy, wz = a * ox + d * oy + h * oz, b * ox + e * oy + i * oz, c * ox + g * oy + j * oz  # now in body axes
         ux, uy, uz = a * ex + d * ey + h * ez, b * ex + e * ey + i * ez, c * ex + g * ey + j * ez
         sx, sy, sz = Ixx * wx + Ixy * wy + Ixz * wz, Ixy * wx + Iyy * wy + Iyz * wz, Ixz * wx + Iyz * wy + Izz * wz
         nx, ny, nz = cross(wx, wy, wz, sx, sy, sz)
@@ -52,14 +52,14 @@ def wrench(x: Array, theta: Array, f: Array) -> None:
 
 @compiled
 def accumulate(f: Array, out: Array) -> None:
-    """out += f."""
+    """Add f to out."""
     for k in range(len(f)):
         out[k] += f[k]
 
 
 @compiled
 def power(S: Array, f: Array, out: Array) -> None:
-    """Sᵀf."""
+    """Write Sᵀf."""
     for l in range(L):
         total = 0.0
         for c in range(6):
@@ -69,7 +69,7 @@ def power(S: Array, f: Array, out: Array) -> None:
 
 @compiled
 def forces(integers: Array, reals: Array, states: Array, theta: Array, work: Array, out: Array) -> None:
-    """Generalised forces of all tiles: ``out`` (tiles, (6 + rows)·16), the base's wrench first; ``theta`` (N·10,)."""
+    """Write generalised forces of all tiles to ``out`` (tiles, (6 + rows)·16), base wrench first; ``theta`` (N·10,)."""
     N, R = integers[0], integers[2]
     y, wrenches, tree = work[:JOINT], work[JOINT : JOINT + 6 * L * (N + 1)], work[JOINT + 6 * L * (N + 1) :]
     motions = tree[POSE * (N + 1) :]
@@ -92,7 +92,7 @@ def forces(integers: Array, reals: Array, states: Array, theta: Array, work: Arr
 
 @compiled
 def places(integers: Array, reals: Array, states: Array, work: Array, out: Array) -> None:
-    """R, p of every node and S of every row: ``out`` (tiles, (12·N + 6·rows)·16)."""
+    """Write R, p of every node and S of every row to ``out`` (tiles, (12·N + 6·rows)·16)."""
     N, R = integers[0], integers[2]
     y, tree = work[:JOINT], work[JOINT:]
     for tile in range(len(states)):
@@ -107,7 +107,7 @@ def places(integers: Array, reals: Array, states: Array, work: Array, out: Array
 
 
 def generalised(tree: FlatTree, states: Array, parameters: Array) -> Array:
-    """(samples, 6 + rows) the base's wrench and the force of each row, for parameters (N, 10) in the tree's order."""
+    """Return base wrench and generalised force of each row (samples, 6 + rows), for parameters (N, 10) by node."""
     out = aligned(len(states) * (6 + len(tree.rows)) * L).reshape(len(states), -1)
     work = aligned(JOINT + 6 * L * (tree.bodies + 1) + room(tree))
     forces(tree.integers, tree.reals, states, np.ascontiguousarray(parameters, float).ravel(), work, out)
@@ -115,12 +115,12 @@ def generalised(tree: FlatTree, states: Array, parameters: Array) -> Array:
 
 
 def unpacked(tiles: Array) -> Array:
-    """(samples, values) of (tiles, values·16)."""
+    """Return (samples, values) of tiles (tiles, values·16)."""
     return tiles.reshape(len(tiles), -1, L).transpose(0, 2, 1).reshape(len(tiles) * L, -1)
 
 
 class Kinematics:
-    """Where nodes are and how rows move them, for samples of one stretch."""
+    """Poses of nodes and motion vectors of rows, for the samples of one segment."""
 
     def __init__(self, tree: FlatTree, states: Array, samples: int):
         self.tree, N = tree, tree.bodies
@@ -128,12 +128,12 @@ class Kinematics:
         places(tree.integers, tree.reals, states, aligned(JOINT + room(tree)), out)
         values = unpacked(out)[:samples]
         poses = values[:, : 12 * N].reshape(samples, N, 12)
-        self.R = poses[:, :, :9].reshape(samples, N, 3, 3)  # axes of node k at k − 1
+        self.R = poses[:, :, :9].reshape(samples, N, 3, 3)  # (T, N, 3, 3) axes of node k at k − 1
         self.p = poses[:, :, 9:]  # (T, N, 3) m
         self.S = values[:, 12 * N :].reshape(samples, -1, 6)  # (T, rows, 6)
 
     def pose(self, joint: int, placement: Array) -> tuple[Array, Array]:
-        """(T, 3, 3) axes and (T, 3) place, in the base's frame, of what is placed (4, 4) on a joint of the model."""
+        """Return axes (T, 3, 3) and position (T, 3), in the base frame, of a placement (4, 4) on a model joint."""
         if joint == 0:  # a fixed base
             shape = (len(self.p), 3)
             return np.broadcast_to(placement[:3, :3], (*shape, 3)), np.broadcast_to(placement[:3, 3], shape)
@@ -141,7 +141,7 @@ class Kinematics:
         return self.R[:, k] @ placement[:3, :3], self.R[:, k] @ placement[:3, 3] + self.p[:, k]
 
     def jacobian(self, joint: int) -> Array:
-        """(T, 6, nv) of a joint of the model about the base's origin: base, independent joints, readings."""
+        """Return the Jacobian (T, 6, nv) of a model joint: columns of base, independent joints, sensor readings."""
         tree, lead = self.tree, 6 if self.tree.floating else 0
         J = np.zeros((len(self.S), 6, lead + int(tree.independent.max(initial=-1)) + 1))
         if joint == 0:

@@ -1,12 +1,12 @@
-"""Forward dynamics: where joint torques take a robot of given parameters, many short simulations at a time.
+"""Forward dynamics of a fixed-base robot of given parameters, many short simulations at a time.
 
-Everything is in the base's frame. With the poses and motion vectors S of ``kinematics.py``, h = Sᵀ Σ A θ at zero joint
-acceleration (``forces.py``) and the pseudo-inertias of all that a joint carries added up,
+Everything is in the base frame. With the poses and motion vectors S of ``kinematics.py``, h = Sᵀ Σ A θ at zero joint
+acceleration (``forces.py``) and the composite pseudo-inertias of all subtrees,
 
-    M(q) q̈ = τ − h(q, q̇) − friction,    M_ij = S_iᵀ I_j S_j    (j carried by i, I_j the composite inertia).
+    M(q) q̈ = τ − h(q, q̇) − friction,    M_ij = S_iᵀ I_j S_j    (j in the subtree of i, I_j its composite inertia).
 
 Sixteen lanes are sixteen simulations of the same robot. ``EULER``: v ← v + Δt q̈, q ← q + Δt v with viscous friction
-taken implicitly, as MuJoCo has it; ``RK4``: Runge and Kutta's fourth-order steps, as MuJoCo has them.
+implicit, and ``RK4``: fourth-order Runge–Kutta, both as in MuJoCo.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from steelyard.kernels.tree import BASE, HEADER, LANES, PER_NODE, PER_ROW, FlatT
 from steelyard.spatial import Array
 
 L = LANES
-Arm = tuple[Array, Array, Array, Array, Array]  # as ``arm_of`` has it
-Integration = tuple[float, bool, int]  # step in s, whether torques rise evenly from node to node, EULER or RK4
+Arm = tuple[Array, Array, Array, Array, Array]  # of ``arm_of``
+Integration = tuple[float, bool, int]  # step in s, whether torques are interpolated linearly, EULER or RK4
 EULER, RK4 = 0, 1
 TERMS = 4  # of a joint: viscous, coulomb, armature, offset
 COULOMB_SPEED = 0.004  # rad/s or m/s, as in ``equations/columns.py``
@@ -29,7 +29,7 @@ COULOMB_SPEED = 0.004  # rad/s or m/s, as in ``equations/columns.py``
 
 @compiled
 def _place(x: Array, theta: Array, c: Array) -> None:
-    """Mass, first moments and second moments (xx xy xz yy yz zz) of one body about the base's origin, base axes."""
+    """Write mass, first and second moments (xx xy xz yy yz zz) of one body about the base's origin, base axes."""
     m, hx, hy, hz = theta[0], theta[1], theta[2], theta[3]
     half = 0.5 * (theta[4] + theta[6] + theta[9])
     s00, s01, s02 = half - theta[4], -theta[5], -theta[7]
@@ -55,7 +55,7 @@ def _place(x: Array, theta: Array, c: Array) -> None:
 
 @compiled
 def _momentum(c: Array, S: Array, f: Array) -> None:
-    """Spatial momentum of a composite body that moves with S, about the base's origin."""
+    """Write the spatial momentum of a composite body moving with S, about the base's origin."""
     for l in range(L):
         m, hx, hy, hz = c[l], c[L + l], c[2 * L + l], c[3 * L + l]
         vx, vy, vz, wx, wy, wz = S[l], S[L + l], S[2 * L + l], S[3 * L + l], S[4 * L + l], S[5 * L + l]
@@ -70,7 +70,7 @@ def _momentum(c: Array, S: Array, f: Array) -> None:
 
 @compiled
 def _solve(M: Array, b: Array, D: int) -> None:
-    """b ← M⁻¹ b by Cholesky's factors, in place; NaN in lanes where M is not positive definite."""
+    """Replace b by M⁻¹ b (Cholesky); NaN in lanes where M is not positive definite."""
     for i in range(D):
         for j in range(i):
             for k in range(j):
@@ -103,7 +103,7 @@ def _split(work: Array, length: int) -> tuple[Array, Array]:
 
 @compiled
 def _accelerate(arm: Arm, theta: Array, terms: Array, state: Array, implicit: float, work: Array, a: Array) -> None:
-    """q̈ (D·16) of one tile from its ``state`` q, v, τ, each (D·16)."""
+    """Write q̈ (D·16) of one tile from its ``state`` q, v, τ, each (D·16)."""
     integers, reals, links, factors, gravity = arm
     N, R, D = integers[0], integers[1], len(terms) // TERMS
     q, v, tau = state[: D * L], state[D * L : 2 * D * L], state[2 * D * L :]
@@ -160,7 +160,7 @@ def _accelerate(arm: Arm, theta: Array, terms: Array, state: Array, implicit: fl
                 power(motions[6 * L * i : 6 * L * (i + 1)], f, row)
                 share = factors[i] * factors[j]
                 if i != j and one == other:
-                    share *= 2.0  # both halves of the matrix fall on one entry
+                    share *= 2.0  # both halves of the symmetric matrix
                 low, high = max(one, other), min(one, other)
                 for l in range(L):
                     M[(low * D + high) * L + l] += share * row[l]
@@ -172,10 +172,10 @@ def _accelerate(arm: Arm, theta: Array, terms: Array, state: Array, implicit: fl
 def simulate(
     arm: Arm, thetas: Array, terms: Array, starts: Array, torques: Array, how: Integration, work: Array, out: Array
 ) -> None:
-    """Last q and v of every candidate and tile.
+    """Write the final q and v of every candidate and tile.
 
-    ``thetas`` (B, N·10), ``terms`` (B, 4·D), ``starts`` (tiles, 2·D·16), ``torques`` (tiles, steps + 1, D·16): held
-    from each node to the next, or on a ramp between them; ``out`` (B, tiles, 2·D·16).
+    ``thetas`` (B, N·10), ``terms`` (B, 4·D), ``starts`` (tiles, 2·D·16), ``torques`` (tiles, steps + 1, D·16): constant
+    over a step, or interpolated linearly; ``out`` (B, tiles, 2·D·16).
     """
     n = terms.shape[1] // TERMS * L
     step, ramp, kind = how
@@ -218,9 +218,9 @@ def simulate(
 
 
 def arm_of(tree: FlatTree) -> Arm:
-    """Integers and reals of the tree, which joint each moving one follows, how often and with which offset, gravity.
+    """Return integers and reals of the tree, the mimicked joint of each moving one, its factor and offset, gravity.
 
-    A plain tuple: numba's cache could not be read any more once a class of its own has another name.
+    A plain tuple: a named class would invalidate numba's cache when it is renamed.
     """
     links = np.ascontiguousarray(tree.independent[: tree.moving], np.int64)
     factors = np.concatenate([tree.factors[: tree.moving], tree.offsets])
@@ -228,7 +228,7 @@ def arm_of(tree: FlatTree) -> Arm:
 
 
 def tiles(values: Array) -> Array:
-    """(tiles, columns·16) of (samples, columns); the last sample fills what is left over."""
+    """Return samples (samples, columns) as tiles (tiles, columns·16), padded with the last sample."""
     count = -(-len(values) // L) * L
     full = values[np.minimum(np.arange(count), len(values) - 1)]
     out = aligned(full.size).reshape(count // L, -1, L)
@@ -237,6 +237,6 @@ def tiles(values: Array) -> Array:
 
 
 def workspace(tree: FlatTree, joints: int) -> Array:
-    """Room for one thread."""
+    """Return the workspace of one thread."""
     N, n = tree.bodies, joints * L
     return aligned(8 * n + (BASE + 3 * tree.moving + 16 * (N + 1) + joints**2 + 7) * L + JOINT + room(tree))

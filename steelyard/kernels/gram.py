@@ -1,8 +1,8 @@
-"""Products X Xᵀ of many small blocks at once, which is where BLAS loses most of its speed.
+"""Products X Xᵀ of many small blocks at once, for which BLAS is slow.
 
-An entry is a dot product of two lines, so nothing has to be packed: tiles of 4 × 4 entries run along the lines with
-sixteen sums in registers, eight loads for sixteen multiply-adds. That takes 24 vector registers. Where a processor has
-16, the tiles still win on narrow blocks, and dsyrk has the wide ones (``widest``).
+An entry is a dot product of two lines, so nothing has to be copied: tiles of 4 × 4 entries are computed with sixteen
+sums in registers, eight loads for sixteen multiply-adds. That takes 24 vector registers. On processors with 16 the
+tiles are still faster for narrow blocks, and dsyrk computes the wide ones (``widest``).
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from steelyard.kernels.compiled import compiled
 from steelyard.spatial import Array
 
-NARROW = 48  # columns: up to so many the tiles beat dsyrk with 16 registers too
+NARROW = 48  # columns: up to this width the tiles are faster than dsyrk with 16 registers, too
 
 
 def widest() -> int | None:
-    """The widest block for ``add`` on this processor; None: any."""
+    """Return the widest block for which ``add`` is faster on this processor; None: any."""
     from llvmlite import binding
 
     return None if binding.get_host_cpu_features().get("avx512f", False) else NARROW
@@ -24,7 +24,7 @@ def widest() -> int | None:
 def add(table: Array, operand: Array, out: Array) -> None:
     """Add X Xᵀ to the lower triangle of each block.
 
-    A row of the table: the first line of X in the operand, how many there are, where the block begins in ``out``.
+    A row of the table has the first line of X in the operand, the number of lines, and the block's index in ``out``.
     """
     K = operand.shape[1]
     for b in range(len(table)):
@@ -34,7 +34,7 @@ def add(table: Array, operand: Array, out: Array) -> None:
 
 @compiled
 def _add(X: Array, m: int, K: int, out: Array) -> None:
-    """One block of m lines of K; lines beyond the last are the last, and their entries are not kept."""
+    """One block of m lines of length K; tiles beyond the last line repeat it, and their entries are discarded."""
     for i in range(0, m, 4):
         i1, i2, i3 = min(i + 1, m - 1) * K, min(i + 2, m - 1) * K, min(i + 3, m - 1) * K
         A, B, C, D = X[i * K : i * K + K], X[i1 : i1 + K], X[i2 : i2 + K], X[i3 : i3 + K]

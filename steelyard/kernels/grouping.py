@@ -1,15 +1,15 @@
-"""Base-parameter columns by structure: which columns of the rows are enough, and how the others depend on them.
+"""Structural base parameters: which columns of the regressor suffice, and how the others depend on them.
 
-What lies on a joint's axis is carried by the parent as well: whatever the joint does, point masses on the axis of a
-revolute joint (mass, first moment along it, second moment along it: three directions of the ten) move as if they were
-fixed to the parent, and exert no torque about the axis. So with D (10, k) those directions in the body's frame and X
-the change to the parent's,
+Mass on a joint's axis cannot be distinguished from mass of the parent: point masses on the axis of a revolute joint
+(mass, first and second moment along it: three directions of the ten) move as if fixed to the parent, and exert no
+torque about the axis. So with D (10, k) those directions in the body frame and X the transform to the parent's frame,
 
     Y_body D = Y_parent X D    in every row,    0 in the joint's own.
 
-k is 3 for a revolute joint and 6 for a prismatic one (all second moments, since it never turns against its parent): the
-rows of a tree of revolute joints on a free base have 10 + 7 columns a joint. It holds for any motion; a motion may show
-less, and a fixed base always does, which the numbers tell later. A sensor's weld keeps all ten: its own rows see them.
+k is 3 for a revolute joint and 6 for a prismatic one (all second moments, since it does not rotate relative to its
+parent): with revolute joints on a floating base 10 + 7 columns per joint remain. This holds for any motion; a motion
+may excite fewer directions, and a fixed base always does, which the rank of the data shows. The weld of a sensor keeps
+all ten columns: they occur in the sensor's own rows.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from steelyard.spatial import Array
 
 @dataclass(frozen=True)
 class Grouping:
-    """Columns that are kept, and what the kept parameters are of all 10·N."""
+    """The columns that are kept, and the kept parameters as combinations of all 10·N."""
 
     kept: Array  # (n,) increasing, among the columns of the tree's nodes 1 … N
     matrix: Array  # (n, 10·N) with Y θ = Y[:, kept] (matrix @ θ) for the rows of every motion
 
     @classmethod
     def of(cls, tree: FlatTree) -> Grouping:
-        """By structure alone, leaves first."""
+        """Return the grouping by structure alone, from the leaves to the base."""
         N, R = tree.bodies, len(tree.rows)
         nodes = tree.integers[HEADER : HEADER + PER_NODE * N].reshape(N, PER_NODE)
         reals = tree.reals[: NODE_REALS * N].reshape(N, NODE_REALS)
         motions = tree.reals[NODE_REALS * N :].reshape(R, ROW_REALS)
-        T = np.eye(10 * N).reshape(N, 10, 10 * N)  # of each node, what has come down to it from the nodes it carries
+        T = np.eye(10 * N).reshape(N, 10, 10 * N)  # accumulated at each node from its subtree
         kept, rows = list[Array](), list[Array]()
         for i in reversed(range(N)):
             parent, kind, _, row, count = nodes[i]
             D = _carried_by_parent(int(kind), motions[row]) if count and kind != WELD else np.zeros((10, 0))
-            drop = np.argmax(np.abs(D), axis=0)  # the largest of every direction: those columns of the rows are dropped
+            drop = np.argmax(np.abs(D), axis=0)  # largest entry of each direction: the columns dropped
             keep = np.ones(10, bool)
             keep[drop] = False
             C = np.linalg.solve(D[drop], T[i][drop])
@@ -56,12 +56,12 @@ class Grouping:
 
     @classmethod
     def none(cls, tree: FlatTree) -> Grouping:
-        """Every column."""
+        """Return the grouping that keeps every column."""
         return cls(np.arange(10 * tree.bodies), np.eye(10 * tree.bodies))
 
 
 def _carried_by_parent(kind: int, motion: Array) -> Array:
-    """(10, k) parameters that a body might as well have left to its parent."""
+    """(10, k) directions of parameters that are indistinguishable from the parent's."""
     if kind == PRISMATIC:
         return np.eye(10)[:, 4:]
     assert kind == REVOLUTE

@@ -1,12 +1,12 @@
-"""Pose and motion of every body of a tree, sixteen samples at a time, all in the base's frame.
+"""Pose and motion of every body of a tree, sixteen samples at a time, all in the base frame.
 
-With R the axes, p the place, ω and α the turning and a the proper acceleration of a node, and of its parent (′), a
-joint with axis s (already in base axes), placed at r from the parent, adds
+With R, p the pose, ω and α the angular velocity and acceleration and a the proper acceleration of a node, and of its
+parent (′), a joint with axis s (in base axes) at r from the parent adds
 
-    turning by q, q̇, q̈:   ω = ω′ + s q̇        α = α′ + s q̈ + ω′ × s q̇       a = a′ + α′ × r + ω′ × (ω′ × r)
-    sliding by q, q̇, q̈:   r grows by s q        a grows by s q̈ + 2 ω′ × s q̇
+    revolute q, q̇, q̈:    ω = ω′ + s q̇        α = α′ + s q̈ + ω′ × s q̇       a = a′ + α′ × r + ω′ × (ω′ × r)
+    prismatic q, q̇, q̈:   r increases by s q     a increases by s q̈ + 2 ω′ × s q̇
 
-Loops run over 16 lanes with constant offsets, on one-dimensional arrays, few at a time: LLVM packs nothing else.
+Loops run over 16 lanes with constant offsets, on few one-dimensional arrays: LLVM vectorises nothing else.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from steelyard.spatial import Array
 
 L = LANES
 POSE = 21 * L  # of a node: R by rows, p, ω, α, a
-AP, AW, AA, AC = 9 * L, 12 * L, 15 * L, 18 * L  # where p, ω, α and a begin
-JOINT = 7 * L  # what a joint adds
+AP, AW, AA, AC = 9 * L, 12 * L, 15 * L, 18 * L  # offsets of p, ω, α and a
+JOINT = 7 * L  # values of a joint
 
 # π in three parts that multiply exactly with small integers; polynomials of sine and cosine up to π/4 (fdlibm)
 PI1, PI2, PI3 = 3.1415926534682512, 1.2154201012607932e-10, 4.044532497591901e-21
@@ -26,16 +26,16 @@ S1, S2, S3 = -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.9841269
 S4, S5, S6 = 2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10
 C1, C2, C3 = 4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05
 C4, C5, C6 = -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11
-ROUND = 6755399441055744.0  # 1.5·2⁵²: added and taken away again it rounds to the nearest integer
+ROUND = 6755399441055744.0  # 1.5·2⁵²: adding and subtracting it rounds to the nearest integer
 
 
 @exactly
 def _sincos(q: Array, out: Array) -> None:
-    """sin q and 1 − cos q of 16 lanes, to 2e-16 + 1e-20·|q|."""
+    """Write sin q and 1 − cos q of 16 lanes, to 2e-16 + 1e-20·|q|."""
     for l in range(L):
         x = q[l]
         k = (x * 0.3183098861837907 + ROUND) - ROUND
-        h = 0.5 * (((x - k * PI1) - k * PI2) - k * PI3)  # half of what is left, within ±π/4
+        h = 0.5 * (((x - k * PI1) - k * PI2) - k * PI3)  # half of the remainder, within ±π/4
         odd = k - 2.0 * ((0.5 * k - 0.25 + ROUND) - ROUND)  # 0 or 1
         z = h * h
         s = h + h * z * (S1 + z * (S2 + z * (S3 + z * (S4 + z * (S5 + z * S6)))))
@@ -47,7 +47,7 @@ def _sincos(q: Array, out: Array) -> None:
 
 @compiled
 def root(base: Array, x: Array) -> None:
-    """The base itself: at the origin, in its own axes."""
+    """Write the pose and motion of the base: at the origin, in its own axes."""
     x[: 12 * L] = 0.0
     for l in range(L):
         x[l], x[4 * L + l], x[8 * L + l] = 1.0, 1.0, 1.0
@@ -57,7 +57,7 @@ def root(base: Array, x: Array) -> None:
 
 @compiled
 def _joint(kind: int, qva: Array, y: Array) -> None:
-    """What a joint adds: sin, 1 − cos, speed and acceleration of a turn; way, speed and acceleration of a slide."""
+    """Write a joint's values: sin, 1 − cos, velocity, acceleration (revolute); position, velocity, acceleration."""
     y[:JOINT] = 0.0
     if kind == REVOLUTE:
         _sincos(qva, y)
@@ -68,13 +68,13 @@ def _joint(kind: int, qva: Array, y: Array) -> None:
 
 @compiled
 def cross(a: float, b: float, c: float, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """Cross product."""
+    """Return the cross product."""
     return b * z - c * y, c * x - a * z, a * y - b * x
 
 
 @compiled
 def _move(up: Array, x: Array, g: Array, y: Array) -> None:
-    """Pose and motion of a node from those of its parent."""
+    """Write pose and motion of a node from those of its parent."""
     g00, g01, g02, g10, g11, g12, g20, g21, g22 = g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8]
     s00, s01, s02, s10, s11, s12, s20, s21, s22 = g[9], g[10], g[11], g[12], g[13], g[14], g[15], g[16], g[17]
     c00, c01, c02, c10, c11, c12, c20, c21, c22 = g[18], g[19], g[20], g[21], g[22], g[23], g[24], g[25], g[26]
@@ -119,7 +119,7 @@ def _move(up: Array, x: Array, g: Array, y: Array) -> None:
 
 @compiled
 def _motion(x: Array, m: Array, S: Array) -> None:
-    """A motion vector fixed to a node, about the base's origin."""
+    """Write a motion vector fixed to a node, about the base's origin."""
     v0, v1, v2, w0, w1, w2 = m[0], m[1], m[2], m[3], m[4], m[5]
     for l in range(L):
         a, b, c = x[l], x[L + l], x[2 * L + l]
@@ -135,7 +135,7 @@ def _motion(x: Array, m: Array, S: Array) -> None:
 
 @compiled
 def visit(i: int, integers: Array, reals: Array, state: Array, y: Array, tree: Array) -> None:
-    """Pose of node i and motion vectors of its rows; ``tree`` has the poses of all nodes, then all motion vectors."""
+    """Write pose of node i and motion vectors of its rows; ``tree`` has the poses of all nodes, then the vectors."""
     N = integers[0]
     node = HEADER + PER_NODE * (i - 1)
     parent, kind, joint = integers[node], integers[node + 1], integers[node + 2]

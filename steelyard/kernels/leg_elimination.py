@@ -1,8 +1,7 @@
-"""Unknown forces of point feet on legs of three joints, sixteen samples at a time.
+"""Elimination of unknown forces of point feet on legs of three joints, sixteen samples at a time.
 
-With g_k the columns of J_leg⁻ᵀ, the force at x that a leg's torques hold is Σ g_k τ_k; it pushes the base with X =
-[g_k; x × g_k]. What follows from that is in ``point_feet.py`` for whole logs, in ``contact_free.py`` for a control
-loop.
+With g_k the columns of J_leg⁻ᵀ, the contact force at x in equilibrium with a leg's torques is Σ g_k τ_k; its wrench on
+the base is X τ, X = [g_k; x × g_k]. ``point_feet.py`` uses that for whole logs, ``contact_free.py`` in a control loop.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from steelyard.kernels.tree import BASE, HEADER, LANES, NODE_REALS, PER_NODE, PE
 from steelyard.spatial import Array
 
 L = LANES
-UP = (BASE - 3) * L  # where a state has it
+UP = (BASE - 3) * L  # offset of the upward direction in a state
 MOST = 1 / REGULAR**2
 PER_FOOT, FOOT_REALS = 4, 4  # node and three rows; centre and radius
 PUSH = 18 * L  # X of one leg
@@ -23,7 +22,7 @@ SCRATCH = L + JOINT + 4 * SIX
 
 @compiled
 def push(pose: Array, up: Array, foot: Array, A: Array, B: Array, C: Array, X: Array) -> None:
-    """X of one leg by columns, from the motions A, B, C of its joints; a foot touches below the centre of its ball."""
+    """Write X of one leg by columns, from its joints' motion vectors; the contact is below the centre of the ball."""
     cx, cy, cz, radius = foot[0], foot[1], foot[2], foot[3]
     for l in range(L):
         px = pose[AP + l] + pose[l] * cx + pose[L + l] * cy + pose[2 * L + l] * cz - radius * up[l]
@@ -40,7 +39,7 @@ def push(pose: Array, up: Array, foot: Array, A: Array, B: Array, C: Array, X: A
         vx, vy, vz = cross(dx, dy, dz, ax, ay, az)
         wx, wy, wz = cross(ax, ay, az, bx, by, bz)
         det = ax * ux + ay * uy + az * uz
-        s = 1.0 / det if abs(det) > 1e-30 else 1e30  # so large that it counts as singular
+        s = 1.0 / det if abs(det) > 1e-30 else 1e30  # large enough to count as singular
         ux, uy, uz = s * ux, s * uy, s * uz
         vx, vy, vz = s * vx, s * vy, s * vz
         wx, wy, wz = s * wx, s * wy, s * wz
@@ -54,7 +53,7 @@ def push(pose: Array, up: Array, foot: Array, A: Array, B: Array, C: Array, X: A
 
 @compiled
 def add_square(X: Array, M: Array) -> None:
-    """M += XXᵀ of one leg."""
+    """Add XXᵀ of one leg to M."""
     for l in range(L):
         ax, ay, az = X[l], X[L + l], X[2 * L + l]
         dx, dy, dz = X[3 * L + l], X[4 * L + l], X[5 * L + l]
@@ -87,7 +86,7 @@ def add_square(X: Array, M: Array) -> None:
 
 @compiled
 def _keep(Z: Array, norm: Array, W: Array) -> None:
-    """W, all 36, from the blocks of M^-½; zero where the norm of M is beyond ``MOST``."""
+    """Write W, all 36 entries, from the blocks of M^-½; zero in lanes where the norm of M exceeds ``MOST``."""
     for i in range(6):
         for j in range(6):
             entry, w = Z[PLACE[i, j] * L :], W[(6 * i + j) * L :]
@@ -97,7 +96,7 @@ def _keep(Z: Array, norm: Array, W: Array) -> None:
 
 @compiled
 def _leave_out(norm: Array, M: Array, rest: Array) -> None:
-    """M = 1 where its norm is beyond ``MOST``, so that such a lane disturbs no other; ``rest`` are the norms then."""
+    """Set M = 1 in lanes where its norm exceeds ``MOST``, so that they affect no others; ``rest`` are the new norms."""
     for i in range(6):
         for j in range(6):
             entry, one = M[PLACE[i, j] * L :], 1.0 if i == j else 0.0
@@ -109,7 +108,7 @@ def _leave_out(norm: Array, M: Array, rest: Array) -> None:
 
 @compiled
 def eliminate(integers: Array, reals: Array, states: Array, work: Array, out: Array) -> None:
-    """X by columns, W by rows and ‖1 + XXᵀ‖ of all tiles: ``out`` (tiles, (18·feet + 37)·16)."""
+    """Write X by columns, W by rows and ‖1 + XXᵀ‖ of all tiles to ``out`` (tiles, (18·feet + 37)·16)."""
     N, R = integers[0], integers[2]
     feet = integers[HEADER + PER_NODE * N + PER_ROW * R :]
     F = len(feet) // PER_FOOT

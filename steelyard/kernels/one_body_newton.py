@@ -1,17 +1,17 @@
 """One body in log-Cholesky coordinates: minimise f(θ) − μΦ for μ → 0 (several: ``solve/log_cholesky_newton.py``).
 
-In units of the body's mass and size its matrix is M = U Uᵀ, U upper triangular, and what is kept is U. The chart is
-always the one around U itself: M becomes U C Cᵀ Uᵀ, C upper triangular with logarithms on its diagonal, to first order
-M + U Y Uᵀ. With y the entries of the symmetric Y (those off its diagonal times √2) the barrier's Hessian is diagonal,
-and since the entries of M are triangular in those of Y, so is the Jacobian A of the residual r once R is. A step is one
-QR factorisation of [A; √μ·diag], by which everything below is known:
+In units of the body's mass and size its matrix is M = U Uᵀ, U upper triangular, and the state is U. The chart is always
+the one around the current U: M becomes U C Cᵀ Uᵀ, C upper triangular with logarithms on its diagonal, to first order
+M + U Y Uᵀ. With y the entries of the symmetric Y (off-diagonal ones times √2) the barrier's Hessian is diagonal, and
+since the entries of M are triangular in those of Y, so is the Jacobian A of the residual r if R is. A step takes one QR
+factorisation of [A; √μ·diag], which gives:
 
     a = −H⁻¹Aᵀr,    q = μH⁻¹∇Φ,    p = a + q,    λ² = pᵀHp / μ.
 
-p is the step of Gauss and Newton at this μ, which is Newton's in θ. Where λ is large its length t is that of the least
-value along the straight line, by the eigenvalues λᵢ of Y and dm/(m − m₁) alone: −λ²(1 − t) = t²Σλᵢ³/(1 + tλᵢ). Where
-λ is small, μ is lowered to σμ and the step is a + σq: along the tangent of the path of optima. There what is thin
-shrinks with μ, to the last digit as μ → 0, so steps of μ by a hundred are followed by one or two of Newton's.
+p is the Gauss–Newton step at this μ, which is Newton's in θ. If λ is large its length t minimises the value along the
+line, by the eigenvalues λᵢ of Y and dm/(m − m₁) alone: −λ²(1 − t) = t²Σλᵢ³/(1 + tλᵢ). If λ is small, μ is lowered to σμ
+and the step is a + σq, along the tangent of the central path. Thin directions shrink with μ along it, to the last digit
+as μ → 0, so reductions of μ by a hundred need one or two Newton steps.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from steelyard.spatial import Array
 
 ORDER = 5.0  # of the barrier: log det of a matrix of order four, and log(m − m₁)
 CENTRED = 0.3  # λ² below which μ is lowered
-LEAST, MOST = 0.01, 0.1  # of the way to the cone's edge, left over where μ is lowered
-NEARLY = 0.95  # of the way to the cone's edge
-SMALL = 0.1  # λ² for which a step is taken as it is
-EXACT = 2e-16  # λ² at the end
-HOPELESS = 1e-4  # λ² below which it has to halve with every step at the end: what is left is rounding
-CLOSE = 1e-11  # of f: the same for what a step promises
+LEAST, MOST = 0.01, 0.1  # of the distance to the cone's boundary, that remain when μ is lowered
+NEARLY = 0.95  # of the step to the cone's boundary
+SMALL = 0.1  # λ² below which a full step is taken
+EXACT = 2e-16  # final λ²
+HOPELESS = 1e-4  # λ² below which it has to halve with every final step: otherwise it is rounding
+CLOSE = 1e-11  # of f: the same for the predicted decrease
 
 
 @compiled
 def _triangle(information: Array, body: Array, T: Array) -> None:
-    """T (10, 11): [R z] for the entries of M, column by column of its upper half, as an upper triangle again."""
+    """Write T (10, 11), the triangle [R z] for the entries of M, ordered by columns of its upper half."""
     mass, size, margin = body[0], body[2], body[3]
     first, second = mass * size, mass * size * size
     for i in range(10):
@@ -66,7 +66,7 @@ def _triangle(information: Array, body: Array, T: Array) -> None:
 
 @compiled
 def _residual(T: Array, x: Array, r: Array) -> float:
-    """r = T x − z, and ½‖r‖²."""
+    """Write r = T x − z, and return ½‖r‖²."""
     f = 0.0
     for i in range(10):
         t = -T[i, 10]
@@ -79,7 +79,7 @@ def _residual(T: Array, x: Array, r: Array) -> float:
 
 @compiled
 def _jacobian(T: Array, U: Array, P: Array, A: Array) -> None:
-    """A (10, 10) of r by y, an upper triangle; row k of P is the change of M's entries by y[k]."""
+    """Write the Jacobian A (10, 10) of r by y, upper triangular; row k of P is the change of M's entries by y[k]."""
     k = 0
     for j in range(4):
         for i in range(j + 1):
@@ -103,9 +103,9 @@ def _jacobian(T: Array, U: Array, P: Array, A: Array) -> None:
 
 @compiled
 def _factor(A: Array, D: Array) -> None:
-    """QR of [A; D] with A (10, 12) a triangle, D (10, 12) a diagonal, and two right-hand sides; R and Qᵀ of them in A.
+    """Factorise [A; D], A (10, 12) triangular, D (10, 12) diagonal, two right-hand sides; R and Qᵀ of these go to A.
 
-    Below A[k, k] only the first k + 1 rows of D are anything but zero.
+    Below A[k, k] only the first k + 1 rows of D are not zero.
     """
     for k in range(10):
         s = A[k, k] * A[k, k]
@@ -127,7 +127,7 @@ def _factor(A: Array, D: Array) -> None:
 
 @compiled
 def _back(A: Array, column: int, x: Array) -> None:
-    """x of the triangle and one right-hand side."""
+    """Solve the triangle for one right-hand side."""
     for i in range(9, -1, -1):
         t = A[i, column]
         for j in range(i + 1, 10):
@@ -137,7 +137,7 @@ def _back(A: Array, column: int, x: Array) -> None:
 
 @compiled
 def _length(w: Array, square: float) -> float:
-    """t of the least value along a step with these λᵢ (5,) and λ²; short of the cone's edge."""
+    """Return the optimal length t of a step with these λᵢ (5,) and λ², short of the cone's boundary."""
     low = 0.0
     for k in range(5):
         low = min(low, w[k])
@@ -163,7 +163,7 @@ def _length(w: Array, square: float) -> float:
 
 @compiled
 def _lower(w: Array, mu: float, end: float) -> float:
-    """σ by the λᵢ (5,) of the step to μ = 0: how much of μ is kept so that what is thin stays inside."""
+    """Return the factor σ of μ by the λᵢ (5,) of the step to μ = 0, so that thin directions remain inside."""
     low = -1.0
     for k in range(5):
         low = min(low, w[k])
@@ -173,7 +173,7 @@ def _lower(w: Array, mu: float, end: float) -> float:
 
 @compiled
 def _model(T: Array, U: Array, r: Array, mu: float, ratio: float, room: Array) -> float:
-    """λ², and a and q in ``room``; ``ratio`` is m/(m − m₁)."""
+    """Return λ², and write a and q to ``room``; ``ratio`` is m/(m − m₁)."""
     P, A, D, a, q = room[10:20], room[20:30], room[30:40], room[42], room[43]
     _jacobian(T, U, P, A)
     rise = np.sqrt(mu)
@@ -183,7 +183,7 @@ def _model(T: Array, U: Array, r: Array, mu: float, ratio: float, room: Array) -
         D[k, k] = rise
         A[k, 10], A[k, 11] = -r[k], 0.0
     D[0, 11] = D[2, 11] = D[5, 11] = rise
-    D[9, 9] = rise * np.sqrt(1.0 + ratio * ratio)  # a change of the mass is one of det M and of m − m₁
+    D[9, 9] = rise * np.sqrt(1.0 + ratio * ratio)  # the mass changes both det M and m − m₁
     D[9, 11] = rise * (1.0 + ratio) / np.sqrt(1.0 + ratio * ratio)
     _factor(A, D)
     _back(A, 10, a)
@@ -196,7 +196,7 @@ def _model(T: Array, U: Array, r: Array, mu: float, ratio: float, room: Array) -
 
 @compiled
 def _eigenvalues(share: float, ratio: float, room: Array, squares: Array) -> None:
-    """λᵢ (5,) of a + share·q."""
+    """Write λᵢ (5,) of a + share·q."""
     y, a, q, w, Y = room[41], room[42], room[43], room[44], squares[1]
     for k in range(10):
         y[k] = a[k] + share * q[k]
@@ -207,7 +207,7 @@ def _eigenvalues(share: float, ratio: float, room: Array, squares: Array) -> Non
 
 @compiled
 def _step(share: float, t: float, ratio: float, above: float, room: Array, squares: Array) -> float:
-    """U after t·(a + share·q), and (m − m₁)/m₀ there; zero, and U as it was, where that is no body."""
+    """Move U by t·(a + share·q), and return (m − m₁)/m₀; zero, U unchanged, if the result is not consistent."""
     y, a, q = room[41], room[42], room[43]
     U, Y, C = squares[0], squares[1], squares[2]
     for k in range(10):
@@ -219,7 +219,7 @@ def _step(share: float, t: float, ratio: float, above: float, room: Array, squar
 
 @compiled
 def _write(body: Array, above: float, mu: float, room: Array, squares: Array, out: Array) -> None:
-    """θ, μM⁻¹ and μ/(m − m₁)."""
+    """Write θ, μM⁻¹ and μ/(m − m₁)."""
     x, U, C = room[41], squares[0], squares[2]
     fours.entries(U, x)
     fours.parameters(x, body, out)
@@ -237,11 +237,11 @@ def _write(body: Array, above: float, mu: float, room: Array, squares: Array, ou
 def minimise(
     information: Array, body: Array, above: float, tolerance: float, most: int, room: Array, squares: Array, out: Array
 ) -> int:
-    """From a start to the optimum with ORDER·μ at most ``tolerance`` of the objective.
+    """Minimise from a start, until ORDER·μ is at most ``tolerance`` of the objective.
 
     ``information`` is [R z; 0 ρ] (11, 11), ``body`` its mass, least mass, size and margin; ``squares`` (3, 4, 4) begins
     with U, ``above`` is (m − m₁)/m₀; ``room`` (45, 12). θ (10), μM⁻¹ (16) and μ/(m − m₁) are written to ``out`` (27,).
-    Gives the number of steps; negative where ``most`` were too few, or none leads on.
+    Returns the number of steps; negative if ``most`` were not enough, or no step descends.
     """
     T, r, x, w = room[:10], room[40], room[41], room[44]
     U, floor = squares[0], body[1] / body[0]
@@ -298,9 +298,10 @@ def solve(
     most: int,
     outside: Callable[[], tuple[Array, float]],
 ) -> tuple[Array, int]:
-    """(27,) what ``minimise`` writes, and what it says; U and (m − m₁)/m₀ are those of θ (10,), or ``outside()``.
+    """Return the output (27,) and the result of ``minimise``, started at θ (10,).
 
-    ``outside`` is asked where θ is not well inside the cone. All arrays are C-contiguous float64.
+    If θ is not well inside the cone, ``outside()`` gives U and (m − m₁)/m₀ of the start. All arrays are C-contiguous
+    float64.
     """
     squares, out = np.zeros((3, 4, 4)), np.empty(27)
     above = fours.root(theta, body, squares[0])
@@ -311,6 +312,6 @@ def solve(
 
 
 def warm_up() -> None:
-    """Compile, or load what was compiled before, so that no later call waits for it."""
+    """Compile the kernel, or load it from the cache, so that no later call has to wait."""
     body, sphere = np.array([1.0, 1e-4, 1.0, 1e-8]), np.array([1.0, 0, 0, 0, 0.1, 0, 0.1, 0, 0, 0.1])
     solve(np.eye(11), sphere, body, 1e-6, 1, lambda: (np.eye(4), 1.0))

@@ -1,8 +1,7 @@
-"""Lines of panels brought together: the columns and rows that are asked for, next to each other.
+"""Gathering of lines of panels: selected columns and equations as operands of matrix products.
 
-A line is one parameter in one equation over all samples of a batch; in the panels it lies in tiles of 16 samples, the
-first at ``places[i, 0]``, the others ``places[i, 1]`` apart. Taking some of the lines is all that lies between panels
-as ``panels.fill`` writes them and the operands of matrix products.
+A line is one parameter in one equation over all samples of a batch; in the panels of ``panels.fill`` it is stored in
+tiles of 16 samples, the first at ``places[i, 0]``, the others at a stride of ``places[i, 1]``.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ L = LANES
 
 @compiled
 def take(goals: Array, places: Array, factors: Array, panels: Array, batch: int, out: Array, at: int) -> None:
-    """out[goals[i], at : at + batch] = factors[i]·(line i)."""
+    """Set out[goals[i], at : at + batch] to factors[i]·(line i)."""
     for i in range(len(goals)):
         first, step, w, to = places[i, 0], places[i, 1], factors[i], at
         for _ in range(batch // L):
@@ -29,7 +28,7 @@ def take(goals: Array, places: Array, factors: Array, panels: Array, batch: int,
 
 @compiled
 def add(goals: Array, places: Array, factors: Array, panels: Array, batch: int, out: Array, at: int) -> None:
-    """out[goals[i], at : at + batch] += factors[i]·(line i)."""
+    """Add factors[i]·(line i) to out[goals[i], at : at + batch]."""
     for i in range(len(goals)):
         first, step, w, to = places[i, 0], places[i, 1], factors[i], at
         for _ in range(batch // L):

@@ -1,28 +1,28 @@
 """Panels: regressor rows of many samples at once, laid out for matrix products.
 
-All bodies are written in one frame, that of the base. There body i at p with axes R, turning with ω and α, whose origin
-has the proper acceleration a, needs the wrench A_i θ_i about the base's origin; with K = [α]× + [ω]×² and ω_b = Rᵀω …
+Everything is in the base frame. Body i at p with axes R, angular velocity ω and acceleration α, whose origin has the
+proper acceleration a, requires the wrench A_i θ_i about the base's origin; with K = [α]× + [ω]×² and ω_b = Rᵀω …
 
     A_i = [ a      K R                    0            ]      n(ω, α): Iα + ω × Iω, linear in the six of I
           [ p×a    [R·]× a + [p]× K R     R n(ω_b, α_b) ]
 
-and a joint's row is Sᵀ A_i for each body i it carries, S its motion vector (p_j × s, s), again about the base's origin.
+and a joint's row is Sᵀ A_i for each body i of its subtree, S its motion vector (p_j × s, s) about the base's origin.
 
 Layout, one buffer for a batch of B samples (B a multiple of 16), float64, aligned to cache lines:
 
     base        (10·N, 6·B)   row 10·(i − 1) + k: parameter k of the body of node i;
                               column 96·(t div 16) + 16·c + (t mod 16): component c (fx … mz) of sample t
-    joint[j]    (10·n_j, B)   the same for the n_j bodies that row j carries alone, from its node on; column t: sample t
+    joint[j]    (10·n_j, B)   the same for the n_j bodies of row j's subtree, from its node on; column t: sample t
 
-so the Gram of all base rows is ``base @ base.T`` over all 10·N parameters, that of row j ``joint[j] @ joint[j].T`` over
-the parameters ``Panels.at(j)``, and ``joint[j] @ target[:, j]`` its right-hand side (``Panels.columns`` orders that of
-the base). Bodies are in the tree's order: ``tree.nodes`` says which is which. Rows are those of the tree
-(``tree.rows``); where a joint follows another (``tree.coupled``) the equation is the sum of both rows, ``tree.factors``
-times. ``dense`` puts all that back into rows and columns.
+so the Gram matrix of all base rows is ``base @ base.T`` over all 10·N parameters, that of row j ``joint[j] @
+joint[j].T`` over the parameters ``Panels.at(j)``, and ``joint[j] @ target[:, j]`` its right-hand side
+(``Panels.columns`` orders that of the base). Bodies are in the order of the tree's nodes (``tree.nodes``), rows those
+of the tree (``tree.rows``); if a joint mimics another (``tree.coupled``) the equation is the sum of both rows,
+multiplied by ``tree.factors``. ``dense`` writes them as a dense regressor.
 
     tree = robot.tree                            # None: not covered
     panels = Panels(tree, 64)
-    states = tree.states(segment, 64)            # zeros behind the last sample make zero rows
+    states = tree.states(segment, 64)            # zeros after the last sample give zero rows
     for first in range(0, len(states), 4):       # four tiles of 16
         panels.fill(states, first)               # nogil; one Panels a thread
 """
@@ -45,7 +45,7 @@ SCRATCH = BLOCK + JOINT + 10 * L
 
 @compiled
 def first_moments(x: Array, A: Array) -> None:
-    """Columns of mass and of the three first moments."""
+    """Write the columns of the mass and of the three first moments."""
     for l in range(L):
         px, py, pz = x[AP + l], x[AP + L + l], x[AP + 2 * L + l]
         ox, oy, oz = x[AW + l], x[AW + L + l], x[AW + 2 * L + l]
@@ -69,7 +69,7 @@ def first_moments(x: Array, A: Array) -> None:
 
 @compiled
 def second_moments(x: Array, A: Array) -> None:
-    """Columns of the six inertias: moments alone, at 3·k of component c from where they begin."""
+    """Write the columns of the six inertias: moments only, at 3·k of component c."""
     for l in range(L):
         a, b, c = x[l], x[L + l], x[2 * L + l]
         d, e, f = x[3 * L + l], x[4 * L + l], x[5 * L + l]
@@ -101,7 +101,7 @@ def second_moments(x: Array, A: Array) -> None:
 
 @compiled
 def row(S: Array, A: Array, out: Array) -> None:
-    """SᵀA, ten values a lane."""
+    """Write SᵀA, ten values per lane."""
     for l in range(L):
         a, b, c, d, e, f = S[l], S[L + l], S[2 * L + l], S[3 * L + l], S[4 * L + l], S[5 * L + l]
         for k in range(4):
@@ -115,14 +115,14 @@ def row(S: Array, A: Array, out: Array) -> None:
 
 @compiled
 def put_row(line: Array, out: Array, to: int, step: int) -> None:
-    """Ten times 16 lanes, ``step`` apart."""
+    """Copy ten times 16 lanes to a stride of ``step``."""
     for k in range(10):
         copy_lanes(line, k * L, out, to + k * step)
 
 
 @compiled
 def _put_block(A: Array, out: Array, to: int, step: int) -> None:
-    """A block as ten runs of 6·16 values, ``step`` apart; no force belongs to second moments, and those stay zero."""
+    """Copy a block as ten runs of 6·16 values to a stride of ``step``; forces of second moments remain zero."""
     for k in range(4):
         for c in range(6):
             copy_lanes(A, (6 * k + c) * L, out, to + k * step + c * L)
@@ -135,7 +135,7 @@ def _put_block(A: Array, out: Array, to: int, step: int) -> None:
 def fill(integers: Array, reals: Array, states: Array, first: int, work: Array, out: Array) -> None:
     """Write the panels of a batch to ``out``, from tile ``first`` of the states on.
 
-    ``out`` holds zeros where it is not written: a second moment needs no force.
+    Entries that are not written must be zero: second moments cause no force.
     """
     N, R, floating = integers[0], integers[2], integers[3]
     height = 60 * N * floating
@@ -156,7 +156,7 @@ def fill(integers: Array, reals: Array, states: Array, first: int, work: Array, 
             if floating:
                 _put_block(A, out, 60 * (i - 1) * B + 6 * tile * L, 6 * B)
             k = i
-            while k > 0:  # rows of all that carry this body
+            while k > 0:  # rows of all ancestors of this body
                 node = HEADER + PER_NODE * (k - 1)
                 for j in range(integers[node + 3], integers[node + 3] + integers[node + 4]):
                     before = integers[HEADER + PER_NODE * N + PER_ROW * j + 2]
@@ -166,13 +166,13 @@ def fill(integers: Array, reals: Array, states: Array, first: int, work: Array, 
 
 
 class Panels:
-    """Panels of one batch of samples, in a buffer that is used again and again; one a thread."""
+    """Panels of one batch of samples, in a reused buffer; one object per thread."""
 
     base: Array  # (10·N, 6·B), or (0, 6·B) on a fixed base
     joint: tuple[Array, ...]  # (10·n_j, B) for each row of the tree
 
     def __init__(self, tree: FlatTree, batch: int = 64):
-        """``batch``: samples, a multiple of 16."""
+        """Allocate panels of ``batch`` samples, a multiple of 16."""
         assert batch % LANES == 0 and batch > 0
         self.tree, self.batch = tree, batch
         N, carried = tree.bodies if tree.floating else 0, tree.table[:, 1]
@@ -183,14 +183,14 @@ class Panels:
         self.work = aligned(SCRATCH + room(tree))
 
     def at(self, row: int) -> slice:
-        """Which parameters, of all 10·N, a row's panel has."""
+        """Return the parameters, of all 10·N, in a row's panel."""
         node, count, _ = self.tree.table[row]
         return slice(10 * int(node - 1), 10 * int(node - 1 + count))
 
     def fill(self, states: Array, first: int = 0) -> None:
-        """Work out the batch that begins with tile ``first`` of ``FlatTree.states``."""
+        """Compute the batch that begins with tile ``first`` of ``FlatTree.states``."""
         fill(self.tree.integers, self.tree.reals, states, first, self.work, self.buffer)
 
     def columns(self, values: Array) -> Array:
-        """(6·B,) values (B, 6) of the base's equations in the order of the base panel's columns."""
+        """Return values (B, 6) of the base's equations in the order (6·B,) of the base panel's columns."""
         return np.ascontiguousarray(values.reshape(-1, LANES, 6).transpose(0, 2, 1)).ravel()

@@ -1,7 +1,7 @@
-"""Inverse kinematics of a leg of six revolute joints, sample after sample, by damped Newton steps.
+"""Inverse kinematics of a leg of six revolute joints, sample by sample, by damped Newton steps.
 
-The pose of the last joint's tool in the frame of the leg's root is R, p; with z_k the axes and x_k the places of the
-joints, J = [z_k × (p − x_k); z_k], and J δq = (p* − p, R·log(Rᵀ R*)) for the wanted pose R*, p*.
+The pose of the end frame in the frame of the leg's root is R, p; with z_k the axes and x_k the positions of the joints,
+J = [z_k × (p − x_k); z_k], and J δq = (p* − p, R·log(Rᵀ R*)) for the target pose R*, p*.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from steelyard.spatial import Array
 
 JOINTS = 6
 STEPS = 25
-NEAR = 1e-11  # m, and rad
-LONGEST = 0.3  # rad a step
+NEAR = 1e-11  # m and rad: tolerance of the pose
+LONGEST = 0.3  # rad: longest step
 
 
 @compiled
 def _forward(chain: Array, q: Array, R: Array, p: Array, axes: Array, places: Array) -> None:
-    """Pose R (3, 3), p (3,) of the tool; axes and places (6, 3) of the joints. ``chain``: (7, 15) R, p, axis."""
+    """Write pose R (3, 3), p (3,) of the end frame, axes and positions (6, 3) of joints; ``chain`` (7, 15): R, p, axis."""
     S, B = np.empty((3, 3)), np.empty((3, 3))
     for i in range(3):
         p[i] = 0.0
@@ -49,7 +49,7 @@ def _forward(chain: Array, q: Array, R: Array, p: Array, axes: Array, places: Ar
 
 @compiled
 def _solve(A: Array, b: Array) -> None:
-    """b becomes A⁻¹b (6,), by elimination with row pivots."""
+    """Replace b (6,) by A⁻¹b, by Gaussian elimination with row pivots."""
     for k in range(JOINTS):
         best = k
         for i in range(k + 1, JOINTS):
@@ -75,10 +75,10 @@ def _solve(A: Array, b: Array) -> None:
 
 @compiled
 def reach(chain: Array, wanted: Array, q: Array, left: Array) -> None:
-    """Joints q (T, 6) that bring the tool to each pose (T, 12: R by rows, p); ``left`` (T,): how far off it stays.
+    """Write joint positions q (T, 6) for target poses (T, 12: R by rows, p), and the remaining errors ``left`` (T,).
 
-    What q holds is where the search begins; a sample that has no good start begins where the one before it ended, and
-    one out of reach stays there.
+    Newton's method starts at the given q; if that fails, at the solution of the preceding sample. A sample out of reach
+    keeps that.
     """
     R, p, axes, places = np.empty((3, 3)), np.empty(3), np.empty((JOINTS, 3)), np.empty((JOINTS, 3))
     J, e, x = np.empty((JOINTS, JOINTS)), np.empty(JOINTS), np.empty(JOINTS)
@@ -93,7 +93,7 @@ def reach(chain: Array, wanted: Array, q: Array, left: Array) -> None:
                 _forward(chain, x, R, p, axes, places)
                 for i in range(3):
                     e[i] = w[9 + i] - p[i]
-                # R* Rᵀ as a rotation vector: sin from the skew part, which is enough close by
+                # R* Rᵀ as a rotation vector: by the sine of the skew part, which suffices near the target
                 for i in range(3):
                     j, k = (i + 1) % 3, (i + 2) % 3
                     up = w[3 * k] * R[j, 0] + w[3 * k + 1] * R[j, 1] + w[3 * k + 2] * R[j, 2]
@@ -120,6 +120,6 @@ def reach(chain: Array, wanted: Array, q: Array, left: Array) -> None:
             if left[t] < 1e-8:
                 q[t] = x
                 break
-        else:  # out of reach: no better than where it was
+        else:  # out of reach
             if t > 0:
                 q[t] = q[t - 1]

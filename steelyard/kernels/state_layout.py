@@ -1,8 +1,8 @@
-"""Where everything of the compiled online step lies: two flat arrays, whose fields are found by name.
+"""Memory layout of the compiled online step: two flat arrays, whose fields are accessed by name.
 
-``StateLayout`` has the one table of fields. Where each begins and ends is computed from it and stands at the front of
-the integers, so kernels need those two arrays and nothing else (each argument costs 50 ns a call), and the order of the
-fields means nothing. ``AT`` numbers the fields: ``part(reals, integers, AT.old)``.
+``StateLayout`` has the table of fields. Their offsets are computed from it and stored at the front of the integers, so
+kernels need those two arrays only (each argument costs 50 ns per call), and the order of the fields is irrelevant.
+``AT`` numbers the fields: ``part(reals, integers, AT.old)``.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from steelyard.spatial import Array
 Fields = dict[str, tuple[int, ...]]  # name → shape
 
 L = LANES
-N1 = 11  # ten parameters and the right side
+N1 = 11  # ten parameters and the right-hand side
 EQUATION = row_width(10)  # numbers in a row of the change test's equations
-LINE = 8  # numbers in a cache line: every field begins with one
+LINE = 8  # numbers in a cache line; every field begins at one
 REMEMBERED = (
     *("received", "clock", "row_counts", "passive", "marks"),
     *("filter", "up", "last", "stamp", "old", "recent", "before", "optimum", "theta", "proof", "masses", "test"),
@@ -48,9 +48,9 @@ class StateLayout:
     order: tuple[int, ...] = ()  # permutation of all fields in memory; as tabled where empty
 
     def integers(self) -> Fields:
-        """Fields of the integers: what never changes, then what is counted."""
+        """Return the fields of the integers: constants, then counters."""
         return {
-            "quaternion": (1,),  # first column of the orientation, −1 where there is none
+            "quaternion": (1,),  # first column of the orientation, −1: none
             "gyro": (1,),
             "acc": (1,),
             "q": (self.joints,),
@@ -58,23 +58,23 @@ class StateLayout:
             "legs": (self.feet, PER_FOOT),
             "tree": (self.tree_integers,),
             "span": (1,),  # windows in the recent part, at most
-            "settling": (1,),  # samples until the filter has forgotten how it began
-            "warm": (1,),  # whether a solution begins with the shapes that carried mass in the last
+            "settling": (1,),  # samples until the filter's transient has decayed
+            "warm": (1,),  # whether the solver starts with the shapes of the last solution
             "received": (2,),  # samples, and raw rows, since the filter began
             "clock": (2,),  # windows in the recent part, and since the last change
             "row_counts": (2,),  # scalar equations in the old part and in the recent one
-            "passive": (1,),  # how many shapes carry mass
-            "marks": (3, self.shapes),  # room of ``active_set.py``; which shapes carry mass
+            "passive": (1,),  # number of shapes with mass
+            "marks": (3, self.shapes),  # workspace of ``active_set.py``; which shapes have mass
         }
 
     def reals(self) -> Fields:
-        """Fields of the reals: what never changes, what is remembered, what is worked in."""
+        """Return the fields of the reals: constants, state, workspace."""
         C, k = self.columns, self.shapes
         columns = _whole_lines(k)
         return {
             "low_pass": (3, 5),
             "rate": (1,),
-            "step_limits": (2,),  # of the time between two samples, times the rate
+            "step_limits": (2,),  # of the sampling interval, times the rate
             "gravity": (1,),
             "tilt_gain": (1,),
             "rotation": (3, 3),  # of the inertial sensor in the base
@@ -82,16 +82,16 @@ class StateLayout:
             "turned": (3, 3),  # from the quaternion's axes to those of the base
             "factors": (C,),
             "tree_reals": (self.tree_reals,),
-            "bodies": (self.nodes, 10),  # parameters; of the base none
+            "bodies": (self.nodes, 10),  # parameters; none of the base
             "balls": (self.feet, FOOT_REALS),
             "whitener": (6, 6),
             "prior": (N1, N1),
             "mass_variance": (1,),  # the prior's
             "map": (10, columns),  # from masses of shapes to parameters
-            "floor": (10,),  # parameters where every mass is least
+            "floor": (10,),  # parameters at the least masses
             "ridge": (2, k),
             "forgetting": (1,),
-            "average": (1,),  # share of a new window's answer; zero where information is added up instead
+            "average": (1,),  # weight of a new window's solution; zero if information is accumulated instead
             "thresholds": (N1,),
             "caution": (1,),
             "outlying": (1,),
@@ -139,7 +139,7 @@ class StateLayout:
         }
 
     def allocate(self) -> tuple[Array, Array, dict[str, Array]]:
-        """Integers and reals, all zero but for where fields begin and end, and every field by name."""
+        """Return integers and reals, all zero but the offsets of fields, and every field by name."""
         kinds = [self.integers(), self.reals()]
         ends, places = [2 * len(NAMES), 0], dict[str, tuple[int, int]]()
         for index in self.order or range(len(NAMES)):
@@ -163,13 +163,13 @@ def _whole_lines(length: int) -> int:
 
 @compiled
 def part(array: Array, integers: Array, field: int) -> Array:
-    """A field, flat."""
+    """Return a field, flat."""
     return array[integers[2 * field] : integers[2 * field + 1]]
 
 
 @compiled
 def number(array: Any, integers: Array, field: int) -> Any:
-    """A field's only number."""
+    """Return the only number of a field."""
     return array[integers[2 * field]]
 
 

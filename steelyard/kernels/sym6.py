@@ -1,7 +1,7 @@
 """Symmetric 6×6 matrices, sixteen at a time, as blocks [P Q; Qᵀ R]: P 6, Q 9, R 6 entries, each 16 lanes.
 
-``inverse_root`` is M^-½ of M ≥ 1 by Denman and Beavers' iteration M ← (2 + M + M⁻¹)/4, Z ← Z(1 + M⁻¹)/2 from Z = 1,
-M scaled, which is Newton's: all 16 lanes take the same few steps.
+``inverse_root`` computes M^-½ of M ≥ 1 by the Denman–Beavers iteration M ← (2 + M + M⁻¹)/4, Z ← Z(1 + M⁻¹)/2 from Z =
+1, M scaled (Newton's method): all 16 lanes take the same few steps.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from steelyard.spatial import Array
 
 L = LANES
 SIX = 21 * L
-SETTLED = 1e-6  # of all lanes' traces of M − 1 together: the next step leaves an eighth of its square
+SETTLED = 1e-6  # sum of the traces of M − 1 over all lanes: the error after the next step is an eighth of its square
 STEPS = 8
 PLACE = np.array(
     [
@@ -26,12 +26,12 @@ PLACE = np.array(
         [8, 11, 14, 17, 19, 20],
     ]
 )  # of each entry
-WEIGHT = np.array([1.0, 2, 2, 1, 2, 1, *[2] * 9, 1, 2, 2, 1, 2, 1])  # how often each is there
+WEIGHT = np.array([1.0, 2, 2, 1, 2, 1, *[2] * 9, 1, 2, 2, 1, 2, 1])  # multiplicity of each entry
 
 
 @compiled
 def identity(scale: float, M: Array) -> None:
-    """M = scale · 1."""
+    """Set M = scale · 1."""
     for k in range(SIX):
         M[k] = 0.0
     for i in range(6):
@@ -42,7 +42,7 @@ def identity(scale: float, M: Array) -> None:
 
 @compiled
 def size(M: Array, out: Array) -> None:
-    """Frobenius norm."""
+    """Write the Frobenius norm."""
     for l in range(L):
         out[l] = 0.0
     for k in range(21):
@@ -57,7 +57,7 @@ def size(M: Array, out: Array) -> None:
 def _inverse(
     a: float, b: float, c: float, d: float, e: float, f: float
 ) -> tuple[float, float, float, float, float, float]:
-    """Of the symmetric [[a b c], [b d e], [c e f]]."""
+    """Return the inverse of the symmetric [[a b c], [b d e], [c e f]]."""
     u, v, w = d * f - e * e, c * e - b * f, b * e - c * d
     s = 1.0 / (a * u + b * v + c * w)
     return s * u, s * v, s * w, s * (a * f - c * c), s * (b * c - a * e), s * (a * d - b * b)
@@ -65,7 +65,7 @@ def _inverse(
 
 @compiled
 def _invert(M: Array, V: Array) -> None:
-    """V = M⁻¹ by blocks: with G = P⁻¹Q and C = (R − QᵀG)⁻¹ it is [P⁻¹ + GCGᵀ, −GC; ·, C]."""
+    """Write V = M⁻¹ by blocks: with G = P⁻¹Q and C = (R − QᵀG)⁻¹ it is [P⁻¹ + GCGᵀ, −GC; ·, C]."""
     for l in range(L):
         a, b, c, d, e, f = _inverse(M[l], M[L + l], M[2 * L + l], M[3 * L + l], M[4 * L + l], M[5 * L + l])
         q0, q1, q2 = M[6 * L + l], M[7 * L + l], M[8 * L + l]
@@ -97,7 +97,7 @@ def _invert(M: Array, V: Array) -> None:
 
 @compiled
 def _times(Z: Array, V: Array, out: Array) -> None:
-    """out = (Z + ZV)/2 of symmetric matrices that commute."""
+    """Write out = (Z + ZV)/2 of commuting symmetric matrices."""
     for l in range(L):
         z0, z1, z2, z3, z4, z5 = Z[l], Z[L + l], Z[2 * L + l], Z[3 * L + l], Z[4 * L + l], Z[5 * L + l]
         y0, y1, y2 = Z[6 * L + l], Z[7 * L + l], Z[8 * L + l]
@@ -135,7 +135,7 @@ def _times(Z: Array, V: Array, out: Array) -> None:
 
 @compiled
 def _mean(V: Array, M: Array) -> float:
-    """M ← (2 + M + V)/4; gives how far M is from 1 at most: by its trace, since no eigenvalue is below 1 now."""
+    """Set M to (2 + M + V)/4; return a bound on M − 1, its trace, since no eigenvalue is below 1."""
     for l in range(21 * L):
         M[l] = 0.25 * (M[l] + V[l])
     beyond = 0.0
@@ -150,7 +150,7 @@ def _mean(V: Array, M: Array) -> float:
 
 @compiled
 def inverse_root(M: Array, norm: Array, Z: Array, V: Array, spare: Array) -> bool:
-    """Z = M^-½ of M ≥ 1 of these norms (16); M is used up. False where that does not settle."""
+    """Write Z = M^-½ of M ≥ 1 of these norms (16); M is overwritten. False if the iteration does not converge."""
     largest = 1.0
     for l in range(L):
         largest = max(largest, norm[l])
@@ -158,7 +158,7 @@ def inverse_root(M: Array, norm: Array, Z: Array, V: Array, spare: Array) -> boo
     for k in range(SIX):
         M[k] *= middle
     identity(np.sqrt(middle), spare)
-    for _ in range(STEPS):  # two at a time, to and fro
+    for _ in range(STEPS):  # two at a time, between two buffers
         _invert(M, V)
         _times(spare, V, Z)
         beyond = _mean(V, M)
