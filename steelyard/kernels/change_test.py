@@ -29,7 +29,7 @@ def row_width(n: int) -> int:
 
 @compiled
 def judge(value: float, freedom: int, thresholds: Array, caution: float, outlying: float, test: Array) -> bool:
-    """Whether χ² of this freedom is beyond its limit, which grows with its running mean; ``test`` (3,) goes on."""
+    """Whether χ² of this freedom is beyond its limit, which grows with its running mean; updates ``test`` (3,)."""
     test[1], test[2] = value, thresholds[freedom] * max(test[0], 1.0)
     if value > test[2]:
         return True

@@ -41,7 +41,7 @@ class Running:
 
     @property
     def state(self) -> dict[str, Array]:
-        """All that is remembered."""
+        """All that a saved state needs."""
         parts = {
             "old": self.old.triangle,
             "recent": self.recent.triangle,
