@@ -14,7 +14,7 @@ from steelyard.cli.terminal import print_table, shown_progress
 from steelyard.experiment.calibrate.rig_options import RigOptions
 
 calibrate = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Run calibration routines of a quadruped in simulation."
+    no_args_is_help=True, rich_markup_mode=None, help="Run calibration routines of a simulated quadruped."
 )
 
 CalibrateOut = Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Folder for calibration.json.")]

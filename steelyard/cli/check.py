@@ -29,7 +29,10 @@ def check(
     list_topics: Annotated[bool, typer.Option("--topics", help="List the topics of a bag, and exit.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Report faults of a log and which parameters its motion excites, without identifying anything."""
+    """Check a log: units, signs, delays and excitation.
+
+    Takes seconds, and identifies nothing. Exit code 3 if something has to be corrected.
+    """
     from steelyard.check.survey import survey
 
     if list_topics:

@@ -16,7 +16,7 @@ def demo(
     out: OutOption = Path("demo"),
     as_json: JsonOption = False,
 ) -> None:
-    """Identify a simulated robot and its payload, and compare with the truth."""
+    """Identify a simulated robot and its load; compare with the truth."""
     from steelyard.cli.demonstration import ROBOTS, run_arm, run_quadruped
     from steelyard.errors import Finding, UsageError
     from steelyard.identify.estimate_json import estimate_json, estimate_text

@@ -20,6 +20,7 @@ from steelyard.errors import Finding, UsageError
 from steelyard.identify.method import Method, method_names, method_type
 
 METHOD_PANEL = "Options of one method"
+WIDEST = 15  # characters of choices that --help shows in place of a metavar
 Command = Callable[..., None]
 Panels = Mapping[str, Sequence[str]]  # panel → names of its flags, without dashes
 
@@ -68,7 +69,8 @@ class Flag:
     def parameter(self) -> inspect.Parameter:
         """As typer reads it."""
         about = self.field.metadata
-        declared = typer.Option(self.text, help=about["help"], metavar=about.get("metavar"), rich_help_panel=self.panel)
+        metavar, help = with_choices(self.name, self.kind, about["help"], about.get("metavar"))
+        declared = typer.Option(self.text, help=help, metavar=metavar, rich_help_panel=self.panel)
         kind = Annotated[self.kind, declared]  # type: ignore[name-defined]
         return inspect.Parameter(self.name, inspect.Parameter.KEYWORD_ONLY, default=self.default, annotation=kind)
 
@@ -79,6 +81,14 @@ class Flag:
         if self.kind == list[str] | None:
             return listed(given) if get_origin(self.hint) is tuple else numbered(self.text, given)
         return tuple(given) if self.repeats else given
+
+
+def with_choices(name: str, kind: Any, help: str, metavar: str | None = None) -> tuple[str | None, str]:
+    """Metavar and help of an option: choices that would widen the column of metavars are listed in the help."""
+    choices = ", ".join(map(str, get_args(kind))) if get_origin(kind) is Literal else ""
+    if metavar is not None or len(choices) <= WIDEST:
+        return metavar, help
+    return name.replace("_", "-").upper(), f"{help.removesuffix('.')}; one of {choices}."
 
 
 def flags_of(cls: type, panel: str | None = None, only: Sequence[str] | None = None) -> Iterator[Flag]:
@@ -149,8 +159,9 @@ def takes(
 def takes_method(command: Command) -> Command:
     """Decorator: a command takes ``--method`` and the options of all methods, and receives the object as ``method``."""
     table = method_flags()
-    option = typer.Option("--method", help="Method of identification: constraints on each body.")
-    choice = Annotated[Literal[method_names()], option]  # type: ignore[valid-type]
+    kind: Any = Literal[method_names()]
+    metavar, help = with_choices("method", kind, "Method of identification.")
+    choice = Annotated[kind, typer.Option("--method", help=help, metavar=metavar)]
     asked = inspect.Parameter("method", inspect.Parameter.KEYWORD_ONLY, default="lmi", annotation=choice)
 
     def make(given: dict[str, Any]) -> dict[str, Any]:

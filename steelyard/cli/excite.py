@@ -40,9 +40,10 @@ def excite(
     scheduler: SchedulerOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Optimise exciting motions within joint limits and free of self-collision.
+    """Optimise exciting motions within the limits of a robot.
 
-    An arm gets one periodic motion, a humanoid several that keep it balanced. An interrupted run resumes.
+    They respect joint limits and are free of self-collision. An arm gets one periodic motion, a humanoid several that
+    keep it balanced. An interrupted run resumes.
     """
     from steelyard.experiment.excite.arm_motion import find_arm_motion
     from steelyard.experiment.excite.excite_humanoid import excite_humanoid

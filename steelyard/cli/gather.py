@@ -27,7 +27,10 @@ def gather(
     scheduler: SchedulerOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Accumulate the square-root information of logs larger than memory, and write it."""
+    """Accumulate the information of logs larger than memory.
+
+    Reads them in pieces, and writes their square-root information to one file.
+    """
     from steelyard.errors import Finding, UsageError
     from steelyard.files import Staging
     from steelyard.fleet.gathering import stream_many

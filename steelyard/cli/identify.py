@@ -101,7 +101,10 @@ def identify(
     no_report: Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Identify the inertial parameters of a robot from logs; writes estimate.json, robot.urdf and report.html."""
+    """Identify inertial parameters from logs of a robot's motion.
+
+    Writes estimate.json, the robot as robot.urdf and robot.xml, and report.html.
+    """
     from steelyard.fleet.locations import expand, is_url
     from steelyard.identify.identification import identify as run
     from steelyard.identify.job import Job

@@ -58,7 +58,10 @@ def load(
     topic: TopicOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Identify an unknown load on a link; writes load.json, estimate.json and report.html."""
+    """Identify an unknown load on a link.
+
+    Writes load.json, estimate.json and report.html.
+    """
     from steelyard.compose.shape_file import read_shapes
     from steelyard.identify.job import Job
     from steelyard.identify.unknown_load import UnknownLoad

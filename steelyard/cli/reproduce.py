@@ -14,7 +14,10 @@ def reproduce(
     context: typer.Context,
     paper: Annotated[str, typer.Argument(metavar="PAPER", help="Folder of papers/, e.g. lee.")],
 ) -> None:
-    """Reproduce the tables and figures of a paper: `steelyard reproduce lee --quick`; needs a checkout."""
+    """Reproduce the tables and figures of a paper.
+
+    For example `steelyard reproduce lee --quick`; needs a checkout of the repository.
+    """
     from steelyard.errors import Finding, UsageError
 
     root = Path(__file__).resolve().parents[2]

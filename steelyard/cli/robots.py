@@ -9,7 +9,7 @@ from steelyard.cli.terminal import print_table
 
 
 def robots(as_json: JsonOption = False) -> None:
-    """List the names of robots that ROBOT may be, in place of a file."""
+    """List the names that can be given as ROBOT."""
     from steelyard.robot.index import robots as index
 
     entries = index()

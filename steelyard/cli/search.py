@@ -33,7 +33,10 @@ def search(
     scheduler: SchedulerOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Search for parameters that minimise the simulation error, and report which are not observable."""
+    """Search for parameters that minimise the simulation error.
+
+    Also reports which parameters the error does not depend on.
+    """
     from steelyard.experiment.search.prediction_search import search as run
     from steelyard.fleet.workers import Workers
     from steelyard.output.results import refuse_overwriting

@@ -20,7 +20,10 @@ def simulate(
     options: SimulationOptions,
     lock: Annotated[list[str] | None, typer.Option(metavar="J=q", help="Hold a joint at a value; repeatable.")] = None,
 ) -> None:
-    """Simulate a robot that differs from its description; writes a log with the truth in its metadata."""
+    """Simulate a robot that differs from its description.
+
+    Writes a log with the true parameters in its metadata.
+    """
     from steelyard.experiment.simulate.request import simulate as run
     from steelyard.log.table import write_log
     from steelyard.robot.model import Robot

@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from steelyard.identify.identification import Identification
 
 SOURCES = {"identified": "data", "partly": "data, partly", "prior": "prior"}  # verdict → source of a value
-FEW = 4  # fixed bodies that are listed in the table; more are one line
+FEW = 4  # held bodies that are listed in the table; more are one line
 
 
 def print_bodies(result: Identification, truth: bool = False) -> None:
     """Every body with mass, centre of mass and their sources; then the fit and its certificate."""
     estimate = result.estimate
-    header = ["body", "mass, kg", "source", "centre of mass, mm", "source", "inertia", "consistent"]
-    fixed = [b for b in estimate.bodies if not b.free]
-    shown = estimate.bodies if len(fixed) <= FEW else [b for b in estimate.bodies if b.free]
+    header = ["body", "mass, kg", "source", "centre of mass, mm", "source", "inertia source", "consistent"]
+    held = [b for b in estimate.bodies if not b.free]
+    shown = estimate.bodies if len(held) <= FEW else [b for b in estimate.bodies if b.free]
     rows = [_row(b) for b in (*shown, *estimate.loads)]
     if truth:
         header, rows = _with_truth(estimate, header, rows)
     print_table(header, rows)
-    if len(fixed) > FEW:
-        print(f"fixed at the description: {', '.join(b.name for b in fixed)}")
+    if len(held) > FEW:
+        print(f"held at the description: {', '.join(b.name for b in held)}")
     print_ranges(estimate)
     if estimate.sensors:
         forces, moments = (f"f{c}, N" for c in "xyz"), (f"m{c}, N·m" for c in "xyz")
@@ -85,7 +85,7 @@ def _in_mm(metres: float | None) -> float | None:
 def _with_truth(estimate: Estimate, header: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
     """The table with columns of the description and of the truth."""
     bodies = {b.name: b for b in estimate.bodies} | {f"load on {b.carrier}": b for b in estimate.loads}
-    header = [header[0], "described, kg", "identified, kg", "true, kg", *header[2:4], "true, mm", *header[4:]]
+    header = [header[0], "described, kg", "estimate, kg", "true, kg", *header[2:4], "true, mm", *header[4:]]
     table = []
     for row in rows:
         b = bodies[row[0]]
@@ -104,7 +104,7 @@ def _millimetres(parameters: Array) -> str:
 def _row(b: BodyEstimate) -> list[str]:
     from steelyard.identify.sentence import mass_interval
 
-    sources = [SOURCES[x] if b.free else "fixed" for x in (b.verdict.mass, b.verdict.com, b.verdict.inertia)]
+    sources = [SOURCES[x] if b.free else "held" for x in (b.verdict.mass, b.verdict.com, b.verdict.inertia)]
     return [
         f"load on {b.carrier}" if b.carrier else b.name,
         mass_interval(b, ".3f") if b.free else f"{b.mass:.3f}",

@@ -16,7 +16,10 @@ def view(
     ] = 8080,
     browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
 ) -> None:
-    """View results in three dimensions and move the joints; served to this machine only."""
+    """View results in three dimensions, and move the joints.
+
+    The page is served to this machine only.
+    """
     import webbrowser
     from contextlib import redirect_stdout
 

@@ -36,7 +36,7 @@ def parameters(report: Report) -> Section | None:
     prior, truth = report.part("prior"), report.part("truth")
     bodies, plots = [], {}
     for k, (name, body) in enumerate(report.bodies.items()):
-        if body.get("free") is False:  # fixed at the description
+        if body.get("free") is False:  # held at the description
             continue
         known = {
             "estimate": numbers(body.get("parameters"), 10),

@@ -27,10 +27,10 @@ def verdicts(report: Report) -> Section | None:
         return None
     welded = report.part("bodies_welded")
     rows = {name: _row(name, body, welded.get(name)) for name, body in report.bodies.items()}
-    fixed = [row for name, row in rows.items() if report.bodies[name].get("free") is False]
-    estimated = [row for row in rows.values() if row not in fixed]
+    held = [row for name, row in rows.items() if report.bodies[name].get("free") is False]
+    estimated = [row for row in rows.values() if row not in held]
     estimated += [_row(f"load on {load.get('link')}", load, None) for load in report.entries("loads")]
-    return Section("verdicts", "Bodies", {"rows": estimated, "fixed": fixed})
+    return Section("verdicts", "Bodies", {"rows": estimated, "held": held})
 
 
 def _row(name: str, body: Mapping[str, Any], welded: Any) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def _row(name: str, body: Mapping[str, Any], welded: Any) -> dict[str, Any]:
         "trace": figure((xx or 0) + (yy or 0) + (zz or 0) if known else None, 3),
         "consistent": body.get("consistent") if isinstance(body.get("consistent"), bool) else None,
         "eigenvalue": figure(body.get("min_eigenvalue"), 2),
-        "meaning": "Fixed at the description." if body.get("free") is False else meaning(of),
+        "meaning": "Held at the description." if body.get("free") is False else meaning(of),
     }
 
 
