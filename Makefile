@@ -5,13 +5,14 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast laws lint layers types bench clean
+.PHONY: help setup demo test test-fast laws lint layers types docs bench clean
 
 help:
 	@echo "make demo       identify a trotting quadruped and its payload, write demo/report.html"
 	@echo "make test-fast  tests without those marked slow or study, for use while you edit"
-	@echo "make test       lint, layers, types, all tests"
+	@echo "make test       lint, layers, types, documentation, all tests"
 	@echo "make laws       the numerical tests alone; OPENBLAS_CORETYPE=Nehalem make laws runs them with another processor's arithmetic"
+	@echo "make docs       the documentation as a site, in site/; a dead link is an error"
 	@echo "make setup      .venv with every extra"
 	@echo "make bench      times of identification, solvers, kernels, streams, online steps and simulations against peers (installs those)"
 
@@ -26,7 +27,7 @@ $(STAMPS)/demo: pyproject.toml $(STAMPS)/venv
 	touch $@
 
 $(STAMPS)/setup: pyproject.toml $(STAMPS)/venv
-	$(BIN)/python -m pip install --quiet --editable ".[robots,sim,report,bags,qp,search,scale,dev]"
+	$(BIN)/python -m pip install --quiet --editable ".[robots,sim,report,bags,qp,search,scale,docs,dev]"
 	touch $@ $(STAMPS)/demo
 
 $(STAMPS)/bench: pyproject.toml $(STAMPS)/setup
@@ -48,9 +49,14 @@ layers: $(STAMPS)/setup
 types: $(STAMPS)/setup
 	$(BIN)/mypy
 
+docs: export NO_MKDOCS_2_WARNING = 1
+docs: $(STAMPS)/setup
+	$(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html; search needs a server: $(BIN)/python -m http.server --bind 127.0.0.1 --directory site"
+
 # One thread a process: two test processes share the cores.
 test test-fast laws: export OPENBLAS_NUM_THREADS = 1
-test: lint layers types
+test: lint layers types docs
 	$(BIN)/python -m pytest -n 2
 
 test-fast: $(STAMPS)/setup
@@ -70,4 +76,4 @@ bench: $(STAMPS)/bench
 	$(BIN)/python -m bench search
 
 clean:
-	rm -rf $(VENV) demo .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) demo site .mypy_cache .ruff_cache .pytest_cache
