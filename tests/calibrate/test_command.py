@@ -17,8 +17,6 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_com_writes_its_estimate_beside_the_truth(steelyard, tmp_path):
     run = steelyard("calibrate", "com", "a1", "--load", "1.5@trunk:0.05,0.02,0.1", "--no-tilt", "-o", tmp_path / "out")
     assert run.code == 0, run.err
-    assert "trial 1:" in run.out
-    assert "z is the description's" in run.out
     kept = json.loads((tmp_path / "out" / "calibration.json").read_text())
     off = [a - b for a, b in zip(kept["com"], kept["truth"]["com"], strict=True)]
     assert abs(off[0]) < 3e-3
@@ -35,7 +33,7 @@ def test_inertia_prints_and_writes_effective_and_composite_moments(steelyard, tm
     run = steelyard("calibrate", "inertia", "a1", "--periods", 2, "-o", tmp_path)
     assert run.code == 0, run.err
     assert "effective (95 %)" in run.out
-    assert "Composite: the whole robot as one body" in run.out
+    assert "composite (95 %)" in run.out
     saved = json.loads((tmp_path / "calibration.json").read_text())
     assert [one["axis"] for one in saved["effective"]] == ["x", "y", "z"]
     assert saved["effective"][2]["inertia"] == pytest.approx(saved["truth"]["effective"][2], rel=0.02)
@@ -73,7 +71,6 @@ def test_the_skeleton_in_the_docs_is_a_rig(loaded):
 def test_a_paper_that_is_not_reproduced_is_refused(steelyard):
     run = steelyard("reproduce", "newton")
     assert run.code == 2
-    assert "Choose from:" in run.err
     assert "lee" in run.err
 
 
