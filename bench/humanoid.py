@@ -21,8 +21,8 @@ from steelyard.compose import prior as priors
 from steelyard.equations.dynamics import Dynamics
 from steelyard.equations.prepare import prepare
 from steelyard.equations.setup import Setup
-from steelyard.experiment.simulate.sensors import measured
-from steelyard.experiment.simulate.truth import reweighed
+from steelyard.experiment.simulate.sensors import measure
+from steelyard.experiment.simulate.truth import perturb_masses
 from steelyard.identify.identification import identify
 from steelyard.identify.options import Options
 from steelyard.log.log import Log
@@ -38,8 +38,8 @@ OPTIONS = Options(equations="base")
 def humanoid(repeats: int = 7, name: str = "talos", logs: int = 20, seconds: float = 6.0) -> dict[str, Any]:
     """One robot, ``logs`` of ``seconds`` each."""
     robot = Robot.load(name)
-    truth = reweighed(robot, np.random.default_rng(0))
-    taken = [measured(_log(robot, truth, k, seconds), "humanoid", k) for k in range(logs)]
+    truth = perturb_masses(robot, np.random.default_rng(0))
+    taken = [measure(_log(robot, truth, k, seconds), "humanoid", k) for k in range(logs)]
     parts: list[dict[str, float]] = []
     calls: dict[str, Callable[[], object]] = {"ours": lambda: parts.append(_parts(robot, taken))}
     calls["naive"] = lambda: _naive(robot, taken)

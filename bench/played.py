@@ -17,7 +17,7 @@ import numpy as np
 from steelyard.experiment.excite.candidate_pool import CandidatePool, draw_kinds
 from steelyard.experiment.excite.excite_humanoid import as_log
 from steelyard.experiment.simulate.simulate_humanoid import simulate_humanoid
-from steelyard.experiment.simulate.truth import Specimen, reweighed
+from steelyard.experiment.simulate.truth import Specimen, perturb_masses
 from steelyard.robot.model import Robot
 
 CASES = ("talos", "g1")
@@ -41,7 +41,7 @@ def _robot(robot: Robot, count: int, seed: int) -> dict[str, Any]:
         planning += time.process_time() - start
         if built is None:
             continue
-        truth, motion = reweighed(robot, np.random.default_rng([seed, k, 3])), as_log(built, k)
+        truth, motion = perturb_masses(robot, np.random.default_rng([seed, k, 3])), as_log(built, k)
         start = time.process_time()
         said = simulate_humanoid(robot, motion, Specimen(truth), may_fall=True).metadata["simulation"]
         playing += time.process_time() - start

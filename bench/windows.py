@@ -22,7 +22,7 @@ from steelyard.equations.prepare import prepare
 from steelyard.equations.segment import Segment
 from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import foot
-from steelyard.experiment.simulate.sensors import measured
+from steelyard.experiment.simulate.sensors import measure
 from steelyard.experiment.simulate.simulate_floating import random_sines, simulate_floating
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.information import Information
@@ -47,7 +47,7 @@ def a1_windows(count: int, seed: int = 0) -> tuple[list[Problem], list[Problem]]
 def a1_log(robot: Robot, truth: Mapping[str, Array], *, seed: int, seconds: float) -> Log:
     """An A1 on random sines, all feet in contact: noisy joints, torques and IMU, exact pose of the base."""
     motion = random_sines(robot, np.random.default_rng(seed), seconds=seconds)
-    return measured(simulate_floating(robot, truth, A1_FEET, motion), "mid", seed, keep=("base.",))
+    return measure(simulate_floating(robot, truth, A1_FEET, motion), "mid", seed, keep=("base.",))
 
 
 def a1_information(count: int, seed: int = 0) -> tuple[Box, list[Information]]:

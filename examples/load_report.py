@@ -10,7 +10,7 @@ import numpy as np
 from steelyard import LoadEstimator, Options, Robot, Shapes, inertia, weigh_load
 from steelyard.compose.primitives import cuboid
 from steelyard.compose.shape_file import ShapeFile
-from steelyard.experiment.simulate.sensors import measured
+from steelyard.experiment.simulate.sensors import measure
 from steelyard.experiment.simulate.simulate_floating import random_sines, simulate_floating
 from steelyard.output.report import courses_of
 from steelyard.output.results import write_results
@@ -22,7 +22,7 @@ cube = inertia.pack(1.0, place, 0.04**2 / 6 * np.eye(3))  # 1 kg, 4 cm
 robot = Robot.load("a1")
 truth = {b.name: b.parameters + (cube if b.name == "base" else 0) for b in robot.bodies}
 log = simulate_floating(robot, truth, FEET, random_sines(robot, np.random.default_rng(4)))
-log = measured(log, "mid", seed=4, keep=("base.",))
+log = measure(log, "mid", seed=4, keep=("base.",))
 log = replace(log, metadata={"truth": {"parameters": {"(load)": cube.tolist()}}})  # for the pictures only
 
 online = LoadEstimator("a1", log, "trunk", (-0.2, 0.2, -0.1, 0.1, 0.057, 0.097), Options(method="shapes", feet=FEET))

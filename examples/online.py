@@ -3,7 +3,7 @@
 import numpy as np
 
 from steelyard import LoadEstimator, Log, OnlineIdentifier, Options, Robot, inertia
-from steelyard.experiment.simulate.sensors import measured
+from steelyard.experiment.simulate.sensors import measure
 from steelyard.experiment.simulate.simulate_floating import random_sines, simulate_floating
 
 FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
@@ -12,7 +12,7 @@ robot = Robot.load("a1")
 
 def record(truth, seed, seconds):  # noise in joints, torques and IMU; an exact pose of the base
     motion = random_sines(robot, np.random.default_rng(seed), seconds=seconds)
-    return measured(simulate_floating(robot, truth, FEET, motion), "mid", seed, keep=("base.",))
+    return measure(simulate_floating(robot, truth, FEET, motion), "mid", seed, keep=("base.",))
 
 
 empty = {body.name: body.parameters for body in robot.bodies}

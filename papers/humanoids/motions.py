@@ -34,7 +34,7 @@ from steelyard.experiment.excite.informativeness import (
     select_by_link,
     select_d_optimal,
 )
-from steelyard.experiment.simulate.sensors import measured
+from steelyard.experiment.simulate.sensors import measure
 from steelyard.log.log import Log
 from steelyard.log.table import read_log, write_log
 from steelyard.spatial import Array
@@ -77,7 +77,7 @@ def study(name: str, folder: Path, count: int = 300) -> dict[str, Any] | None:
         if log is not None:
             triangles.append(informativeness.triangle(built.trajectory))
             told.append(MotionInformation.of(informativeness, triangles[-1]))
-            logs.append(measured(log, NOISE, k))
+            logs.append(measure(log, NOISE, k))
             upright.append(k)
             motions.append(built)
     fell = len(alive) - len(logs)
@@ -122,7 +122,7 @@ def study(name: str, folder: Path, count: int = 300) -> dict[str, Any] | None:
             write_log(path, as_log(built, k))
             log = library.played(read_log(path), truth, "truth-0")
             if log is not None:
-                made.append((measured(log, NOISE, 10_000 + k), informativeness.triangle(built.trajectory)))
+                made.append((measure(log, NOISE, 10_000 + k), informativeness.triangle(built.trajectory)))
         played[f"{choice}, improved"] = made
     yardstick = None
     for choice, some in played.items():

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from papers.humanoids.followed import follow
 from steelyard.experiment.simulate.record import Recording
-from steelyard.experiment.simulate.sensors import measured
+from steelyard.experiment.simulate.sensors import measure
 from steelyard.experiment.simulate.truth import Specimen
 from steelyard.log.log import Log
 from steelyard.log.table import read_log, write_log
@@ -72,7 +72,7 @@ class Library:
     def logs(self, motions: Sequence[Log], truth: Mapping[str, Array], name: str, seed: int = 0) -> list[Log]:
         """What sensors wrote of all motions that did not end in a fall; each seed draws other noise."""
         exact = [self.played(motion, truth, name) for motion in motions]
-        return [measured(log, NOISE, 1000 * seed + k) for k, log in enumerate(exact) if log is not None]
+        return [measure(log, NOISE, 1000 * seed + k) for k, log in enumerate(exact) if log is not None]
 
 
 def exciting(robot: Robot, count: int, more: int) -> list[Log]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from papers.humanoids.source import HELD, Library, kind
 from papers.humanoids.study import DESCRIPTION, WAYS, Weighed, Yardstick, as_vector, compare, covered, ranged, weigh
-from steelyard.experiment.simulate.truth import reweighed
+from steelyard.experiment.simulate.truth import perturb_masses
 from steelyard.log.log import Log
 from steelyard.spatial import Array
 
@@ -36,7 +36,7 @@ class Motions:
 
 def truth_of(library: Library, seed: int) -> dict[str, Array]:
     """+5 kg on the torso, every mass off by up to 30 %."""
-    return reweighed(library.robot, np.random.default_rng(seed))
+    return perturb_masses(library.robot, np.random.default_rng(seed))
 
 
 def weighed_of(library: Library, motions: Motions, seed: int, noise: int = 0) -> tuple[Weighed, Array]:

@@ -24,7 +24,7 @@ from steelyard import inertia
 from steelyard.equations.rows import BASE_ROWS
 from steelyard.equations.setup import Setup
 from steelyard.experiment.simulate.loads import Load
-from steelyard.experiment.simulate.truth import reweighed
+from steelyard.experiment.simulate.truth import perturb_masses
 from steelyard.identify.options import Options
 from steelyard.identify.scoring import predict
 from steelyard.log.log import Log
@@ -108,7 +108,7 @@ def reproduce(name: str, library: Library, motions: Motions) -> tuple[dict[str, 
 
 def modified(robot: Robot, where: Sequence[str]) -> dict[str, Array]:
     """The robot as it is now: what was added lies in the middle of each body's box."""
-    truth = reweighed(robot, np.random.default_rng(7), share=0.05, extra=0.0)
+    truth = perturb_masses(robot, np.random.default_rng(7), share=0.05, extra=0.0)
     for name, mass in zip(where, ADDED, strict=True):
         truth[name] = truth[name] + _block(robot.body(name), mass)
     return truth

@@ -11,7 +11,7 @@ from steelyard import inertia
 from steelyard.compose.load_area import Area, area_above
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.record import Recording
-from steelyard.experiment.simulate.sensors import Sensors, measured
+from steelyard.experiment.simulate.sensors import Sensors, measure
 from steelyard.experiment.simulate.simulate_quadruped import Gait, simulate_quadruped
 from steelyard.experiment.simulate.simulation_options import Perturb
 from steelyard.experiment.simulate.truth import Specimen
@@ -64,9 +64,9 @@ class Trot:
         """As options name them."""
         return tuple(self.log.metadata["simulation"]["feet"])
 
-    def measured(self, noise: Sensors | str, seed: int) -> Log:
+    def measure(self, noise: Sensors | str, seed: int) -> Log:
         """What noisy sensors would have written."""
-        return measured(self.log, noise, seed)
+        return measure(self.log, noise, seed)
 
 
 @cache

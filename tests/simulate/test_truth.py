@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 
 from steelyard import inertia
-from steelyard.experiment.simulate.loads import carried
-from steelyard.experiment.simulate.truth import reweighed, torso, truths, without_joint, wrist
+from steelyard.experiment.simulate.loads import add_loads
+from steelyard.experiment.simulate.truth import perturb_masses, torso, truths, without_joint, wrist
 from tests.simulate.humanoids import humanoid
 
 
 @pytest.mark.parametrize("name", ["talos", "g1"])
 def test_masses_are_off_by_up_to_the_share_and_the_torso_carries_the_rest(name):
     robot = humanoid(name)
-    truth = reweighed(robot, np.random.default_rng(0), share=0.3, extra=5.0)
+    truth = perturb_masses(robot, np.random.default_rng(0), share=0.3, extra=5.0)
     heavy = torso(robot)
     for body in robot.bodies:
         added = 5.0 if body.name == heavy.name else 0.0
         assert abs((truth[body.name][0] - added) / body.parameters[0] - 1) <= 0.3
         assert inertia.is_consistent(truth[body.name], body.size)
-    only = reweighed(robot, np.random.default_rng(0), share=0.0, extra=5.0)
+    only = perturb_masses(robot, np.random.default_rng(0), share=0.0, extra=5.0)
     assert [n for n, p in only.items() if not np.allclose(p, robot.body(n).parameters)] == [heavy.name]
 
 
@@ -31,7 +31,7 @@ def test_five_truths_are_five_kinds_all_physical_and_the_same_by_the_same_seed(n
     assert len({t.name.split()[0] for t in found}) == 5
     for one, other in zip(found, again, strict=True):
         assert all(np.array_equal(one.parameters[b.name], other.parameters[b.name]) for b in robot.bodies)
-        whole = carried(robot, one.parameters, one.loads)
+        whole = add_loads(robot, one.parameters, one.loads)
         assert all(inertia.is_consistent(whole[b.name], b.size) for b in robot.bodies)
     (limb,) = (t for t in found if t.loads)
     assert limb.loads[0].link == wrist(robot)

@@ -1,1 +1,1 @@
-"""Robots with a known truth, and the logs they would write."""
+"""Simulated robots with a known truth, and their logs."""

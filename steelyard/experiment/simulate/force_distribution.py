@@ -1,8 +1,8 @@
-"""From wanted accelerations of trunk and feet to motor torques, by the described robot's inverse dynamics.
+"""From desired accelerations of trunk and feet to motor torques, by inverse dynamics of the described robot.
 
-With joint accelerations that move trunk and feet as wanted, ``rnea(q, v, a) = Sᵀτ + Σ Jᵀf``: its first six rows say
-what the ground has to do, the others what motors do for given forces. Forces are sums of edges of friction pyramids
-with coefficients λ ≥ 0, so to distribute them is a non-negative least-squares problem.
+With the joint accelerations that move trunk and feet as desired, ``rnea(q, v, a) = Sᵀτ + Σ Jᵀf``: its first six rows
+determine the sum of contact forces, the others the motor torques for given forces. Forces are sums of edges of friction
+pyramids with coefficients λ ≥ 0, so to distribute them is a non-negative least-squares problem.
 
 So is convex model-predictive control of a trunk on planned feet (Di Carlo et al., 2018): one rigid body,
 ``v̇ = g + Σ f/m``, ``I ω̇ = Σ r × f``. Over a horizon, forces are constant in each step, so positions and velocities are
@@ -21,26 +21,26 @@ from steelyard.experiment.simulate.robot_state import RobotState
 from steelyard.kernels import active_set
 from steelyard.spatial import Array, cross
 
-CONE = 0.4  # friction that a controller counts on
+CONE = 0.4  # coefficient of friction that the controllers assume
 EDGES = np.array(
     [[CONE, 0, 1], [-CONE, 0, 1], [0, CONE, 1], [0, -CONE, 1]]
 ).T  # (3, 4) of a pyramid, per N of normal force
-HOLD = (60.0, 12.0)  # 1/s², 1/s: how joints that belong to no leg are held
-STEPS = 10  # of a horizon
-COST = 1e-6  # of a force, (m/s²)⁻² relative to what it accelerates
+HOLD = (60.0, 12.0)  # 1/s², 1/s: stiffness and damping of joints that belong to no leg
+STEPS = 10  # of the horizon
+COST = 1e-6  # regularisation of forces, relative to the mean diagonal of the problem
 
 
 @dataclass(frozen=True)
-class Wish:
-    """Accelerations wanted at one instant, world axes unless said."""
+class DesiredAccelerations:
+    """Desired accelerations at one instant, world axes unless stated."""
 
     linear: Array  # (3,) m/s², of the base origin
     angular: Array  # (3,) rad/s², of the base, base axes
     feet: Array  # (F, 3) m/s², of the balls' centres
 
 
-def required(legs: Legs, state: RobotState, feet: Feet, wish: Wish) -> Array:
-    """(6 + J,) generalised forces that make the described robot accelerate as wished; base rows in base axes."""
+def required(legs: Legs, state: RobotState, feet: Feet, wish: DesiredAccelerations) -> Array:
+    """(6 + J,) generalised forces that give the described robot these accelerations; base rows in base axes."""
     a = np.zeros(6 + len(legs.robot.joints))
     a[:3] = feet.rotation.T @ wish.linear - cross(state.angular_velocity, state.velocity)
     a[3:6] = wish.angular
@@ -54,7 +54,7 @@ def required(legs: Legs, state: RobotState, feet: Feet, wish: Wish) -> Array:
 
 
 def distribute(legs: Legs, feet: Feet, wrench: Array, standing: Array) -> Array:
-    """(F, 3) forces in friction pyramids of the standing feet that come nearest to the base rows (6,), world axes."""
+    """(F, 3) N, forces in the friction pyramids of standing feet that come nearest to ``wrench`` (6,); world axes."""
     weight = 1 / np.array([1, 1, 1, legs.length / 2, legs.length / 2, legs.length / 2])
     used = np.flatnonzero(standing)
     A = np.concatenate([feet.contact[k, :, :6].T @ EDGES for k in used], axis=1) * weight[:, None]
@@ -66,22 +66,22 @@ def distribute(legs: Legs, feet: Feet, wrench: Array, standing: Array) -> Array:
 
 
 def torques(legs: Legs, feet: Feet, forces_needed: Array, ground: Array) -> Array:
-    """(J,) motor torques, given what is required (6 + J,) and what the ground does to the feet (F, 3)."""
+    """(J,) motor torques, from required generalised forces (6 + J,) and contact forces (F, 3)."""
     return np.asarray(forces_needed[6:] - np.einsum("kij,ki->j", feet.contact[:, :, 6:], ground))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the horizon should look like; world axes; attitude as a rotation vector away from the reference of now."""
+    """Reference over the horizon, world axes; attitude as a rotation vector from the present reference."""
 
-    position: Array  # (N, 6) wanted m and rad at the end of each step
-    velocity: Array  # (N, 6) wanted m/s and rad/s
+    position: Array  # (N, 6) m and rad at the end of each step
+    velocity: Array  # (N, 6) m/s and rad/s
     lever: Array  # (N, F, 3) m, from the centre of mass to the feet
-    standing: Array  # (N, F) whether a foot may push
+    standing: Array  # (N, F) bool: in contact
 
 
 class Predictive:
-    """Forces for the step to come, of a body with this mass (kg) and inertia (3, 3, base axes)."""
+    """Model-predictive control of a rigid body with this mass (kg) and inertia (3, 3, base axes)."""
 
     def __init__(self, mass: float, inertia: Array, step: float, weights: tuple[Array, Array]) -> None:
         self.mass, self.inertia, self.step = mass, inertia, step
@@ -93,7 +93,7 @@ class Predictive:
         self.H = np.einsum("k,ij->kij", p, self.P.T @ self.P) + np.einsum("k,ij->kij", v, self.V.T @ self.V)
 
     def forces(self, x: Array, v: Array, drift: Array, rotation: Array, plan: Plan) -> Array:
-        """(F, 3) for the first step, from positions, velocities, and accelerations (6,) that are there anyway."""
+        """(F, 3) contact forces of the first step, from position, velocity and acceleration without contact (6,)."""
         F = plan.lever.shape[1]
         used = [(j, k) for j in range(STEPS) for k in range(F) if plan.standing[j, k]]
         step, foot = np.array(used).T

@@ -1,4 +1,4 @@
-"""The ground: level, or rough by smooth bumps that no controller is told of."""
+"""The ground: level, or rough by smooth bumps that are unknown to the controllers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from steelyard.spatial import Array
 SIDE = 12.0  # m, of the rough square; around it the ground is level
 CELL = 0.05  # m
 SMOOTH = 3.0  # cells, standard deviation of the smoothing
-LEVEL = 0.5  # m about the origin that stay level, to stand up on
+LEVEL = 0.5  # m about the origin that stay level
 
 
 @dataclass(frozen=True)
 class Ground:
-    """How rough, how slippery, and by which draw."""
+    """Roughness and friction of the ground."""
 
     height: float = 0.0  # m, from the lowest to the highest point; 0: level
     grip: float = 0.8  # coefficient of sliding friction
@@ -27,8 +27,9 @@ class Ground:
 
     def __post_init__(self) -> None:
         if not (0 <= self.height <= 0.5 and 0 < self.grip < np.inf):
-            what = f"is {self.height:g} m high with friction {self.grip:g}"
-            raise UsageError(Finding("todo", "ground", what, "Give a height of 0 to 0.5 m and a friction above 0"))
+            where = f"ground of height {self.height:g} m and friction {self.grip:g}"
+            fix = "Give a height of 0 to 0.5 m and a coefficient of friction above 0"
+            raise UsageError(Finding("option-value", where, "is out of range", fix))
 
     def heights(self) -> Array:
         """(rows along y, columns along x) m, from 0 to ``height``, level at the origin."""
@@ -46,7 +47,7 @@ class Ground:
         return float(heights[len(heights) // 2, len(heights) // 2])
 
     def add(self, spec: Any) -> None:
-        """Put the ground into a MuJoCo model."""
+        """Add the ground to a MuJoCo model."""
         import mujoco
 
         common = {"friction": [self.grip, 0.005, 0.0001], "name": "ground"}

@@ -1,8 +1,8 @@
-"""Legs of three joints as their kinematics have them: a crouched posture, where the feet are, how joints move them.
+"""Kinematics of legs of three joints: a crouched posture, positions of the feet, and their Jacobians.
 
-Everything is found from the description by Pinocchio: no leg lengths, joint axes or knee directions are written
-down here, so one controller serves all quadrupeds. Feet are balls at the ends of legs, written as ``--feet`` takes
-them.
+Everything is computed from the description by Pinocchio; there are no constants for leg lengths, joint axes or knee
+directions, so one controller serves all quadrupeds. Feet are balls at the ends of legs, written as the option ``feet``
+takes them.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from steelyard.robot import geometry
 from steelyard.robot.model import Body, Robot
 from steelyard.spatial import Array
 
-CROUCH = 0.72  # hips above the ground, of the legs' length
-NEAR = 1e-10  # m, where a foot counts as reached
+CROUCH = 0.72  # height of the hips above the ground over the length of the legs
+NEAR = 1e-10  # m, tolerance of inverse kinematics
 UP = np.array([0.0, 0.0, 1.0])
-CALLED = ("foot", "toe", "contact")  # what feet are called where no ball tells
+CALLED = ("foot", "toe", "contact")  # parts of the names of feet that are not balls
 
 
 @dataclass(frozen=True)
 class Feet:
-    """Where the feet are, and how they move, at one instant; world axes."""
+    """Kinematics of the feet at one instant; world axes."""
 
     rotation: Array  # (3, 3) of the base
     centre: Array  # (F, 3) m, of the balls
     velocity: Array  # (F, 3) m/s, of the centres
-    bias: Array  # (F, 3) m/s², of the centres while joints and base do not accelerate
-    jacobian: Array  # (F, 3, 6 + J) of the centres
-    contact: Array  # (F, 3, 6 + J) of the lowest points
+    bias: Array  # (F, 3) m/s², J̇ v of the centres
+    jacobian: Array  # (F, 3, 6 + J) Jacobians of the centres
+    contact: Array  # (F, 3, 6 + J) Jacobians of the contact points
     com: Array  # (3,) m, as described
     com_velocity: Array  # (3,) m/s
 
 
 class Legs:
-    """Four (or more) legs of a described robot. Velocities of the base in base axes, as Pinocchio has them."""
+    """Four (or more) legs of a described robot. Velocities of the base are in base axes, as in Pinocchio."""
 
     def __init__(self, robot: Robot, feet: Sequence[Foot]) -> None:
         self.robot, self.feet = robot, tuple(feet)
@@ -52,10 +52,11 @@ class Legs:
             counts = ", ".join(f"{f.frame.name} {len(c)}" for f, c in zip(feet, chains, strict=True))
             raise UsageError(
                 Finding(
-                    "todo",
+                    "leg-unsuitable",
                     f"legs of {robot.name}",
                     f"have joints: {counts}",
                     "Take a robot with four or more legs of three joints each, or name such feet",
+                    {"feet": None},
                 )
             )
         self.joints = np.array(chains)  # (F, 3) into robot.joints
@@ -72,7 +73,7 @@ class Legs:
         self.hips, self.length = self._measure()
 
     def _measure(self) -> tuple[Array, float]:
-        """(F, 3) where feet hang below the second joints, at no depth; and the legs' length, m."""
+        """(F, 3) m, hips: above the feet, at the second joints; and the length of the legs, m."""
         q = self.robot.positions(np.zeros((1, len(self.robot.joints))))[0]
         pin.forwardKinematics(self.model, self.data, q)
         pin.updateFramePlacements(self.model, self.data)
@@ -86,33 +87,33 @@ class Legs:
 
     @property
     def depth(self) -> float:
-        """Of the balls' centres below the hips in the crouched posture, m."""
+        """Depth of the balls' centres below the hips in the crouched posture, m."""
         return CROUCH * self.length
 
     @cached_property
     def home(self) -> Array:
-        """(J,) crouched posture: every foot below its hip, knees behind where the limits let them."""
+        """(J,) crouched posture: every foot below its hip, knees backward where the limits allow it."""
         described = [self.robot.description.joints[j] for j in self.robot.joints]
         q = np.clip(np.zeros(len(described)), [j.lower for j in described], [j.upper for j in described])
         for k, chain in enumerate(self.joints):
             target = self.hips[k] - self.depth * UP
-            found = [
+            solutions = [
                 s for a in (0.8, -0.8) for b in (1.6, -1.6) if (s := self._reach(k, target, (0.0, a, b))) is not None
             ]
-            if not found:
+            if not solutions:
                 raise UsageError(
                     Finding(
-                        "todo",
+                        "posture-unreachable",
                         f"leg {self.feet[k].frame.name} of {self.robot.name}",
                         "does not reach the ground below its hip within its limits",
                         "Take a robot with legs that bend under its trunk",
                     )
                 )
-            q[chain] = min(found, key=lambda s, k=k: self._knee(k, s))  # type: ignore[misc]
+            q[chain] = min(solutions, key=lambda s, k=k: self._knee(k, s))  # type: ignore[misc]
         return q
 
     def _knee(self, leg: int, angles: Array) -> float:
-        """How far forward the knee is, m."""
+        """x of the knee, m."""
         q = np.zeros(len(self.robot.joints))
         q[self.joints[leg]] = angles
         pin.forwardKinematics(self.model, self.data, self.robot.positions(q[None])[0])
@@ -120,7 +121,7 @@ class Legs:
         return round(float(self.data.oMi[knee].translation[0]), 6)
 
     def _reach(self, leg: int, target: Array, start: Sequence[float]) -> Array | None:
-        """(3,) joint positions within limits that bring a ball to a place in the base frame, m; None if none do."""
+        """(3,) joint positions that place a ball at a point (m) of the base frame; None if limits allow none."""
         q = np.zeros(len(self.robot.joints))
         chain = self.joints[leg]
         q[chain] = start
@@ -140,7 +141,7 @@ class Legs:
         return q[chain] if inside and np.linalg.norm(error) < NEAR else None
 
     def feet_at(self, state: RobotState) -> Feet:
-        """Feet in the world at a state."""
+        """Kinematics of the feet in a state."""
         model, data, v = self.model, self.data, state.motion
         pin.forwardKinematics(model, data, state.configuration, v, np.zeros_like(v))
         pin.computeJointJacobians(model, data)
@@ -160,42 +161,45 @@ class Legs:
 
 
 def find_feet(robot: Robot) -> tuple[str, ...]:
-    """``FRAME`` or ``FRAME:point:RADIUS`` of each leg's end; empty where there is none.
+    """Find the feet: ``FRAME`` or ``FRAME:point:RADIUS`` of each leg's end.
 
-    A link at the end of a chain is a foot if it is a ball, or if it is called one: then its radius is half the
-    middle edge of the box around it.
+    A link at the end of a chain is a foot if it is a ball, or if its name contains one of ``CALLED``: then its radius
+    is half the middle edge of the box around it.
     """
     inner = set(robot.model.parents)
     ends = [body for body in robot.bodies if body.joint not in inner and body.joint > 1]
-    return tuple(found for body in ends if (found := _foot(robot, body)) is not None)
+    feet = [_foot(robot, body) for body in ends]
+    return tuple(text for text in feet if text is not None)
 
 
 def point_feet(robot: Robot, feet: Sequence[str]) -> tuple[Foot, ...]:
-    """Feet to stand on, found by themselves where none is named; each a ball of some radius on a leg of its own."""
+    """Parse the feet, default those of ``find_feet``; each must be a ball of some radius."""
     given = tuple(feet) or find_feet(robot)
     if not given:
         raise UsageError(
             Finding(
-                "todo",
+                "feet-missing",
                 f"feet of {robot.name}",
                 "are not found: no chain ends in a ball, or in a link called a foot",
-                "Name them: --feet FRAME:point:RADIUS,…",
+                "Name them as FRAME:point:RADIUS",
+                {"feet": None},
             )
         )
-    found = tuple(foot(robot, text) for text in given)
+    parsed = tuple(foot(robot, text) for text in given)
     bad = [
         Finding(
-            "todo",
-            f"foot {text!r}",
-            "is no ball, which is what stands on simulated ground",
+            "foot-not-ball",
+            f"feet={text}",
+            "is not a ball, which simulated feet are",
             f"Give a radius: {f.frame.name}:point:0.02",
+            {"feet": None},
         )
-        for text, f in zip(given, found, strict=True)
+        for text, f in zip(given, parsed, strict=True)
         if f.surface or f.radius <= 0
     ]
     if bad:
         raise UsageError(bad)
-    return found
+    return parsed
 
 
 def _foot(robot: Robot, body: Body) -> str | None:

@@ -1,4 +1,4 @@
-"""Loads welded on links: the truth of the body that carries one is the sum of both."""
+"""Payloads welded to links: the true parameters of the carrying body are the sum of both."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from steelyard.robot import geometry
 from steelyard.robot.model import Robot
 from steelyard.spatial import Array
 
-EDGE = 0.1  # m, of the cube that a load is where nobody says more
+EDGE = 0.1  # m, of the cube that is the default load
 
 
 @dataclass(frozen=True)
 class Load:
-    """A body welded on a link; its parameters (10,) are in that link's frame."""
+    """A body welded to a link; its parameters (10,) are in that link's frame."""
 
     link: str
     parameters: Array
@@ -50,8 +50,8 @@ class Load:
         if not good:
             raise UsageError(
                 Finding(
-                    "todo",
-                    f"load {text!r}",
+                    "option-value",
+                    f"load={text}",
                     "is not MASS@LINK:x,y,z or MASS@LINK:x,y,z:sx,sy,sz with positive mass and edges",
                     "Write e.g. 1@trunk:0.05,0,0.1:0.08,0.08,0.04 (kg, m)",
                 )
@@ -59,8 +59,8 @@ class Load:
         return cls.cuboid(link, mass, centre, edges)
 
 
-def carried(robot: Robot, truth: Mapping[str, Array], loads: Iterable[Load]) -> dict[str, Array]:
-    """Parameters (10,) of every body with what it carries."""
+def add_loads(robot: Robot, truth: Mapping[str, Array], loads: Iterable[Load]) -> dict[str, Array]:
+    """Parameters (10,) of every body with its payload."""
     total = {body.name: np.array(truth.get(body.name, body.parameters), float) for body in robot.bodies}
     for load in loads:
         body = robot.body(load.link)

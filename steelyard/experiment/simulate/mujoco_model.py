@@ -1,4 +1,4 @@
-"""A described robot's moving bodies and joints as a MuJoCo model has them: one body each, in the same frame."""
+"""The moving bodies and joints of a described robot in a MuJoCo model: one body each, in the same frame."""
 
 from __future__ import annotations
 
@@ -14,34 +14,39 @@ from steelyard.spatial import Array
 
 
 def engine() -> Any:
-    """MuJoCo, or how to get it."""
+    """The module ``mujoco``.
+
+    Raises:
+        UsageError: It is not installed.
+    """
     try:
         import mujoco
     except ImportError:
         raise UsageError(
             Finding(
-                "todo",
-                "MuJoCo",
-                "is not installed, and legged robots are simulated with it",
+                "package-missing",
+                "mujoco",
+                "is not installed; legged robots are simulated with it",
                 'pip install "steelyard[sim]"',
+                {"install": "steelyard[sim]"},
             )
         ) from None
     return mujoco
 
 
 def add_bodies(spec: Any, robot: Robot, parameters: Mapping[str, Array], *, limited: bool) -> dict[int, Any]:
-    """Bodies with these parameters (10,) and their joints, in a MuJoCo model; by joint of the Pinocchio model."""
+    """Add bodies with these parameters (10,) and joints to a MuJoCo model; joint of the Pinocchio model → body."""
     kinds = engine().mjtJoint
     names = {body.joint: body.name for body in robot.bodies}
-    made: dict[int, Any] = {0: spec.worldbody}
+    bodies: dict[int, Any] = {0: spec.worldbody}
     for i in range(1, robot.model.njoints):
         at, name = robot.model.jointPlacements[i].homogeneous, str(robot.model.names[i])
         mass, com, tensor = inertia.unpack(parameters[names[i]])
-        body = made[int(robot.model.parents[i])].add_body(name=names[i], pos=at[:3, 3])
+        body = bodies[int(robot.model.parents[i])].add_body(name=names[i], pos=at[:3, 3])
         body.quat = wxyz(at[:3, :3])
         body.mass, body.ipos, body.explicitinertial = mass, com, True
         body.fullinertia = tensor[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
-        made[i] = body
+        bodies[i] = body
         if i == 1 and robot.floating:
             body.add_freejoint(name=name)
             continue
@@ -51,11 +56,11 @@ def add_bodies(spec: Any, robot: Robot, parameters: Mapping[str, Array], *, limi
         bounds = [described.lower, described.upper]
         joint.limited = bool(limited and np.isfinite(bounds).all() and described.kind != "continuous")
         joint.range = bounds if joint.limited else [0, 0]
-    return made
+    return bodies
 
 
 def wxyz(R: Array) -> Array:
-    """Quaternion of a rotation (3, 3), as MuJoCo has it."""
+    """Quaternion w x y z of a rotation (3, 3), MuJoCo's order."""
     quaternion = np.zeros(4)
     engine().mju_mat2Quat(quaternion, R.flatten())
     return quaternion

@@ -1,9 +1,9 @@
-"""A humanoid's controller: from where it is and where a motion wants it to be, to motor torques.
+"""Tracking control of a humanoid: from its state and a reference motion to motor torques.
 
-Base, arms and soles are each asked to accelerate as planned plus feedback; the legs' accelerations follow from base and
-soles. The described robot's ``rnea(q, v, a) = Sᵀτ + Σ Jᵀf`` then says by its first six rows what the ground has to do,
-plus what motors and feet were felt to do beyond that so far; its forces are sums of edges of friction pyramids at the
-corners of the soles, λ ≥ 0, by non-negative least squares; its other rows say what the motors do. Nothing here knows
+Desired accelerations of base, arms and soles are those of the reference plus feedback; those of the legs follow from
+base and soles. The first six rows of the described robot's ``rnea(q, v, a) = Sᵀτ + Σ Jᵀf``, plus an observed
+disturbance, determine the contact wrench; its forces are sums of edges of friction pyramids at the corners of the
+soles, λ ≥ 0, by non-negative least squares. The other rows determine the motor torques. The controller does not know
 the truth.
 """
 
@@ -21,29 +21,29 @@ from steelyard.robot.model import Robot
 from steelyard.robot.soles import Sole
 from steelyard.spatial import Array, cross
 
-BASE = (120.0, 22.0)  # 1/s², 1/s: stiffness and damping of the base's place
-TILT = (400.0, 40.0)  # of how it is turned
-ARMS = (900.0, 60.0)  # of joints that no leg has
-SOLE = (200.0, 28.0)  # of soles in the air
-STAND = (50.0, 30.0)  # of soles on the ground: kept level, and from sliding
-CONE = 0.6  # friction that is counted on, along x and y; less between them
+BASE = (120.0, 22.0)  # 1/s², 1/s: stiffness and damping of the base's position
+TILT = (400.0, 40.0)  # of its orientation
+ARMS = (900.0, 60.0)  # of joints that belong to no leg
+SOLE = (200.0, 28.0)  # of soles in swing
+STAND = (50.0, 30.0)  # of soles in stance
+CONE = 0.6  # assumed coefficient of friction along x and y; less between them
 EDGES = np.array([[CONE, 0, 1], [-CONE, 0, 1], [0, CONE, 1], [0, -CONE, 1]]).T  # (3, 4) per N of normal force
-INNER = 0.9  # of a sole's length and width: the pressure stays inside of that
-OBSERVER = 10.0  # Hz, up to which what is missing is made up for
-COST = 1e-4  # of a force at a corner, N⁻² relative to a missing newton
-ARM = 0.35  # m: a missing N·m counts as much as a missing newton at this distance
+INNER = 0.9  # of a sole's length and width, within which the centre of pressure stays
+OBSERVER = 10.0  # Hz, bandwidth of the disturbance observer
+COST = 1e-4  # of a force at a corner, relative to an error of the wrench, N²/N²
+ARM = 0.35  # m: weight of forces relative to moments in that error
 WEIGHT = np.array([1, 1, 1, 1 / ARM, 1 / ARM, 1 / ARM])[:, None]
 REGULAR = 1e-8 * np.eye(6)
 
 
 class Play:
-    """Torques that play a score on a robot that is not quite as described; sees the state that ``State`` has."""
+    """Controller that tracks a reference motion on a robot that differs from its description."""
 
     def __init__(self, robot: Robot, soles: Sequence[Sole], score: ReferenceMotion) -> None:
         self.robot, self.soles, self.score = robot, tuple(soles), score
         self.model, self.frames = with_soles(robot, soles)
         self.data = self.model.createData()
-        self.corners = [  # (3, 4) about its middle, in a sole's axes
+        self.corners = [  # (3, 4) about its centre, in a sole's axes
             INNER * s.placement[:3, :3].T @ (s.corners - s.placement[:3, 3]).T for s in soles
         ]
         ids = {str(name): i for i, name in enumerate(self.model.names)}
@@ -51,12 +51,12 @@ class Play:
             np.array([self.model.joints[ids[j]].idx_v for j in reversed(robot.joints_above(s.joint))]) for s in soles
         ]
         self.reach = [np.concatenate([np.arange(6), leg]) for leg in self.legs]
-        self.missing = np.zeros(self.model.nv)  # N, N·m: what the described robot lacks, base in its axes
-        self.asked = np.zeros(self.model.nv)  # N, N·m: of ground and motors together
+        self.missing = np.zeros(self.model.nv)  # N, N·m: estimated disturbance, base rows in base axes
+        self.asked = np.zeros(self.model.nv)  # N, N·m: required of contacts and motors together
         self.nothing = np.zeros(self.model.nv)
 
     def torque(self, state: RobotState, felt: Array, k: int) -> Array:
-        """(J,) for the next control period, in the k-th instant of the score; ``felt``: (2, 6) as the feet feel it."""
+        """(J,) for the next control period, at instant k of the reference; ``felt``: (2, 6) measured foot wrenches."""
         s, model, data = self.score, self.model, self.data
         q, v = state.configuration, state.motion
         needed = pin.rnea(model, data, q, v, state.accelerations)
@@ -75,7 +75,7 @@ class Play:
         return np.asarray(tau)
 
     def _observe(self, tau: Array, felt: Array, needed: Array) -> None:
-        """Motors and ground do more than the described robot would have needed (nv,) to move like this."""
+        """Update the disturbance: forces of motors and contacts minus those that the described robot needs (nv,)."""
         lacks = -needed
         lacks[6:] += tau
         for sole, reach, six in zip(self.soles, self.reach, felt, strict=True):
@@ -96,12 +96,12 @@ class Play:
         a[3:6] = to @ s.a[k, 3:6] + TILT[0] * pin.log3(to) + TILT[1] * (to @ w - state.angular_velocity)
 
     def _sole(self, i: int, k: int, v: Array, a: Array) -> Array:
-        """The leg's accelerations, so that its sole moves as it should; gives its Jacobian (6, leg), world axes."""
+        """Set the leg's accelerations from those of its sole; returns its Jacobian (6, leg), world axes."""
         s, data, leg, frame = self.score, self.data, self.legs[i], self.frames[i]
         pose = pin.updateFramePlacement(self.model, data, frame)
         p, R = pose.translation, pose.rotation
         J = data.J[:, self.reach[i]]
-        J[:3] -= pin.skew(p) @ J[3:]  # of the sole's middle
+        J[:3] -= pin.skew(p) @ J[3:]  # of the sole's centre
         bias = pin.getFrameClassicalAcceleration(self.model, data, frame, pin.LOCAL_WORLD_ALIGNED).vector
         stiff, damped = STAND if s.standing[k, i] else SOLE
         rest = s.push[k, i] + damped * (s.speed[k, i] - J @ v[self.reach[i]]) - bias - J[:, :6] @ a[:6]
@@ -112,7 +112,7 @@ class Play:
         return L
 
     def _ground(self, R: Array, k: int) -> Array:
-        """(2, 6) of the ground on the soles, at their middles, world axes: nearest to what base rows ask; asks that."""
+        """(2, 6) wrenches of the ground at the soles' centres, world axes, nearest to the base rows, then updated."""
         s, data = self.score, self.data
         used = np.flatnonzero(s.standing[k])
         base, centre = data.oMi[1].translation, pin.centerOfMass(self.model, data, pin.POSITION, False)

@@ -1,8 +1,8 @@
-"""A controlled robot, written down: a row an instant, and the truth that goes with it.
+"""Recording of a controlled robot: a row per instant, and its true parameters.
 
 Row k holds motion, torques and forces of one instant, so the equation of motion holds in every row of an exact log.
-Motors ramp from one command to the next over a control period, as real ones do: torque is continuous in time, and
-what is sampled is what acted.
+Motors ramp from one command to the next over a control period, as real ones do: torque is continuous in time, and the
+sampled torque is the one that acted.
 """
 
 from __future__ import annotations
@@ -18,32 +18,38 @@ from steelyard.errors import Finding, UsageError
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.mujoco_model import engine
 from steelyard.experiment.simulate.robot_state import RobotState
-from steelyard.experiment.simulate.sensors import Sensors, measured
+from steelyard.experiment.simulate.sensors import Sensors, measure
 from steelyard.experiment.simulate.world import World
 from steelyard.log.log import Log
 from steelyard.robot.model import Robot
 from steelyard.spatial import WRENCH, XYZ, Array
 
-SETTLE = 2.0  # s of standing that no log has: an unknown load is lifted first
+SETTLE = 2.0  # s of standing before the log, in which controllers adapt to an unknown load
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What is written of a simulated robot, and by which sensors."""
+    """Rate, sensors and columns of the log of a simulated robot."""
 
-    rate: float | None = None  # Hz; None: what is usual for such a robot
+    rate: float | None = None  # Hz; None: 500, of humanoids 200
     noise: Sensors | str = "none"
-    imu_frame: str | None = None  # None: found, or the base's own
-    wrenches: bool = False  # of the ground on ball feet, in an exact log; equations then use them
-    source: str | None = None  # of the log
+    imu_frame: str | None = None  # None: a link of the base called imu, else the base's frame
+    wrenches: bool = False  # record those of the ground on ball feet, in an exact log
+    source: str | None = None  # name of the log
 
     def mount(self, robot: Robot, part: str) -> tuple[str | None, Array]:
-        """The IMU's frame, None where nobody named one, and its placement (4, 4) on the base."""
+        """The IMU's frame, None for the base's, and its placement (4, 4) on the base, which is called ``part``."""
         frame = self.imu_frame or next((link for link in robot.bodies[0].links if "imu" in link.lower()), None)
         mount = np.eye(4) if frame is None else robot.on_base(robot.frame(frame))
         if mount is None:
             raise UsageError(
-                Finding("todo", f"imu frame {frame!r}", "is not on the base body", f"Name a frame of the {part}")
+                Finding(
+                    "frame-not-on-base",
+                    f"IMU frame {frame}",
+                    "is not on the base body",
+                    f"Name a frame of the {part}",
+                    {"imu_frame": None},
+                )
             )
         return frame, mount
 
@@ -55,20 +61,20 @@ class Recording:
         frame: str | None,
         source: str,
     ) -> Log:
-        """As the sensors have it, noise drawn from the seed of the simulation; the truth in the metadata."""
+        """The log as measured, with noise drawn from the seed of the simulation, and the truth in its metadata."""
         simulation = {**simulation, "noise": "none", "engine": f"mujoco {engine().__version__}"}
         metadata: dict[str, Any] = {"truth": truth, "simulation": simulation}
         if frame is not None:
             metadata["imu_frame"] = frame
         exact = Log.from_columns(columns, metadata, self.source or source)
-        return exact if self.noise in ("none", Sensors()) else measured(exact, self.noise, simulation["seed"])
+        return exact if self.noise in ("none", Sensors()) else measure(exact, self.noise, simulation["seed"])
 
 
 class Controller(Protocol):
-    """From the state of an instant to motor torques for the next control period."""
+    """Maps the state of an instant to motor torques for the next control period."""
 
     def torque(self, state: RobotState) -> Array:
-        """(J,) N·m or N."""
+        """(J,) motor torques, N·m or N."""
 
 
 def record(
@@ -76,7 +82,7 @@ def record(
 ) -> tuple[dict[str, Array], int]:
     """Columns of ``seconds`` after settling, a row each ``every`` timesteps; and how often a joint was at its limit.
 
-    ``mount``: (4, 4) of the IMU in the base. ``wrenches``: with what the ground does to the feet.
+    ``mount``: (4, 4) of the IMU in the base. ``wrenches``: include those of the ground on the feet.
     """
     world.reset(posture)
     period = every * world.timestep
@@ -90,10 +96,10 @@ def record(
         if world.fallen:
             raise UsageError(
                 Finding(
-                    "todo",
+                    "robot-fell",
                     f"{world.robot.name} at {k * period - SETTLE:.2f} s",
                     "fell",
-                    "Ask for less: speed, sway, load, friction or a rough ground",
+                    "Reduce speed, sway, load, friction or roughness of the ground",
                 )
             )
         if k >= settle:
@@ -109,7 +115,7 @@ def record(
 
 
 def columns_of(world: World, states: Sequence[RobotState], wrenches: Sequence[Array], mount: Array) -> dict[str, Array]:
-    """What is known of instants, by column; ``wrenches``: of each, (F, 6) as ``World.wrenches`` has them, or none."""
+    """Columns of a log from states, and from foot wrenches (F, 6) of ``World.wrenches`` if there are any."""
     kinds = ("position", "velocity", "angular_velocity", "acceleration", "angular_acceleration")
     position, velocity, w, acceleration, turn = (np.array([getattr(s, k) for s in states]) for k in kinds)
     lever, axes = mount[:3, 3], mount[:3, :3]
@@ -137,11 +143,11 @@ def columns_of(world: World, states: Sequence[RobotState], wrenches: Sequence[Ar
 
 
 def truth_of(world: World, loads: Sequence[Load]) -> dict[str, Any]:
-    """What the log's reader may compare with: bodies with what they carry, joints, and the loads alone."""
-    carried = []
+    """The truth for the metadata of a log: bodies with their payloads, joints, and the loads alone."""
+    payloads = []
     for load in loads:
         mass, com, tensor = inertia.unpack(load.parameters)
-        carried.append(
+        payloads.append(
             {
                 "link": load.link,
                 "mass": mass,
@@ -153,5 +159,5 @@ def truth_of(world: World, loads: Sequence[Load]) -> dict[str, Any]:
     return {
         "parameters": {name: p.tolist() for name, p in world.truth.items()},
         "joints": {} if world.friction is None else world.friction.by_joint(world.robot),
-        "loads": carried,
+        "loads": payloads,
     }

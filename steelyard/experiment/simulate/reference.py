@@ -1,4 +1,4 @@
-"""What a trunk is asked to do: smooth motions about the crouched posture, as sums of sines.
+"""Reference motions of a trunk about the crouched posture, as sums of sines.
 
 Offsets of the base's origin (forward, left, up) and its roll, pitch and yaw, each with two derivatives.
 """
@@ -14,7 +14,7 @@ import numpy as np
 from steelyard.spatial import Array
 
 AXES = ("x", "y", "z", "roll", "pitch", "yaw")
-RAMP = 0.5  # s in which a motion begins and ends
+RAMP = 0.5  # s, fade-in and fade-out of a motion
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ def still(_: float) -> Sway:
 
 
 def reach(length: float, frequency: float) -> Array:
-    """(6,) m and rad: how far a trunk on legs of this length (m) may sway in one axis at this frequency (Hz).
+    """(6,) m and rad: largest amplitude along each axis, of a trunk on legs of this length (m) at this frequency (Hz).
 
-    Low tones end where legs do, high ones where feet would slide or lift.
+    Limited by the reach of the legs at low frequencies, and by sliding or lifting feet at high ones.
     """
     room = np.array([0.12 * length, 0.1 * length, 0.1 * length, 0.2, 0.2, 0.25])
     push = np.array([1.8, 1.5, 2.5, 4.0 / length, 4.0 / length, 3.0 / length])  # m/s², rad/s²
@@ -45,13 +45,13 @@ def reach(length: float, frequency: float) -> Array:
 
 
 def sine(axis: str, amplitude: float, frequency: float) -> Motion:
-    """One axis of ``AXES`` alone, m or rad, Hz; it begins gently and then goes on."""
+    """A sine along one axis of ``AXES``, m or rad, Hz; faded in, without end."""
     wave, k = _tone(amplitude, frequency), AXES.index(axis)
     return lambda t: _alone(k, _windowed(wave, t))
 
 
 def each_axis(length: float, seconds: float, frequency: float = 1.5) -> Motion:
-    """All six axes, one after the other, each for a sixth of the time."""
+    """All six axes in sequence, each for a sixth of the time."""
     share = seconds / len(AXES)
     waves = [_tone(size, frequency) for size in reach(length, frequency)]
 

@@ -1,7 +1,7 @@
-"""A motion to play, at the instants of control: base, joints and soles, with velocities and accelerations.
+"""A reference motion at the instants of control: base, joints and soles, with velocities and accelerations.
 
-Between its samples a motion is the cubic through positions and velocities; quaternions too, ``q̇ = ½ q ⊗ ω``, made unit
-again. Where the soles are, how they move and how they accelerate comes from the described robot's kinematics.
+Between its samples a motion is the cubic through positions and velocities; quaternions too, ``q̇ = ½ q ⊗ ω``, normalised
+afterwards. Poses, velocities and accelerations of the soles are computed by the described robot's kinematics.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ from steelyard.robot.model import Robot
 from steelyard.robot.soles import Sole
 from steelyard.spatial import XYZ, Array, rotation_from_quaternion
 
-EASE = 0.15  # s before a foot leaves the ground, and after it came, in which it takes less and less, or more and more
-LIGHT = 0.02  # of its share: what a foot that leaves takes at the end
-SAME = 0.01  # rad and m, between the end of a motion and the start of the next
+EASE = 0.15  # s before lift-off and after touch-down in which the share of a foot's force is ramped
+LIGHT = 0.02  # its share at lift-off and touch-down
+SAME = 0.01  # rad and m, largest jump between two motions in sequence
 VECTORS = ("base.position", "base.velocity", "base.angular_velocity", "base.acceleration", "base.angular_acceleration")
 
 
 @dataclass(frozen=True)
 class ReferenceMotion:
-    """What to play, a row an instant of control; velocities and accelerations as Pinocchio has them."""
+    """Reference, a row per instant of control; velocities and accelerations in Pinocchio's conventions."""
 
     period: float  # s
     q: Array  # (K, 7 + J) base pose and joints
     v: Array  # (K, 6 + J)
     a: Array  # (K, 6 + J)
-    turned: Array  # (K, 3, 3) of the base
-    place: Array  # (K, 2, 3) m, of the soles' middles, world
-    turn: Array  # (K, 2, 3, 3) of the soles
-    speed: Array  # (K, 2, 6) m/s and rad/s, world axes
-    push: Array  # (K, 2, 6) m/s² and rad/s², world axes, of the middle
-    standing: Array  # (K, 2) whether a sole is meant to stand
-    share: Array  # (K, 2) 1 amid a stance, little where it begins or ends
+    turned: Array  # (K, 3, 3) rotation of the base
+    place: Array  # (K, 2, 3) m, centres of the soles, world
+    turn: Array  # (K, 2, 3, 3) rotations of the soles
+    speed: Array  # (K, 2, 6) m/s and rad/s of the soles, world axes
+    push: Array  # (K, 2, 6) m/s² and rad/s² of the soles' centres, world axes
+    standing: Array  # (K, 2) bool: in stance
+    share: Array  # (K, 2) weight of a sole's forces: 1 in stance, ramped at its ends
 
     def __len__(self) -> int:
         return len(self.q)
 
     def moved(self, x: float, y: float, yaw: float) -> ReferenceMotion:
-        """The same somewhere else on the level ground: turned about the origin, then moved."""
+        """The same motion elsewhere on level ground: rotated by ``yaw`` about the origin, then translated (m)."""
         R = np.array([[np.cos(yaw), -np.sin(yaw), 0], [np.sin(yaw), np.cos(yaw), 0], [0, 0, 1]])
         q, s, c = self.q.copy(), np.sin(yaw / 2), np.cos(yaw / 2)
         q[:, :3] = q[:, :3] @ R.T + [x, y, 0]
@@ -64,23 +64,31 @@ class ReferenceMotion:
         )
 
     def then(self, other: ReferenceMotion, name: str) -> ReferenceMotion:
-        """This, then the other from where this ended; refused where it starts in another posture."""
-        here, there = (np.arctan2(R[1, 0], R[0, 0]) for R in (self.turned[-1], other.turned[0]))
-        after = other.moved(0.0, 0.0, here - there)
+        """This motion followed by another from its final pose.
+
+        Raises:
+            UsageError: The other one starts in another posture.
+        """
+        end, start = (np.arctan2(R[1, 0], R[0, 0]) for R in (self.turned[-1], other.turned[0]))
+        after = other.moved(0.0, 0.0, end - start)
         x, y = self.q[-1, :2] - after.q[0, :2]
         after = after.moved(x, y, 0.0)
         off = max(np.abs(self.q[-1, 7:] - after.q[0, 7:]).max(), np.abs(self.place[-1] - after.place[0]).max())
         if off > SAME:
-            what = f"starts {off:.2g} rad or m from where the motion before it ends"
+            what = f"starts {off:.2g} rad or m from the end of the motion before"
             raise UsageError(
-                Finding("todo", f"motion {name}", what, "Play motions in a row that start and end in one posture")
+                Finding("motion-discontinuous", f"motion {name}", what, "Use motions that start and end in one posture")
             )
         parts = [np.concatenate([getattr(self, f.name), getattr(after, f.name)[1:]]) for f in fields(self)[1:]]
         return ReferenceMotion(self.period, *parts)
 
 
-def read_score(robot: Robot, soles: Sequence[Sole], motion: Log, period: float) -> ReferenceMotion:
-    """A motion's log as the controller wants it, each ``period`` s; or every reason why it cannot be played."""
+def read_reference(robot: Robot, soles: Sequence[Sole], motion: Log, period: float) -> ReferenceMotion:
+    """Interpolate the log of a motion to every ``period`` s.
+
+    Raises:
+        UsageError: Columns are missing, or the log has no duration.
+    """
     if findings := list(_findings(robot, soles, motion)):
         raise UsageError(findings)
     t = motion.time - motion.time[0]
@@ -141,7 +149,7 @@ def with_soles(robot: Robot, soles: Sequence[Sole]) -> tuple[Any, list[int]]:
 
 
 def _shares(standing: Array, period: float) -> Array:
-    """(K, 2) how much a sole may take: less and less towards an end of its stance, none in the air."""
+    """(K, 2) weights of the soles' forces: 1 in stance, ramped towards its ends, 0 in swing."""
     n = len(standing)
     out = np.zeros(standing.shape)
     for i, flags in enumerate(standing.T):
@@ -164,7 +172,11 @@ def _findings(robot: Robot, soles: Sequence[Sole], motion: Log) -> Iterator[Find
     if missing:
         shown = ", ".join(missing[:6]) + (f" and {len(missing) - 6} more" if len(missing) > 6 else "")
         yield Finding(
-            "todo", f"motion {motion.source}", f"lacks {shown}", f"Make it for {robot.name}: steelyard excite"
+            "columns-missing",
+            f"motion {motion.source}",
+            f"lacks {shown}",
+            f"Generate it for {robot.name} with `steelyard excite`",
+            {"columns": missing},
         )
     if len(motion) < 2:
-        yield Finding("todo", f"motion {motion.source}", "has no duration", "Give two samples or more")
+        yield Finding("rows-too-few", f"motion {motion.source}", "has no duration", "Give two samples or more")

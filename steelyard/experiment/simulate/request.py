@@ -1,4 +1,4 @@
-"""Simulations as they are asked for: text to objects, with every misunderstanding refused."""
+"""From the options of a simulation to its log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from steelyard.experiment.simulate.ground import Ground
 from steelyard.experiment.simulate.loads import Load
 from steelyard.experiment.simulate.record import Recording
 from steelyard.experiment.simulate.sensors import level
-from steelyard.experiment.simulate.simulate_arm import NOISE, Friction, played, simulate_arm
+from steelyard.experiment.simulate.simulate_arm import NOISE, Friction, read_motion, simulate_arm
 from steelyard.experiment.simulate.simulate_humanoid import simulate_humanoid
 from steelyard.experiment.simulate.simulate_quadruped import (
     FRICTION,
@@ -22,17 +22,21 @@ from steelyard.experiment.simulate.simulate_quadruped import (
 )
 from steelyard.experiment.simulate.simulation_options import SimulationOptions
 from steelyard.experiment.simulate.trot import TrotCommand
-from steelyard.experiment.simulate.truth import SHARE, Specimen, reweighed
+from steelyard.experiment.simulate.truth import SHARE, Specimen, perturb_masses
 from steelyard.log.log import Log
 from steelyard.log.table import read_log
 from steelyard.robot.model import Robot
 
-ROUGH = 0.03  # m, where nobody says how rough
-LEGGED = ("load", "sensor", "feet", "imu", "wrenches")  # options that no arm has
+ROUGH = 0.03  # m, default height of rough ground
+LEGGED = ("load", "sensor", "feet", "imu", "wrenches")  # options that do not apply to arms
 
 
 def simulate(robot: Robot, options: SimulationOptions) -> Log:
-    """The log of a humanoid that plays a motion, of an arm, or of a robot on ball feet."""
+    """Simulate a humanoid that tracks a motion, an arm, or a robot on ball feet.
+
+    Raises:
+        UsageError: An option does not suit the robot, with every reason.
+    """
     if options.play is not None and robot.floating:
         return _humanoid(robot, options)
     if options.motion == "fourier" or options.play is not None:
@@ -56,22 +60,25 @@ def _humanoid(robot: Robot, o: SimulationOptions) -> Log:
     assert o.play is not None
     draw = _draw(o)
     share = 0.0 if o.perturb == "base" else SHARE
-    truth = {} if o.perturb == "none" else reweighed(robot, draw, share=share)
+    truth = {} if o.perturb == "none" else perturb_masses(robot, draw, share=share)
     friction = leg_friction(robot, o.friction, draw) or "none"
     specimen = Specimen(truth, loads=_loads(o), friction=friction, ground=_ground(o))
     return simulate_humanoid(robot, read_log(o.play), specimen, _recording(o), seed=o.seed, feet=o.feet)
 
 
 def _arm(robot: Robot, o: SimulationOptions) -> Log:
-    legged = [f"--{name}" for name in LEGGED if getattr(o, name)]
+    legged = {name: value for name in LEGGED if (value := getattr(o, name))}
     findings = [
-        Finding("todo", option, "is for legged robots", "Leave it out with --motion fourier") for option in legged
+        Finding("option-conflict", f"{name}={_shown(value)}", "is for legged robots", "Leave it out for an arm")
+        for name, value in legged.items()
     ]
     if o.noise not in NOISE:
-        findings.append(Finding("todo", f"--noise {o.noise}", "is none of an arm's", f"Choose: {', '.join(NOISE)}"))
+        fix = f"Choose from {', '.join(NOISE)}"
+        findings.append(Finding("option-unknown-choice", f"noise={o.noise}", "is not a level of arms", fix))
     if robot.floating:
         what = "is a motion of arms, and this robot has a floating base"
-        findings.append(Finding("todo", "--motion fourier", what, "Choose stand, sines, multisine or trot"))
+        fix = "Choose stand, sines, multisine or trot"
+        findings.append(Finding("option-conflict", "motion=fourier", what, fix, {"motion": "trot"}))
     if findings:
         raise UsageError(findings)
     draw = _draw(o)
@@ -85,7 +92,7 @@ def _arm(robot: Robot, o: SimulationOptions) -> Log:
         rate=o.rate or 200.0,
         noise=o.noise,
         friction=Friction(*(scale * getattr(drawn, f.name) for f in fields(drawn))) if scale else None,
-        motion=None if o.play is None else played(robot, read_log(o.play)),
+        motion=None if o.play is None else read_motion(robot, read_log(o.play)),
     )
 
 
@@ -102,13 +109,17 @@ def _loads(o: SimulationOptions) -> list[Load]:
     return [Load.parse(text) for text in o.load]
 
 
+def _shown(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
 def _setting(text: str) -> tuple[str, float]:
     name, _, value = text.partition("=")
     try:
         return name.strip(), float(value)
     except ValueError:
         raise UsageError(
-            Finding("todo", f"--sensor {text}", "is not NAME=VALUE with a number", "Write e.g. --sensor tau_gain=0.02")
+            Finding("option-value", f"sensor={text}", "is not NAME=VALUE with a number", "Write e.g. tau_gain=0.02")
         ) from None
 
 
@@ -122,5 +133,7 @@ def _ground(o: SimulationOptions) -> Ground:
     except ValueError:
         pass
     raise UsageError(
-        Finding("todo", f"--terrain {o.terrain}", "is not flat, rough or rough:HEIGHT", "Write e.g. rough:0.03 (m)")
+        Finding(
+            "option-value", f"terrain={o.terrain}", "is not flat, rough or rough:HEIGHT", "Write e.g. rough:0.03 (m)"
+        )
     )

@@ -1,4 +1,4 @@
-"""What a simulated robot does at one instant, in the log's conventions."""
+"""State of a simulated robot at one instant, in the conventions of logs."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ class RobotState:
 
     @property
     def configuration(self) -> Array:
-        """(7 + J,) as Pinocchio has it."""
+        """(7 + J,) in Pinocchio's order."""
         return np.concatenate([self.position, self.quaternion, self.q])
 
     @property
     def motion(self) -> Array:
-        """(6 + J,) velocities as Pinocchio has them."""
+        """(6 + J,) velocities in Pinocchio's order."""
         return np.concatenate([self.velocity, self.angular_velocity, self.v])
 
     @property
     def accelerations(self) -> Array:
-        """(6 + J,) as Pinocchio has them: the base's is spatial, p̈ − ω × ṗ."""
+        """(6 + J,) accelerations in Pinocchio's order: the base's is spatial, p̈ − ω × ṗ."""
         linear = self.acceleration - cross(self.angular_velocity, self.velocity)
         return np.concatenate([linear, self.angular_acceleration, self.a])
 
 
 @dataclass(frozen=True)
-class Touch:
-    """What the ground does to one foot; all zero in the air."""
+class FootContact:
+    """Force of the ground on one foot; all zero in the air."""
 
     force: Array  # (3,) N, of the ground on the robot, world axes
-    point: Array  # (3,) m, where it acts, in the world: amid the pressure
-    moment: Array  # (3,) N·m about that point, world axes: a sole's friction turns, too
+    point: Array  # (3,) m, centre of pressure, in the world
+    moment: Array  # (3,) N·m about that point, world axes: friction of a sole

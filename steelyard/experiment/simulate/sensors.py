@@ -1,4 +1,4 @@
-"""What sensors make of an exact log: noise by named levels, bias, gain, lateness, steps.
+"""Sensor readings from an exact log: noise by named levels, bias, gain error, delay, quantisation.
 
 An exact log can be measured many times, each with its own seed: the motion need not be simulated again.
 """
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
-from steelyard.errors import Finding, UsageError
+from steelyard.errors import Finding, UsageError, unknown_name
 from steelyard.log.log import Log
 from steelyard.spatial import Array
 
@@ -22,7 +22,7 @@ ON_FEET = {"fx": "force", "fy": "force", "fz": "force_z", "mx": "moment", "my": 
 
 @dataclass(frozen=True)
 class Sensors:
-    """White noise a sample, errors that stay all along, and what the wiring does; all zero: exact."""
+    """White noise, constant errors, delays and resolutions of sensors; all zero: exact."""
 
     q: float = 0.0  # rad or m, noise
     gyro: float = 0.0  # rad/s, noise
@@ -31,9 +31,9 @@ class Sensors:
     q_bias: float = 0.0  # rad: standard deviation of each encoder's zero
     gyro_bias: float = 0.0  # rad/s: standard deviation of each component's bias
     acc_bias: float = 0.0  # m/s²: standard deviation of each component's bias
-    tau_gain: float = 0.0  # all torques read this share too high
-    tau_late: float = 0.0  # s by which torques come after the motion they belong to
-    imu_late: float = 0.0  # s by which gyro and accelerometer do
+    tau_gain: float = 0.0  # relative gain error of all torques
+    tau_late: float = 0.0  # s, delay of torques
+    imu_late: float = 0.0  # s, delay of gyro and accelerometer
     q_step: float = 0.0  # rad or m, resolution
     tau_step: float = 0.0  # N·m or N, resolution
     force: float = 0.0  # N, noise of forces on feet along x and y of their frames
@@ -45,7 +45,10 @@ class Sensors:
         bad = {k: v for k, v in values.items() if not np.isfinite(v) or (v < 0 and k != "tau_gain") or v <= -1}
         if bad:
             raise UsageError(
-                [Finding("todo", f"sensor {k}", f"is {v}", "Give zero or more, in SI units") for k, v in bad.items()]
+                [
+                    Finding("option-value", f"sensor={k}={v:g}", "must be ≥ 0 and finite", "Give SI units")
+                    for k, v in bad.items()
+                ]
             )
 
     def but(self, changes: Mapping[str, float]) -> Sensors:
@@ -55,7 +58,7 @@ class Sensors:
         if unknown:
             raise UsageError(
                 [
-                    Finding("todo", f"sensor {k!r}", "is not known", f"Sensor errors: {', '.join(known)}")
+                    unknown_name(f"sensor={k}", "is not a sensor error", k, known, f"Choose from {', '.join(known)}")
                     for k in unknown
                 ]
             )
@@ -80,7 +83,7 @@ def level(name: str) -> Sensors:
     return LEVELS[name]
 
 
-def measured(log: Log, sensors: Sensors | str, seed: int, *, keep: tuple[str, ...] = ()) -> Log:
+def measure(log: Log, sensors: Sensors | str, seed: int, *, keep: tuple[str, ...] = ()) -> Log:
     """Replace the columns of an exact log by sensor readings.
 
     Args:
@@ -111,7 +114,7 @@ def measured(log: Log, sensors: Sensors | str, seed: int, *, keep: tuple[str, ..
 
 
 def _read(sensors: Sensors, kind: str, time: Array, exact: Array, rng: np.random.Generator) -> Array:
-    """One channel; every channel draws the same number of random values whatever its errors."""
+    """One channel. The number of random values that it draws does not depend on its errors."""
     s = asdict(sensors)
     drawn, noise = rng.normal(), rng.normal(size=len(exact))
     values = exact

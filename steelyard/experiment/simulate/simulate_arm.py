@@ -16,10 +16,10 @@ from steelyard.spatial import Array
 
 @dataclass(frozen=True)
 class ArmNoise:
-    """Standard deviations of what the sensors add."""
+    """Standard deviations of sensor noise."""
 
     q: float = 1e-4  # rad or m
-    tau: float = 0.01  # of each joint's rms torque
+    tau: float = 0.01  # over each joint's rms torque
 
 
 NOISE = {"none": ArmNoise(0, 0), "low": ArmNoise(1e-5, 0.003), "mid": ArmNoise(), "high": ArmNoise(5e-4, 0.03)}
@@ -27,7 +27,7 @@ NOISE = {"none": ArmNoise(0, 0), "low": ArmNoise(1e-5, 0.003), "mid": ArmNoise()
 
 @dataclass(frozen=True)
 class Friction:
-    """What a joint adds to the rigid bodies, one value a joint."""
+    """Friction, armature and offset of the joints, one value each."""
 
     viscous: Array  # N·m·s/rad
     coulomb: Array  # N·m
@@ -36,28 +36,28 @@ class Friction:
 
     @classmethod
     def random(cls, robot: Robot, rng: np.random.Generator) -> Friction:
-        """In proportion to the joints' effort limits (50 N·m where there is none)."""
+        """Draw in proportion to the joints' effort limits (50 N·m where there is none)."""
         efforts = [robot.description.joints[j].effort for j in robot.joints]
         effort = np.array([e if np.isfinite(e) and e > 0 else 50.0 for e in efforts])
         u = rng.uniform(0.5, 1.5, (4, len(effort)))
         return cls(0.03 * effort * u[0], 0.02 * effort * u[1], 0.002 * effort * u[2], 0.004 * effort * (u[3] - 1))
 
     def by_joint(self, robot: Robot) -> dict[str, dict[str, float]]:
-        """Joint → its terms, for files."""
+        """Joint → term → value, for files."""
         return {
             joint: {term: float(values[k]) for term, values in vars(self).items()}
             for k, joint in enumerate(robot.joints)
         }
 
     def torque(self, v: Array, a: Array) -> Array:
-        """(T, J) to be added to the rigid-body torque."""
+        """(T, J) torque beyond that of the rigid bodies."""
         return np.asarray(self.viscous * v + self.coulomb * np.sign(v) + self.armature * a + self.offset)
 
 
 def fourier_motion(
     robot: Robot, rng: np.random.Generator, seconds: float, rate: float, harmonics: int = 5, reach: float = 0.6
 ) -> tuple[Array, Array, Array, Array]:
-    """Time (T,) and q, v, a (T, J) of a smooth periodic motion inside ``reach`` of position and velocity limits."""
+    """Draw a smooth periodic motion within ``reach`` of position and velocity limits: time (T,) and q, v, a (T, J)."""
     t = np.arange(int(seconds * rate)) / rate
     w = 2 * np.pi * np.arange(1, harmonics + 1) / min(seconds, 10.0)
     s, c = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
@@ -76,14 +76,19 @@ def fourier_motion(
     return t, q, v, a
 
 
-def played(robot: Robot, log: Log) -> tuple[Array, Array, Array, Array]:
-    """Time (T,) and q, v, a (T, J) of a log that says all three of every joint; others are refused."""
+def read_motion(robot: Robot, log: Log) -> tuple[Array, Array, Array, Array]:
+    """Time (T,) and q, v, a (T, J) of a log.
+
+    Raises:
+        LogError: A joint lacks one of the three.
+    """
     findings = [
         Finding(
-            "todo",
-            log.source,
-            f"has no column {kind}.{joint}",
-            "Give a motion of `steelyard excite`, or --lock the joint",
+            "column-missing",
+            f"{log.source}, {kind}.{joint}",
+            "is missing",
+            "Give a motion of `steelyard excite`, or lock the joint",
+            {"column": f"{kind}.{joint}"},
         )
         for joint in robot.joints
         for kind in "qva"
@@ -107,9 +112,21 @@ def simulate_arm(
     motion: tuple[Array, Array, Array, Array] | None = None,
     source: str = "simulated arm",
 ) -> Log:
-    """A log of joint positions, torques and force–torque sensors, with the truth in its metadata.
+    """Simulate an arm by inverse dynamics.
 
-    ``motion``: time (T,) and q, v, a (T, J) to play; None is a random Fourier motion of so many ``seconds``.
+    Args:
+        robot: On a fixed base.
+        truth: True parameters (10,) of every body.
+        seed: Of motion and noise.
+        seconds: Duration of a random Fourier motion.
+        rate: Its samples per second.
+        noise: A level in ``NOISE``.
+        friction: Of the joints.
+        motion: Time (T,) and q, v, a (T, J) instead of a random motion.
+        source: Name of the log.
+
+    Returns:
+        A log of joint positions, torques and force–torque sensors, with the truth in its metadata.
     """
     rng = np.random.default_rng(seed)
     t, q, v, a = fourier_motion(robot, rng, seconds, rate) if motion is None else motion

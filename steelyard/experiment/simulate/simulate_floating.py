@@ -88,7 +88,7 @@ def simulate_floating(
     imu_frame: str | None = None,
     wrenches: bool = False,
 ) -> Log:
-    """Compute the exact log of a floating robot that follows a motion; ``sensors.measured`` adds noise.
+    """Compute the exact log of a floating robot that follows a motion; ``sensors.measure`` adds noise.
 
     Args:
         robot: On a floating base.

@@ -1,4 +1,4 @@
-"""A humanoid that plays a motion in MuJoCo on its own soles, and the log it writes, with the truth in its metadata."""
+"""A humanoid that tracks a motion in MuJoCo on its own soles: its log, with the truth in the metadata."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.simulate.play import Play
 from steelyard.experiment.simulate.record import Recording, columns_of, truth_of
-from steelyard.experiment.simulate.reference_motion import ReferenceMotion, read_score
+from steelyard.experiment.simulate.reference_motion import ReferenceMotion, read_reference
 from steelyard.experiment.simulate.robot_state import RobotState
 from steelyard.experiment.simulate.simulate_quadruped import leg_friction
 from steelyard.experiment.simulate.truth import Specimen
@@ -21,11 +21,11 @@ from steelyard.robot.soles import find_soles
 from steelyard.spatial import Array
 
 TIMESTEP = 1.25e-3  # s
-CONTROL = 2  # timesteps a control period
-LOOK = 8  # timesteps from one look for bodies on the ground to the next
-SETTLE = 1.0  # s of standing that no log has: the robot finds out what it weighs
-UPRIGHT = 0.5  # cosine of how far it may lean
-LOW = 0.5  # of the height that the base should have: below that the robot has fallen
+CONTROL = 2  # timesteps per control period
+LOOK = 8  # timesteps between two checks for bodies on the ground
+SETTLE = 1.0  # s of standing before the log, in which the disturbance observer converges
+UPRIGHT = 0.5  # cosine of the largest tilt of the base
+LOW = 0.5  # lowest height of the base, over that of the reference
 
 
 def simulate_humanoid(
@@ -38,19 +38,23 @@ def simulate_humanoid(
     feet: Sequence[str] = (),
     may_fall: bool = False,
 ) -> Log:
-    """Simulate a humanoid that plays a motion on its own soles.
+    """Simulate a humanoid that tracks a motion on its own soles.
 
     Args:
-        robot: As described; the controller knows no other.
-        motion: What it plays; several are played in a row, each from where the one before it ended.
-        specimen: How it differs from its description, and what it stands on; default not at all, on level ground.
+        robot: As described, which is what the controller uses.
+        motion: To track; several are tracked in sequence, each from the final pose of the one before.
+        specimen: The true robot and its ground; default as described, on level ground.
         recording: Rate, sensors and source of the log; default exact, 200 Hz.
         seed: Of noise, and of friction that is drawn.
-        feet: Links of its soles; found where none is named.
-        may_fall: The log of a robot that falls ends there, and ``simulation.fell`` says when, in s; else it is refused.
+        feet: Links of its soles; default by ``find_soles``.
+        may_fall: If the robot falls, return the log up to then, with the time in s in the metadata
+            ``simulation.fell``, instead of raising an error.
 
     Returns:
-        A log of joints, torques, IMU and foot wrenches; without noise also of the rest.
+        A log of joints, torques, IMU and foot wrenches; without noise also velocities, accelerations and base pose.
+
+    Raises:
+        UsageError: The motion or the rate do not suit, or the robot falls.
     """
     own, recording = specimen or Specimen(), recording or Recording()
     soles = find_soles(robot, feet)
@@ -62,10 +66,11 @@ def simulate_humanoid(
     rate = recording.rate or 200.0
     every = round(1 / (rate * TIMESTEP))
     if every < 1 or abs(every * rate * TIMESTEP - 1) > 1e-9:
-        what = f"is asked for at {rate:g} samples a second"
-        raise UsageError(Finding("todo", "simulation", what, f"Give a rate that divides {1 / TIMESTEP:g} Hz"))
+        nearest = 1 / (max(every, 1) * TIMESTEP)
+        what = f"does not divide the rate of the physics, {1 / TIMESTEP:g} Hz"
+        raise UsageError(Finding("option-value", f"rate={rate:g}", what, f"Give {nearest:g}", {"rate": nearest}))
     motions = [motion] if isinstance(motion, Log) else [*motion]
-    score, *others = (read_score(robot, soles, one, CONTROL * TIMESTEP) for one in motions)
+    score, *others = (read_reference(robot, soles, one, CONTROL * TIMESTEP) for one in motions)
     for one, other in zip(motions[1:], others, strict=True):
         score = score.then(other, one.source)
     frame, mount = recording.mount(robot, "pelvis")
@@ -73,13 +78,16 @@ def simulate_humanoid(
     if run.fell is not None and not may_fall:
         raise UsageError(
             Finding(
-                "todo", f"{robot.name} at {run.fell:.2f} s", "fell", "Ask for less: a slower or smaller motion, or load"
+                "robot-fell",
+                f"{robot.name} at {run.fell:.2f} s",
+                "fell",
+                "Use a slower or smaller motion, or a lighter load",
             )
         )
     if not run.states:
         what = "fell before its motion began"
         raise UsageError(
-            Finding("todo", robot.name, what, "Let it stand with its weight over its soles, and load it less")
+            Finding("robot-fell", robot.name, what, "Start with the centre of mass above the soles, and with less load")
         )
     simulation = {
         "motion": [m.metadata.get("motion", m.source) for m in motions],
@@ -102,11 +110,11 @@ class _Playback:
     wrenches: list[Array] = field(default_factory=list)  # (2, 6) on the soles
     limits: int = 0  # instants in which a joint was at its limit
     fell: float | None = None  # s
-    worst: tuple[float, float] = (0.0, 0.0)  # rad of a joint, m of the base, away from the plan
+    worst: tuple[float, float] = (0.0, 0.0)  # largest tracking error: rad of a joint, m of the base
 
 
 def _play(world: World, player: Play, score: ReferenceMotion, every: int) -> _Playback:
-    """Stand, then play; a row each ``every`` timesteps. Motors ramp from one command to the next, as in ``record``."""
+    """Stand, then track; a row each ``every`` timesteps. Motors ramp from one command to the next, as in ``record``."""
     run, settle = _Playback(), round(SETTLE / score.period)
     start = settle * CONTROL
     world.place(score.q[0, :3], score.q[0, 3:7], score.q[0, 7:])
@@ -133,5 +141,5 @@ def _play(world: World, player: Play, score: ReferenceMotion, every: int) -> _Pl
 
 
 def _down(state: RobotState, height: float) -> bool:
-    """Whether the base is far lower than it should be, or lies."""
+    """Whether the base is far below its reference height ``height`` (m), or tilted too far."""
     return bool(state.position[2] < LOW * height or state.rotation[2, 2] < UPRIGHT)

@@ -1,4 +1,4 @@
-"""A legged robot that stands, sways or trots in MuJoCo, and the log it writes, with the truth in its metadata."""
+"""A legged robot that stands, sways or trots in MuJoCo: its log, with the truth in the metadata."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ FRICTION = {"none": 0.0, "low": 0.3, "mid": 1.0, "high": 2.0}
 
 @dataclass(frozen=True)
 class Gait:
-    """How a motion is carried out."""
+    """A motion and its parameters."""
 
     motion: str = "trot"
     command: TrotCommand = field(default_factory=TrotCommand)
-    sway: float = 0.8  # of the trunk, of what legs and friction allow: multisine and trot
+    sway: float = 0.8  # amplitude of the trunk over the feasible one: multisine and trot
 
     def __post_init__(self) -> None:
         if self.motion not in MOTIONS:
-            what = f"motion {self.motion!r}"
-            raise UsageError(Finding("todo", what, "is not known for a legged robot", f"Motions: {', '.join(MOTIONS)}"))
+            what, fix = "is not a motion of legged robots", f"Choose from {', '.join(MOTIONS)}"
+            raise UsageError(Finding("option-unknown-choice", f"motion={self.motion}", what, fix))
 
     def controller(self, legs: Legs, seconds: float, seed: int, period: float) -> Controller:
-        """Made for a robot; it stands for ``SETTLE`` seconds first."""
+        """The controller for a robot; it stands for ``SETTLE`` seconds first."""
         rng = np.random.default_rng([seed, 2])
         if self.motion == "trot":
             sway: Motion = multisine(legs.length, rng, self.sway) if self.sway else still
@@ -64,16 +64,19 @@ def simulate_quadruped(
     """Simulate a legged robot that stands, sways or trots.
 
     Args:
-        robot: As described; the controller knows no other.
-        gait: What it does, or its name.
-        specimen: How it differs from its description, and what it stands on; default another trunk.
+        robot: As described, which is what the controller uses.
+        gait: The motion, or its name.
+        specimen: The true robot and its ground; default one whose trunk differs from its description.
         recording: Rate, sensors and source of the log; default exact, 500 Hz.
-        seconds: How long, after it has stood up.
-        seed: Of noise and motion, and of what is drawn of the specimen.
-        feet: Ball feet as ``--feet`` takes them; found where none is named.
+        seconds: Duration, after it has stood up.
+        seed: Of noise and motion, and of the true parameters that are drawn.
+        feet: Ball feet as the option ``feet`` takes them; default by ``find_feet``.
 
     Returns:
-        A log of joints, torques and IMU; without noise also of velocities, accelerations and the base's pose.
+        A log of joints, torques and IMU; without noise also velocities, accelerations and the pose of the base.
+
+    Raises:
+        UsageError: An option does not suit the robot, or the robot falls.
     """
     gait = Gait(gait) if isinstance(gait, str) else gait
     own, recording = specimen or Specimen(), recording or Recording()
@@ -85,8 +88,7 @@ def simulate_quadruped(
     rate = recording.rate or 500.0
     every = round(1 / (rate * world.timestep))
     if seconds <= 0 or every < 1 or abs(every * rate * world.timestep - 1) > 1e-9:
-        what, whole = f"is {seconds:g} s at {rate:g} samples a second", f"{1 / world.timestep:g}"
-        raise UsageError(Finding("todo", "simulation", what, f"Give some seconds, and a rate that divides {whole} Hz"))
+        raise UsageError(_unsuitable(seconds, rate, world.timestep))
     legs = Legs(robot, world.feet)
     frame, mount = recording.mount(robot, "trunk")
     controller = gait.controller(legs, seconds, seed, every * world.timestep)
@@ -107,19 +109,33 @@ def simulate_quadruped(
     return recording.log(columns, truth_of(world, own.loads), simulation, frame, "simulated robot")
 
 
+def _unsuitable(seconds: float, rate: float, timestep: float) -> list[Finding]:
+    """Faults of a duration (s) and a rate (Hz) for physics of this timestep (s)."""
+    findings, every = [], max(round(1 / (rate * timestep)), 1)
+    if seconds <= 0:
+        findings.append(Finding("option-value", f"seconds={seconds:g}", "must be > 0", "Give a duration in s"))
+    if abs(every * rate * timestep - 1) > 1e-9:
+        what, nearest = f"does not divide the rate of the physics, {1 / timestep:g} Hz", 1 / (every * timestep)
+        findings.append(Finding("option-value", f"rate={rate:g}", what, f"Give {nearest:g}", {"rate": nearest}))
+    return findings
+
+
 def true_robot(robot: Robot, perturb: str, rng: np.random.Generator) -> dict[str, Array]:
-    """Parameters of every body: as described, with another base, or all of them other."""
+    """Parameters of every body: as described, with another base, or all different."""
     if perturb not in ("none", "base", "all"):
-        raise UsageError(Finding("todo", f"perturb {perturb!r}", "is not known", "Choose base, all or none"))
+        raise UsageError(
+            Finding("option-unknown-choice", f"perturb={perturb}", "is not a choice", "Choose base, all or none")
+        )
     truth, other = {b.name: b.parameters for b in robot.bodies}, perturbed(robot, rng)
     moved = {"none": [], "base": [robot.bodies[0].name], "all": list(truth)}[perturb]
     return {name: other[name] if name in moved else p for name, p in truth.items()}
 
 
 def leg_friction(robot: Robot, level: str, rng: np.random.Generator) -> Friction | None:
-    """Friction and rotor inertia in proportion to what a joint carries while the robot stands; None for none."""
+    """Friction and rotor inertia in proportion to a joint's torque while the robot stands; None for level none."""
     if level not in FRICTION:
-        raise UsageError(Finding("todo", f"friction {level!r}", "is not known", f"Levels: {', '.join(FRICTION)}"))
+        fix = f"Choose from {', '.join(FRICTION)}"
+        raise UsageError(Finding("option-unknown-choice", f"friction={level}", "is not a level", fix))
     J, mass = len(robot.joints), sum(float(b.parameters[0]) for b in robot.bodies)
     u = rng.uniform(0.5, 1.5, (3, J))
     if level == "none":

@@ -1,27 +1,27 @@
-"""Standing on all feet while the trunk follows a motion: feedback on its pose, inverse dynamics, least squares."""
+"""Standing on all feet while the trunk follows a motion: feedback on its pose, inverse dynamics, force distribution."""
 
 from __future__ import annotations
 
 import numpy as np
 import pinocchio as pin
 
-from steelyard.experiment.simulate.force_distribution import Wish, distribute, required, torques
+from steelyard.experiment.simulate.force_distribution import DesiredAccelerations, distribute, required, torques
 from steelyard.experiment.simulate.legs import Legs
 from steelyard.experiment.simulate.reference import Motion, still
 from steelyard.experiment.simulate.robot_state import RobotState
 from steelyard.spatial import Array
 
-STIFF, DAMPED, INTEGRAL = 150.0, 25.0, 250.0  # 1/s², 1/s, 1/s³: stable even if a load makes it turn 15 times as hard
-PINNED = 30.0  # 1/s, by which a foot that slides is slowed
+STIFF, DAMPED, INTEGRAL = 150.0, 25.0, 250.0  # 1/s², 1/s, 1/s³: stable with a load of 15 times the trunk's inertia
+PINNED = 30.0  # 1/s, damping of feet that slide
 
 
 class Stand:
-    """Torques that keep all feet where they are and the trunk on ``motion`` about where it was first seen."""
+    """Controller that keeps all feet in place and the trunk on ``motion`` about its first pose."""
 
     def __init__(self, legs: Legs, motion: Motion = still, *, period: float, start: float = 0.0) -> None:
         self.legs, self.motion, self.period, self.start = legs, motion, period, start
-        self.missing = np.zeros(6)  # what the description lacks, m/s² and rad/s²
-        self.most = np.array([6.0, 6.0, 6.0, *[20.0 / legs.length] * 3])  # of that
+        self.missing = np.zeros(6)  # m/s² and rad/s², integrated feedback: errors of the description
+        self.most = np.array([6.0, 6.0, 6.0, *[20.0 / legs.length] * 3])  # limits of ``missing``
         self.origin: Array | None = None
 
     def torque(self, state: RobotState) -> Array:
@@ -41,7 +41,7 @@ class Stand:
         self.missing = np.clip(self.missing, -self.most, self.most)
         linear = sway.acceleration[:3] + STIFF * off + DAMPED * (sway.rate[:3] - state.rotation @ state.velocity)
         angular = turn + STIFF * tilt + DAMPED * (spin - state.angular_velocity)
-        wish = Wish(linear + self.missing[:3], angular + self.missing[3:], -PINNED * feet.velocity)
+        wish = DesiredAccelerations(linear + self.missing[:3], angular + self.missing[3:], -PINNED * feet.velocity)
         needed = required(self.legs, state, feet, wish)
         ground = distribute(self.legs, feet, needed[:6], np.ones(len(self.legs.feet), bool))
         return torques(self.legs, feet, needed, ground)

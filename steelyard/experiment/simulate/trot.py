@@ -1,7 +1,7 @@
 """A trot: diagonal feet in turn, footholds after Raibert, forces by model-predictive control, all from the description.
 
-The controller never sees the truth: an unknown load, or a trunk that is not as described, shows as an acceleration that
-its forces do not explain. An observer finds it and the controller counts on it.
+The controller never sees the truth: an unknown load, or a trunk that is not as described, appears as an acceleration
+that its forces do not explain. A disturbance observer estimates it and the controller compensates for it.
 """
 
 from __future__ import annotations
@@ -11,26 +11,33 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from steelyard.experiment.simulate.force_distribution import STEPS, Plan, Predictive, Wish, required, torques
+from steelyard.experiment.simulate.force_distribution import (
+    STEPS,
+    DesiredAccelerations,
+    Plan,
+    Predictive,
+    required,
+    torques,
+)
 from steelyard.experiment.simulate.legs import UP, Feet, Legs
 from steelyard.experiment.simulate.reference import Motion, quintic, still
 from steelyard.experiment.simulate.robot_state import RobotState
 from steelyard.spatial import Array, cross
 
-DUTY = 0.6  # share of a period that a foot stands: twice a period all do, for a tenth of it
-PERIOD = 0.4  # s, of legs of 0.4 m; it goes with the root of their length
-LIFT = 0.15  # height of a step, of the legs' length
+DUTY = 0.6  # duty factor: all feet stand twice a period, for a tenth of it each time
+PERIOD = 0.4  # s, for legs of 0.4 m; proportional to the root of their length
+LIFT = 0.15  # height of a step over the length of the legs
 SWING = (900.0, 60.0)  # 1/s², 1/s: feedback on a foot in the air
-PINNED = 30.0  # 1/s, by which a foot that slides is slowed
-OBSERVER = 4.0  # rad/s
-LEASH = 0.15  # of the legs' length: the path waits for a robot that is further behind
-POSITION = np.array([60.0, 60.0, 200.0, 60.0, 60.0, 30.0])  # weights, m⁻² and rad⁻² of legs of 0.4 m
+PINNED = 30.0  # 1/s, damping of feet that slide
+OBSERVER = 4.0  # rad/s, bandwidth of the disturbance observer
+LEASH = 0.15  # over the length of the legs: the reference waits for a robot that is further behind
+POSITION = np.array([60.0, 60.0, 200.0, 60.0, 60.0, 30.0])  # weights, m⁻² and rad⁻², for legs of 0.4 m
 VELOCITY = np.array([3.0, 3.0, 3.0, 0.5, 0.5, 0.5])  # (m/s)⁻² and (rad/s)⁻²
 
 
 @dataclass(frozen=True)
 class TrotCommand:
-    """Speeds that a trot is asked for."""
+    """Commanded velocities of a trot."""
 
     forward: float = 0.3  # m/s
     left: float = 0.0  # m/s
@@ -38,8 +45,8 @@ class TrotCommand:
 
 
 @dataclass(frozen=True)
-class Aim:
-    """Where the trunk should be at one instant, world axes."""
+class TrunkReference:
+    """Reference of the trunk at one instant, world axes."""
 
     com: Array  # (3,) m
     velocity: Array  # (3,) m/s
@@ -48,7 +55,7 @@ class Aim:
 
 
 class Trot:
-    """Torques of a trot at a command while the trunk sways by ``motion`` about its path; until ``start`` it stands."""
+    """Controller of a trot while the trunk sways by ``motion`` about its path; until ``start`` it stands."""
 
     def __init__(
         self, legs: Legs, command: TrotCommand, motion: Motion = still, *, period: float, start: float = 0.0
@@ -62,12 +69,12 @@ class Trot:
         self.every = max(round(self.mpc.step / 3 / period), 1)  # control periods from one plan to the next
         self.ticks = 0
         self.path: Array | None = None  # x, y, yaw of the base
-        self.ground = np.zeros((len(legs.feet), 3))  # N, what the feet are asked to push
+        self.ground = np.zeros((len(legs.feet), 3))  # N, planned contact forces
         self.stood = np.ones(len(legs.feet), bool)
         self.lifted = np.zeros((len(legs.feet), 3))  # m, where they left the ground
-        self.seen: Array | None = None  # (6,) velocity that the observer expects
-        self.missing = np.zeros(6)  # m/s² and rad/s² that the forces do not explain
-        self.most = np.array([5.0, 5.0, 5.0, *[20.0 / legs.length] * 3])  # of that
+        self.seen: Array | None = None  # (6,) velocity predicted by the observer
+        self.missing = np.zeros(6)  # m/s² and rad/s², estimated disturbance
+        self.most = np.array([5.0, 5.0, 5.0, *[20.0 / legs.length] * 3])  # limits of ``missing``
 
     def torque(self, state: RobotState) -> Array:
         """(J,) for the next control period."""
@@ -92,16 +99,16 @@ class Trot:
         arm, spin = feet.com - state.position, R @ state.angular_velocity
         linear, angular = linear + self.missing[:3], angular + self.missing[3:]
         base = linear - cross(angular, arm) - cross(spin, cross(spin, arm))
-        wish = Wish(base, R.T @ angular, self._swing(state, feet, standing, through, now))
+        wish = DesiredAccelerations(base, R.T @ angular, self._swing(state, feet, standing, through, now))
         return torques(self.legs, feet, required(self.legs, state, feet, wish), pushed)
 
     def _speed(self, now: float) -> Array:
-        """(3,) forward, left, turning: eased in over two cycles."""
+        """(3,) forward, left, yaw velocity: ramped up over two cycles."""
         c = self.command
         return np.array([c.forward, c.left, c.turn]) * min(max(now / (2 * self.cycle), 0.0), 1.0)
 
     def _walk(self, state: RobotState, now: float) -> None:
-        """Move the path on; it never runs away from a robot that is held up."""
+        """Advance the reference path; it waits for a robot that is behind."""
         assert self.path is not None
         speed = self._speed(now)
         self.path[:2] += self.period * (_turned(self.path[2]) @ speed[:2])
@@ -109,8 +116,8 @@ class Trot:
         behind, leash = self.path[:2] - state.position[:2], LEASH * self.legs.length
         self.path[:2] = state.position[:2] + behind * min(1.0, leash / max(float(np.linalg.norm(behind)), 1e-9))
 
-    def _aim(self, now: float, ahead: float) -> Aim:
-        """The trunk ``ahead`` seconds from now, if the path goes on as it does."""
+    def _aim(self, now: float, ahead: float) -> TrunkReference:
+        """Reference of the trunk ``ahead`` seconds from now at constant velocity."""
         assert self.path is not None
         sway, speed = self.motion(now + ahead), self._speed(now)
         yaw = self.path[2] + ahead * speed[2]
@@ -122,28 +129,28 @@ class Trot:
         at[2] -= float(self.legs.hips[:, 2].mean())
         arm = R @ self.com
         velocity = heading @ (np.array([*speed[:2], 0.0]) + sway.rate[:3]) + cross(spin, arm)
-        return Aim(at + heading @ sway.offset[:3] + arm, velocity, R, spin)
+        return TrunkReference(at + heading @ sway.offset[:3] + arm, velocity, R, spin)
 
     def _gait(self, times: Array) -> tuple[Array, Array]:
-        """(N, F) whether feet stand at these times since the start, and how far through the step they are."""
+        """(N, F) whether feet are in stance at these times since the start, and their phase of swing, 0 to 1."""
         phase = (times[:, None] / self.cycle + self.phase) % 1.0
         standing = (phase < DUTY) | (times[:, None] < 0)
         return standing, np.where(standing, 0.0, (phase - DUTY) / (1 - DUTY))
 
     def _plan(self, state: RobotState, feet: Feet, now: float) -> None:
         step = self.mpc.step
-        here, ahead = self._aim(now, 0.0), [self._aim(now, step * (i + 1)) for i in range(STEPS)]
+        present, ahead = self._aim(now, 0.0), [self._aim(now, step * (i + 1)) for i in range(STEPS)]
         middles = now + step * (np.arange(STEPS) + 0.5)
         standing, _ = self._gait(middles)
         standing[0] = self._gait(np.array([now]))[0][0]
         landing = self._footholds(state, now)
-        stays = np.logical_and.accumulate(standing, axis=0)  # until a foot has left the ground it is where it is
+        stays = np.logical_and.accumulate(standing, axis=0)  # a foot stays in place until it leaves the ground
         place = np.where(stays[:, :, None], feet.centre, landing)
         place = place - (self.legs.radius[:, None] * UP)
-        shift = np.array([feet.com + a.com - here.com for a in ahead])
-        error = pin.log3(state.rotation @ here.rotation.T)
+        shift = np.array([feet.com + a.com - present.com for a in ahead])
+        error = pin.log3(state.rotation @ present.rotation.T)
         plan = Plan(
-            np.array([[*a.com, *pin.log3(a.rotation @ here.rotation.T)] for a in ahead]),
+            np.array([[*a.com, *pin.log3(a.rotation @ present.rotation.T)] for a in ahead]),
             np.array([[*a.velocity, *a.spin] for a in ahead]),
             place - shift[:, None, :],
             standing,
@@ -154,7 +161,7 @@ class Trot:
         self.ground = self.mpc.forces(x, v, drift, state.rotation, plan)
 
     def _footholds(self, state: RobotState, now: float) -> Array:
-        """(F, 3) where balls should come down (Raibert): half a stance ahead, and further if too fast."""
+        """(F, 3) footholds of the balls (Raibert): half a stance ahead, and further if too fast."""
         assert self.path is not None
         R, speed = state.rotation, self._speed(now)
         turned = _turned(np.arctan2(R[1, 0], R[0, 0]))
@@ -171,7 +178,7 @@ class Trot:
         return out
 
     def _swing(self, state: RobotState, feet: Feet, standing: Array, through: Array, now: float) -> Array:
-        """(F, 3) accelerations of the balls: along a smooth step in the air, none on the ground."""
+        """(F, 3) desired accelerations of the balls: along a smooth step in swing, damping in stance."""
         s, T = through[:, None], (1 - DUTY) * self.cycle
         target = self._footholds(state, now)
         b, db, ddb = quintic(s)
@@ -185,7 +192,7 @@ class Trot:
         return np.where(standing[:, None], -PINNED * feet.velocity, flying)
 
     def _accelerations(self, pushed: Array, feet: Feet) -> tuple[Array, Array]:
-        """(3,) and (3,) of a rigid body that feels these forces, as described."""
+        """Linear (3,) and angular (3,) acceleration of the described robot as a rigid body under these forces."""
         arm = feet.centre - self.legs.radius[:, None] * UP - feet.com
         moment = np.cross(arm, pushed).sum(axis=0)
         I = feet.rotation @ self.inertia @ feet.rotation.T
@@ -201,15 +208,15 @@ class Trot:
 
 
 def pairs(hips: Array) -> Array:
-    """(F,) phase of each leg: diagonal ones together."""
+    """(F,) phase of each leg: diagonal legs together."""
     x, y = (hips[:, :2] - hips[:, :2].mean(axis=0)).T
     return np.where(x * y > 0, 0.0, 0.5)
 
 
 def effective_inertia(legs: Legs) -> tuple[Array, Array]:
-    """(3, 3) moment about the centre of mass per angular acceleration while no foot moves, and that centre (3,).
+    """(3, 3) moment about the centre of mass per angular acceleration while the feet stay, and that centre (3,).
 
-    Legs on the ground do not turn with the trunk: with the composite inertia a controller asks for too much.
+    Legs on the ground do not rotate with the trunk: the composite inertia would be too large.
     """
     q = legs.home
     o = np.zeros(3)
@@ -217,10 +224,10 @@ def effective_inertia(legs: Legs) -> tuple[Array, Array]:
     feet = legs.feet_at(rest_state)
     c = feet.com
     pinned = np.zeros((len(legs.feet), 3))
-    rest = required(legs, rest_state, feet, Wish(o, o, pinned))
+    rest = required(legs, rest_state, feet, DesiredAccelerations(o, o, pinned))
     I = np.empty((3, 3))
     for k, turn in enumerate(np.eye(3)):
-        w = (required(legs, rest_state, feet, Wish(-cross(turn, c), turn, pinned)) - rest)[:6]
+        w = (required(legs, rest_state, feet, DesiredAccelerations(-cross(turn, c), turn, pinned)) - rest)[:6]
         I[:, k] = w[3:] - cross(c, w[:3])
     return 0.5 * (I + I.T), c
 

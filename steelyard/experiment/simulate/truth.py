@@ -1,4 +1,4 @@
-"""A true robot that differs from its description, so that returning the prior can never look good."""
+"""True robots that differ from their description, so that an estimate equal to the prior is never correct."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from steelyard.robot.model import Body, Robot
 from steelyard.robot.soles import find_soles
 from steelyard.spatial import Array
 
-SHARE = 0.3  # of a link's mass, by which it is off at most
-EXTRA = 5.0  # kg on the torso that nobody told of
-LIMB = 0.01  # of the robot's mass, in a hand: known
+SHARE = 0.3  # largest relative error of a described mass
+EXTRA = 5.0  # kg on the torso that the description lacks
+LIMB = 0.01  # known mass in a hand, over that of the robot
+# Extra mass on the torso and other masses of links, either of them, both with a known mass in a hand, other shapes.
 KINDS = ("both", "torso", "links", "limb", "shapes")
-CUBE = 0.2  # m, edge of what a torso carries beside its description
-OFF = 0.05  # m, by which it lies off the torso's centre of mass at most
+CUBE = 0.2  # m, edge of the extra mass on a torso
+OFF = 0.05  # m, its largest distance from the torso's centre of mass along each axis
 
 
 def perturbed(robot: Robot, rng: np.random.Generator, spread: float = 0.15) -> dict[str, Array]:
-    """Physical parameters (10,) of every body, off by about 2·``spread`` in mass and in every length.
+    """Draw physically consistent parameters (10,) of every body, off by about 2·``spread`` in mass and in every length.
 
     Σ′ = T Σ Tᵀ with T = exp(random matrix): a mass distribution stretched, sheared, shifted and made
     heavier or lighter stays one.
@@ -46,13 +47,13 @@ def perturbed(robot: Robot, rng: np.random.Generator, spread: float = 0.15) -> d
     return truth
 
 
-def reweighed(
+def perturb_masses(
     robot: Robot, rng: np.random.Generator, *, share: float = SHARE, extra: float = EXTRA, on: str | None = None
 ) -> dict[str, Array]:
-    """Physical parameters (10,) of every body: each mass off by up to ``share``, and ``extra`` kg on the torso.
+    """Draw physically consistent parameters (10,): each mass off by up to ``share``, and ``extra`` kg on the torso.
 
-    Mass, moments and inertia of a body grow alike and its mass moves by a few per cent of its size: Σ′ = s T Σ Tᵀ.
-    ``on``: what carries the extra mass; default the heaviest body.
+    Mass, first moments and inertia of a body scale alike and its mass shifts by a few per cent of its size:
+    Σ′ = s T Σ Tᵀ. ``on``: the link of the extra mass; default the heaviest body.
     """
     truth = {}
     for body in robot.bodies:
@@ -70,43 +71,43 @@ def reweighed(
 
 @dataclass(frozen=True)
 class Specimen:
-    """How a simulated robot differs from its description, what it carries, and what it stands on."""
+    """The true robot: how it differs from its description, its payloads, and the ground."""
 
-    truth: Mapping[str, Array] | None = None  # (10,) of bodies that are not as described; None: drawn if it has a trunk
+    truth: Mapping[str, Array] | None = None  # (10,) of bodies that are not as described; None: drawn
     perturb: Perturb = "base"  # which bodies are drawn
-    truth_seed: int | None = None  # of what is drawn; None: that of the simulation
+    truth_seed: int | None = None  # of the drawn parameters; None: that of the simulation
     loads: Sequence[Load] = ()
-    friction: Friction | str = "none"  # of the joints, or how much of it is drawn
+    friction: Friction | str = "none"  # of the joints, or the level at which it is drawn
     ground: Ground | None = None  # None: level
 
 
 @dataclass(frozen=True)
 class Truth:
-    """A robot as it is."""
+    """A true robot."""
 
     name: str
-    parameters: Mapping[str, Array]  # (10,) of every body, without what it carries
-    loads: tuple[Load, ...] = ()  # of known mass, which it carries
+    parameters: Mapping[str, Array]  # (10,) of every body, without payload
+    loads: tuple[Load, ...] = ()  # payloads of known mass
 
 
 def truths(robot: Robot, count: int, seed: int) -> tuple[Truth, ...]:
-    """True humanoids by turns: a heavier torso, other links, both, both with a known mass on an arm, other shapes."""
-    found = []
+    """Draw true humanoids, of each kind of ``KINDS`` in turn."""
+    drawn = []
     for k in range(count):
         rng, kind = np.random.default_rng([seed, k]), KINDS[k % len(KINDS)]
         loads: tuple[Load, ...] = ()
         if kind == "shapes":
             parameters = perturbed(robot, rng, SHARE / 3)
         else:
-            parameters = reweighed(
+            parameters = perturb_masses(
                 robot, rng, share=0.0 if kind == "torso" else SHARE, extra=0.0 if kind == "links" else EXTRA
             )
         if kind == "limb":
             whole = sum(float(b.parameters[0]) for b in robot.bodies)
             hand = robot.body(wrist(robot))
             loads = (Load.cuboid(hand.name, LIMB * whole, hand.box[0] / 2 + hand.box[1] / 2, (0.06, 0.06, 0.06)),)
-        found.append(Truth(f"{kind} {k}", parameters, loads))
-    return tuple(found)
+        drawn.append(Truth(f"{kind} {k}", parameters, loads))
+    return tuple(drawn)
 
 
 def torso(robot: Robot) -> Body:
@@ -115,12 +116,12 @@ def torso(robot: Robot) -> Body:
 
 
 def wrist(robot: Robot) -> str:
-    """The body that the longest row of joints without a foot ends in: a hand."""
+    """The body at the end of the longest chain of joints without a foot: a hand."""
     feet = {s.joint for s in find_soles(robot)}
     ends = [b for b in robot.bodies if b.joint not in set(robot.model.parents) | feet]
     return max(ends, key=lambda b: len(robot.joints_above(b.joint))).name
 
 
 def without_joint(robot: Robot, joint: str) -> Robot:
-    """A description that does not know of a joint: its child is welded on, at zero."""
+    """The robot with one joint locked at zero, as a description that lacks it."""
     return build(robot.description, base=robot.base, lock={**robot.locked, joint: 0.0}, gravity=robot.gravity.tolist())

@@ -1,8 +1,8 @@
-"""A legged robot in MuJoCo, on balls or on soles: our own tree of moving bodies, so that its inertias are Pinocchio's.
+"""A legged robot in MuJoCo, on ball feet or soles: built from our moving bodies, so that its inertias are Pinocchio's.
 
-One MuJoCo body a moving body, in the same frame, with all ten parameters of its truth; the base on a free joint. Then
-``M(q) a + h(q, v) = τ − friction + Σ Jᵀ f`` is the same equation here and in ``equations/dynamics.py``, and everything
-that comes out is in the log's conventions: joints by ``robot.joints``, quaternion x y z w, vectors of the base in base
+One MuJoCo body per moving body, in the same frame, with all ten parameters of its truth; the base on a free joint. Then
+``M(q) a + h(q, v) = τ − friction + Σ Jᵀ f`` is the same equation as in ``equations/dynamics.py``, and all output is
+in the conventions of logs: joints by ``robot.joints``, quaternion x y z w, vectors of the base in base
 axes.
 """
 
@@ -18,9 +18,9 @@ import pinocchio as pin
 from steelyard.errors import Finding, UsageError
 from steelyard.experiment.simulate.ground import Ground
 from steelyard.experiment.simulate.legs import point_feet
-from steelyard.experiment.simulate.loads import Load, carried
+from steelyard.experiment.simulate.loads import Load, add_loads
 from steelyard.experiment.simulate.mujoco_model import add_bodies, engine, wxyz
-from steelyard.experiment.simulate.robot_state import RobotState, Touch
+from steelyard.experiment.simulate.robot_state import FootContact, RobotState
 from steelyard.experiment.simulate.simulate_arm import Friction
 from steelyard.robot.model import Robot
 from steelyard.robot.soles import Sole
@@ -28,18 +28,17 @@ from steelyard.spatial import Array, cross, rotation_from_unit
 
 TIMESTEP = 5e-4  # s
 CONTACT = {"solref": [0.008, 1.0], "solimp": [0.95, 0.99, 0.001, 0.5, 2.0]}  # rubber: feet sink in by 0.2 mm
-SHIN = 0.1  # m over the ground, at neutral: boxes that reach below touch it where shins and ankles do not
+SHIN = 0.1  # m above the ground at neutral: boxes that reach below would touch it where shins and ankles do not
 PLATE = 0.01  # m, half the thickness of a simulated sole
-STICK = {"solref": [0.001, 1.0], "solimp": [0.999, 0.999, 0.001, 0.5, 2.0]}  # of dry friction: it creeps by little
+STICK = {"solref": [0.001, 1.0], "solimp": [0.999, 0.999, 0.001, 0.5, 2.0]}  # of dry friction: little creep
 
 
 class World:
     """A robot that differs from its description, on its feet, under gravity.
 
-    ``truth``: parameters (10,) of bodies that are not as described. ``friction``: what the joints add, dry friction
-    with real sticking. The base's box collides with the ground, too
-    (``fallen`` tells).
-    ``soles``: what it stands on instead of balls; then boxes of all bodies but shins and feet collide with the ground.
+    ``truth``: parameters (10,) of bodies that are not as described. ``friction``: of the joints, dry friction with
+    real sticking. The base's box collides with the ground as well, which ``fallen`` detects. ``soles``: it stands on
+    these instead of balls; then boxes of all bodies but shins and feet collide with the ground.
     """
 
     def __init__(
@@ -58,7 +57,7 @@ class World:
         self.soles = tuple(soles)
         self.feet = point_feet(robot, feet) if not soles else ()
         self.stands = tuple(robot.frame(s.name) for s in soles) or tuple(f.frame for f in self.feet)
-        self.truth = carried(robot, truth or {}, loads)
+        self.truth = add_loads(robot, truth or {}, loads)
         mujoco = engine()
         self.model = self._compile(mujoco, timestep)
         self.data = mujoco.MjData(self.model)
@@ -71,7 +70,7 @@ class World:
             self.model.dof_armature[self._v] = friction.armature
             self.model.dof_solref[self._v], self.model.dof_solimp[self._v] = STICK["solref"], STICK["solimp"]
             mujoco.mj_setConst(self.model, self.data)
-        self._foot_of = np.full(self.model.ngeom, -1)  # which foot a geom is, or none
+        self._foot_of = np.full(self.model.ngeom, -1)  # geom → foot, −1: none
         self._foot_of[[self.model.geom(f"foot {k}").id for k in range(len(self.stands))]] = range(len(self.stands))
         self._bodies = [self.model.body(robot.body(f.link).name).id for f in self.stands]
         self._pushes: dict[str, tuple[Array, Array, Array]] = {}
@@ -86,9 +85,9 @@ class World:
         spec.compiler.degree, spec.compiler.autolimits = False, False
         self.ground.add(spec)
         places = {body.joint: body for body in robot.bodies}
-        made = add_bodies(spec, robot, self.truth, limited=True)
+        bodies = add_bodies(spec, robot, self.truth, limited=True)
         for k, foot in enumerate(self.feet):
-            made[foot.frame.joint].add_geom(
+            bodies[foot.frame.joint].add_geom(
                 name=f"foot {k}",
                 type=mujoco.mjtGeom.mjGEOM_SPHERE,
                 size=[foot.radius, 0, 0],
@@ -102,7 +101,7 @@ class World:
                 **CONTACT,
             )
         for k, sole in enumerate(self.soles):
-            made[sole.joint].add_geom(
+            bodies[sole.joint].add_geom(
                 name=f"foot {k}",
                 type=mujoco.mjtGeom.mjGEOM_BOX,
                 size=[*sole.half, PLATE],
@@ -118,7 +117,7 @@ class World:
             )
         for i in self._solid() if self.soles else [1]:
             low, high = places[i].box
-            made[i].add_geom(
+            bodies[i].add_geom(
                 name=f"box {places[i].name}",
                 type=mujoco.mjtGeom.mjGEOM_BOX,
                 size=(high - low) / 2,
@@ -130,7 +129,7 @@ class World:
         return spec.compile()
 
     def _solid(self) -> list[int]:
-        """Joints of bodies that are on the ground only when a robot on soles has fallen."""
+        """Joints of bodies that touch the ground only when a robot on soles has fallen."""
         model, data = self.robot.model, self.robot.model.createData()
         pin.forwardKinematics(model, data, pin.neutral(model))
         ground = min(data.oMi[s.joint].act(s.placement[:3, 3])[2] for s in self.soles)
@@ -143,7 +142,7 @@ class World:
 
     @property
     def timestep(self) -> float:
-        """Of the integration, s."""
+        """Integration step, s."""
         return float(self.model.opt.timestep)
 
     @property
@@ -162,7 +161,7 @@ class World:
         return np.asarray(self.data.qvel[self._v])
 
     def reset(self, q: Array, *, rotation: Array | None = None, clearance: float = 0.0) -> None:
-        """At rest in a posture (J,), the base turned, the lowest foot ``clearance`` m above the level ground."""
+        """Place at rest in a posture (J,), the base rotated, the lowest foot ``clearance`` m above level ground."""
         R = np.eye(3) if rotation is None else np.asarray(rotation, float)
         model, data = self.robot.model, self.robot.model.createData()
         pin.forwardKinematics(model, data, self.robot.positions(np.asarray(q, float)[None])[0])
@@ -175,7 +174,7 @@ class World:
     def place(
         self, position: Array, quaternion: Array, q: Array, motion: Array | None = None, *, time: float = 0.0
     ) -> None:
-        """Any state: base pose in the world (quaternion x y z w), joints (J,), velocities (6 + J,) in base axes."""
+        """Set any state: base pose in the world (quaternion x y z w), joints (J,), velocities (6 + J,) in base axes."""
         engine().mj_resetData(self.model, self.data)
         v = np.zeros(6 + len(q)) if motion is None else np.asarray(motion, float)
         self.data.time = time
@@ -187,18 +186,18 @@ class World:
         self._tau, self._stale = np.zeros(len(q)), True
 
     def apply(self, tau: Array) -> None:
-        """Motor torques (J,) from now on, until others are applied."""
+        """Apply motor torques (J,) from now on."""
         self._tau, self._stale = np.array(tau, float), True
 
     def push(
         self, link: str, force: Array, moment: Sequence[float] = (0, 0, 0), at: Sequence[float] = (0, 0, 0)
     ) -> None:
-        """An external force (N) and moment (N·m) in world axes, at a point of a link (m, its axes), from now on."""
+        """Apply a force (N) and moment (N·m) in world axes at a point of a link (m, its axes) from now on."""
         self._pushes[link] = (np.array(force, float), np.array(moment, float), np.array(at, float))
         self._stale = True
 
     def release(self) -> None:
-        """No external force from now on."""
+        """Remove all external forces."""
         self._pushes.clear()
         self._stale = True
 
@@ -213,7 +212,7 @@ class World:
             self._stale = True
 
     def _forward(self) -> None:
-        """Accelerations and contact forces of this very instant."""
+        """Compute accelerations and contact forces of this instant."""
         if not self._stale:
             return
         mujoco = engine()
@@ -253,7 +252,7 @@ class World:
         )
 
     def _contacts(self) -> tuple[Array, Array, Array, Array]:
-        """Of all points where feet touch: (F, K) whose it is, (K, 3) where, (K, 3) N on the robot, (K,) N pressure."""
+        """Contact points of feet: (F, K) which foot, (K, 3) m where, (K, 3) N on the robot, (K,) N normal force."""
         self._forward()
         contact = self.data.contact
         one, other = self._foot_of[contact.geom].reshape(-1, 2).T
@@ -265,13 +264,13 @@ class World:
         return foot[used] == np.arange(len(self.stands))[:, None], contact.pos[used], force, np.abs(local[:, 0])
 
     @property
-    def touches(self) -> tuple[Touch, ...]:
-        """What the ground does to each foot at this instant, in the order of ``stands``."""
+    def foot_contacts(self) -> tuple[FootContact, ...]:
+        """Force of the ground on each foot at this instant, in the order of ``stands``."""
         whose, at, force, pressure = self._contacts()
         forces, weights = whose @ force, whose @ pressure
         points = whose @ (pressure[:, None] * at) / np.where(weights > 0, weights, 1.0)[:, None]
         moments = whose @ cross(at, force) - cross(points, forces)
-        return tuple(map(Touch, forces, points, moments))
+        return tuple(map(FootContact, forces, points, moments))
 
     @property
     def wrenches(self) -> Array:
@@ -288,13 +287,13 @@ class World:
 
     @property
     def at_limits(self) -> int:
-        """How many joints are at a limit now: it pushes back by a force that no equation knows."""
+        """Number of joints at a limit now; a limit exerts a force that is not in the equations."""
         self._forward()
         return int(self.data.nl)
 
     @property
     def fallen(self) -> bool:
-        """Whether the trunk, or on soles any other body, touches the ground, or nothing is finite any more."""
+        """Whether the trunk, or on soles any other body, foot_contacts the ground, or the state is not finite."""
         if not np.isfinite(self.data.qpos).all():
             return True
         touching = self.data.contact.geom.ravel()
@@ -306,16 +305,17 @@ def _simulable(robot: Robot) -> Robot:
     if not robot.floating:
         findings.append(
             Finding(
-                "todo",
+                "base-fixed",
                 robot.name,
-                "has a fixed base, so it has no legs to stand on",
-                "Simulate an arm with --motion fourier, or load it with a floating base",
+                "has a fixed base",
+                'Simulate an arm with motion="fourier", or load the robot with a floating base',
+                {"motion": "fourier"},
             )
         )
     if robot.coupling is not None:
         findings.append(
             Finding(
-                "todo",
+                "joints-coupled",
                 robot.name,
                 "has coupled joints or force–torque sensors, which are not simulated",
                 "Lock those joints, and leave the sensors out",
