@@ -17,6 +17,8 @@ from steelyard.output.results import write_results
 from tests.floating import floating_log
 from tests.motions import load
 
+pytestmark = pytest.mark.slow
+
 FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
 NOISE = (3e-4, 0.005, 0.05, 0.2)
 AREA = (-0.2, 0.2, -0.1, 0.1, 0.057, 0.097)
@@ -45,7 +47,6 @@ def found(result):
     return mass, 1e3 * np.linalg.norm(com - PLACE)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("where", [{"area": AREA}, {"top": 0.08}])
 def test_dividing_an_area_finds_where_in_it_a_cube_lies(dog, where):
     result = weigh_load("demo_a1", [dog.described_loaded], UnknownLoad("trunk", **where), Options(feet=FEET))
@@ -64,7 +65,6 @@ def test_dividing_an_area_finds_where_in_it_a_cube_lies(dog, where):
     assert set(report["fixed"]) == {b.name for b in dog.robot.bodies}
 
 
-@pytest.mark.slow
 def test_a_robot_that_was_weighed_before_keeps_its_uncertainty_and_its_errors_out_of_the_load(dog, tmp_path):
     base = identify("demo_a1", [dog.other_empty], Options(feet=FEET, links=("trunk",)))
     write_results(base, tmp_path / "base")

@@ -200,6 +200,7 @@ def test_an_input_is_never_overwritten(steelyard, arm, tmp_path):
     assert source.read_text() == read_description("demo_arm").text
 
 
+@pytest.mark.slow
 def test_interrupting_leaves_nothing_behind(arm, tmp_path):
     folder = tmp_path / "out"
     command = [sys.executable, "-m", "steelyard.cli.main", "identify", "demo_arm", str(arm.train), "-o", str(folder)]
@@ -217,6 +218,7 @@ def test_interrupting_leaves_nothing_behind(arm, tmp_path):
     assert not folder.exists()
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_no_half_written_file(arm, tmp_path):
     folder = tmp_path / "out"
 

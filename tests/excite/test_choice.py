@@ -74,6 +74,7 @@ def test_without_a_lifted_left_foot_the_weakest_parameter_is_of_its_ankle():
     assert all(a.deviation >= b.deviation for a, b in pairwise(worst))
 
 
+@pytest.mark.slow
 @installed
 def test_the_gradient_is_that_of_log_det_while_base_and_legs_stay():
     informativeness, motion = Informativeness(pool("g1").stance), feasible("g1", "double")
@@ -98,6 +99,7 @@ def test_the_gradient_is_that_of_log_det_while_base_and_legs_stay():
     assert (values[0] - values[1]) / (2 * h) == pytest.approx(slope[k, j], rel=0.02)
 
 
+@pytest.mark.slow
 @installed
 def test_an_improved_motion_is_more_informative_and_free_of_self_collision():
     p = pool("g1")

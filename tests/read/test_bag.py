@@ -78,6 +78,7 @@ def test_an_arm_reads_back_to_the_same_log_from_every_kind_of_bag(tmp_path, arm,
     assert back.source == str(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", bags.WRITERS)
 def test_a_quadruped_with_topics_of_many_rates_reads_back_within_the_error_of_interpolation(tmp_path, kind):
     rng = np.random.default_rng(2)
@@ -329,6 +330,7 @@ def test_all_topics_are_listed_with_their_rates(tmp_path, steelyard):
     assert [t["name"] for t in shown] == ["/force", "/imu", "/joint_states"]
 
 
+@pytest.mark.slow
 def test_the_command_line_chooses_topics(tmp_path, arm, steelyard):
     log = read_log(arm.train)
     names = log.names("q")

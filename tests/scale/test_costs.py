@@ -23,6 +23,7 @@ def test_stages_add_up_to_what_a_robot_hour_costs(found):
     assert min(found["task"].values()) > 0
 
 
+@pytest.mark.slow
 def test_a_fleet_costs_what_its_hours_cost(found):
     case = found["cases"]["demo_arm 100 Hz"]
     one, ten = (fleet(case, found["task"], robots=n, hours=8.0) for n in (1, 10))

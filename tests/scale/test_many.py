@@ -98,6 +98,7 @@ def test_products_of_rows_with_later_ones_are_kept_for_every_equation(a1_robot, 
         assert products @ twice == pytest.approx(np.array(direct), abs=1e-8 * scale)
 
 
+@pytest.mark.slow
 @pytest.mark.numerical
 def test_many_logs_read_once_are_what_they_are_in_memory(few, fleet):
     held = fleet.names[-1]
@@ -115,6 +116,7 @@ def test_many_logs_read_once_are_what_they_are_in_memory(few, fleet):
     assert once.estimate.truth.keys() == whole.estimate.truth.keys()
 
 
+@pytest.mark.slow
 def test_the_command_takes_patterns_lists_and_urls(few, fleet, steelyard, tmp_path):
     pytest.importorskip("fsspec")
     listed = tmp_path / "logs.txt"
@@ -195,6 +197,7 @@ def test_logs_that_do_not_fit_are_all_named_with_their_reasons(few, tmp_path):
         gather_logs("demo_arm", [bad[3]], OPTIONS, FleetOptions(skip=True))
 
 
+@pytest.mark.slow
 def test_what_was_found_of_a_log_serves_again_only_where_nothing_changed(few, tmp_path):
     logs = [str(tmp_path / Path(name).name) for name in few]
     for name, copy in zip(few, logs, strict=True):
@@ -224,6 +227,7 @@ def test_what_was_found_of_a_log_serves_again_only_where_nothing_changed(few, tm
     assert [file.name for file in shelf.iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.slow
 def test_a_checkpoint_that_workers_do_not_see_is_reported(few, pair):
     asked = FleetOptions(checkpoint="memory://shelf")  # each process has a memory of its own
     found = gather_logs("demo_arm", few[:3], OPTIONS, replace(asked, workers=pair))
@@ -232,6 +236,7 @@ def test_a_checkpoint_that_workers_do_not_see_is_reported(few, pair):
     assert gather_logs("demo_arm", few[:3], OPTIONS, asked).kept == 3
 
 
+@pytest.mark.slow
 def test_an_estimate_from_earlier_logs_goes_on_with_new_ones(few, steelyard, tmp_path):
     def masses(out, names, *more):
         assert steelyard("identify", "demo_arm", *names, *ASKED[:-2], "-o", tmp_path / out, *more).code == 0

@@ -37,6 +37,7 @@ def test_searches_do_not_depend_on_the_workers(recorded, pair, algorithm, evalua
     assert one.observability.dependence == two.observability.dependence
 
 
+@pytest.mark.slow
 def test_mujoco_on_workers_equals_mujoco_in_this_process(recorded, pair):
     robot, log = recorded
     given = robot, SearchSpace.of(robot), (Windows.of(robot, [log], horizon=0.01, count=4),), "mujoco"

@@ -59,6 +59,7 @@ def test_one_worker_needs_no_dask():
     assert subprocess.run([sys.executable, "-c", code], env=environment()).returncode == 0
 
 
+@pytest.mark.slow
 def test_processes_give_what_one_gives_and_errors_come_back_with_every_reason(pair, monkeypatch):
     one, counts = Workers.local(), []
     assert not pair.remote
@@ -109,6 +110,7 @@ def test_what_needs_dask_says_how_to_get_it(monkeypatch, option, make):
         make()
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_does_not_answer_is_named():
     pytest.importorskip("distributed")
     with pytest.raises(UsageError, match=r"--scheduler tcp://127.0.0.1:9: does not answer"):
@@ -117,12 +119,14 @@ def test_a_scheduler_that_does_not_answer_is_named():
         Workers.at("nowhere", patience=0.5)
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_goes_away_ends_the_run_with_a_word(cluster):
     cluster.worker()
     with Workers.at(cluster.address) as workers, pytest.raises(WorkerError, match="scheduler: went away"):
         workers.map(work.whose, range(50), 0.05, progress=lambda *_: cluster.scheduler.kill())
 
 
+@pytest.mark.slow
 def test_a_cluster_without_workers_or_with_strangers_is_refused(cluster, tmp_path):
     with pytest.raises(UsageError, match=r"has no workers. Start some with `dask worker tcp"):
         Workers.at(cluster.address, patience=0.5)

@@ -29,6 +29,8 @@ from steelyard.spatial import WRENCH
 from tests.refusals import refuses
 from tests.simulate.humanoids import Stance, humanoid
 
+pytestmark = pytest.mark.slow
+
 ROBOTS = ("talos", "g1")
 
 
@@ -123,7 +125,6 @@ def test_force_sensors_have_the_noise_of_their_level(swayed):
     assert not measure(log, "mid", 5).names("wrench"), "other levels have no sensors on the feet"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_true_robot_steps_as_planned_and_its_feet_leave_the_ground_when_they_should(name):
     robot, motion = humanoid(name), walk(name)
@@ -135,7 +136,6 @@ def test_a_true_robot_steps_as_planned_and_its_feet_leave_the_ground_when_they_s
         assert np.mean(planned != touching) < 0.06
 
 
-@pytest.mark.slow
 def test_motions_in_sequence_start_at_the_final_pose_of_the_one_before():
     robot, one = humanoid("g1"), walk("g1")
     shift = one.vector("base.position")[-1, :2] - one.vector("base.position")[0, :2]
@@ -149,7 +149,6 @@ def test_motions_in_sequence_start_at_the_final_pose_of_the_one_before():
         simulate_humanoid(robot, [one, Log(one.time, columns)])
 
 
-@pytest.mark.slow
 def test_a_robot_that_falls_is_refused_or_its_log_ends_there():
     robot = humanoid("g1")
     stance = Stance(robot)

@@ -83,6 +83,7 @@ def test_the_equation_of_motion_holds_in_every_row_of_an_exact_log(name):
     assert log.metadata["simulation"]["at_joint_limits"] == 0
 
 
+@pytest.mark.slow
 def test_the_equation_holds_with_friction_but_where_dry_friction_sticks():
     robot = quadruped("a1")
     friction = leg_friction(robot, "mid", np.random.default_rng(0))
@@ -143,6 +144,7 @@ def test_the_trunk_is_found_from_joints_and_imu(trot):
     assert distance(noisy, trot) < 0.02
 
 
+@pytest.mark.slow
 def test_the_imu_sees_what_its_mount_does():
     """Against a rigid body's velocities, differentiated: the mount's own acceleration less gravity, in its axes."""
     robot = quadruped("anymal")
@@ -169,6 +171,7 @@ def test_the_same_seed_gives_the_same_log_and_another_noise_the_same_motion(trot
     assert one.metadata["truth"] == other.metadata["truth"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["low", "mid", "high"])
 def test_sensors_add_the_noise_of_their_level_and_nothing_else(trot, level):
     log = measure(trot, level, 5)
