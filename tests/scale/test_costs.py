@@ -4,6 +4,8 @@ import pytest
 
 from bench.scale import arm, fleet, scale, table
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("distributed")
 
 
@@ -12,7 +14,6 @@ def found():
     return scale(6.0, {"demo_arm 100 Hz": (arm, "demo_arm", 100.0)}, repeats=1, tasks=24)
 
 
-@pytest.mark.slow
 def test_stages_add_up_to_what_a_robot_hour_costs(found):
     case = found["cases"]["demo_arm 100 Hz"]
     cpu = case["cpu_s"]
@@ -23,7 +24,6 @@ def test_stages_add_up_to_what_a_robot_hour_costs(found):
     assert min(found["task"].values()) > 0
 
 
-@pytest.mark.slow
 def test_a_fleet_costs_what_its_hours_cost(found):
     case = found["cases"]["demo_arm 100 Hz"]
     one, ten = (fleet(case, found["task"], robots=n, hours=8.0) for n in (1, 10))

@@ -11,6 +11,8 @@ from steelyard.experiment.search.windows import Windows
 from steelyard.fleet.workers import Workers
 from steelyard.robot.model import Robot
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("distributed")
 
 SAME = 1e-9
@@ -23,7 +25,6 @@ def recorded():
     return robot, record_sines(robot, truth, seed=0, seconds=0.5)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("algorithm", "evaluations"), [("genetic", 120), ("cobyla", 1300)])
 def test_searches_do_not_depend_on_the_workers(recorded, pair, algorithm, evaluations):
     if algorithm == "cobyla":
@@ -37,7 +38,6 @@ def test_searches_do_not_depend_on_the_workers(recorded, pair, algorithm, evalua
     assert one.observability.dependence == two.observability.dependence
 
 
-@pytest.mark.slow
 def test_mujoco_on_workers_equals_mujoco_in_this_process(recorded, pair):
     robot, log = recorded
     given = robot, SearchSpace.of(robot), (Windows.of(robot, [log], horizon=0.01, count=4),), "mujoco"
@@ -50,7 +50,6 @@ def test_mujoco_on_workers_equals_mujoco_in_this_process(recorded, pair):
     assert shared.evaluations == alone.evaluations == 36
 
 
-@pytest.mark.study
 def test_studies_do_not_depend_on_the_workers(pair):
     from papers.go.run import case
 
