@@ -42,8 +42,9 @@ def excite(
 ) -> None:
     """Optimise exciting motions within the limits of a robot.
 
-    They respect joint limits and are free of self-collision. An arm gets one periodic motion, a humanoid several that
-    keep it balanced. An interrupted run resumes.
+    They respect joint limits and are free of self-collision.
+    An arm gets one periodic motion, a humanoid several that keep it balanced.
+    An interrupted run resumes.
     """
     from steelyard.experiment.excite.arm_motion import find_arm_motion
     from steelyard.experiment.excite.excite_humanoid import excite_humanoid

@@ -93,7 +93,7 @@ def test_every_body_has_its_mass_with_interval_and_source_and_a_sentence(page, e
         assert re.search(rf"{re.escape(name)} .*?{body['verdict']} {re.escape(mass)} {source}", table)
         assert meaning(body["verdicts"]) in table
     assert len({meaning(body["verdicts"]) for body in estimate["links"].values()}) > 2
-    assert "with ee_link, tool0" in table
+    assert "includes ee_link, tool0" in table
 
 
 def test_verdicts_have_a_word_and_an_icon_beside_their_colour(page):

@@ -105,7 +105,7 @@ def meaning(verdicts: Mapping[str, Any]) -> str:
     of = {v: [f"the {QUANTITIES[q]}" for q in QUANTITIES if verdicts.get(q) == v] for v in VERDICTS}
     phrases = {
         "identified": "determined by the data",
-        "partly": "narrowed by the data, but not without the description",
+        "partly": "narrowed by the data, but not determined without the description",
         "prior": "taken from the description, since the data do not determine it",
     }
     sentences = []

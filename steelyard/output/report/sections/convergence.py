@@ -55,7 +55,7 @@ def _divisions(report: Report, steps: list[Mapping[str, Any]]) -> list[dict[str,
         places.append(_line(k, far, f"@line-{n}", label, "mm"))
     true = names and all(t is not None for t in truth.values())
     since = "error" if true else "distance from the final value"
-    objectives = _log([_line(k, above, "@estimate", "objective", "")], "½‖·‖², log")
+    objectives = _log([_line(k, above, "@estimate", "objective", "")], "objective, log")
     note = f"{figure(objective[0], 4)} at k = 0, {figure(objective[-1], 4)} finally"
     counts = _log([_line(k, shapes, "@estimate", "shapes", "")], "shapes", kind="linear")
     cells: list[dict[str, Any]] = [

@@ -18,6 +18,8 @@ from steelyard.output.report.words import (
     with_interval,
 )
 
+KINDS = ("relative", "relative_filtered")  # errors of a log
+
 
 def summary(report: Report) -> Section:
     """Verdict sentence, key figures, notices."""
@@ -39,6 +41,7 @@ def summary(report: Report) -> Section:
             "sentence": sentence,
             "counts": counts,
             "bodies": len(report.bodies),
+            "held": sum(body.get("free") is False for body in report.bodies.values()),
             "cards": _cards(report, consistent),
             "notices": [str(n) for n in notices] if isinstance(notices, Sequence) else [],
         },
@@ -67,7 +70,7 @@ def _cards(report: Report, consistent: int) -> list[dict[str, Any]]:
         {
             "name": "Base parameters",
             "value": figure(base.get("count")),
-            "note": f"condition number {figure(base.get('condition'), 3)}",
+            "note": f"{figure(base.get('identified'))} identified; condition number {figure(base.get('condition'), 3)}",
         },
         {
             "name": "Certificate",
@@ -88,12 +91,11 @@ def _cards(report: Report, consistent: int) -> list[dict[str, Any]]:
 
 
 def _held_out(report: Report) -> dict[str, Any]:
-    errors = [
-        error
-        for entry in report.part("validation").values()
-        if (error := number(mapping(entry).get("relative"))) is not None
-    ]
+    logs = [mapping(entry) for entry in report.part("validation").values()]
+    errors, filtered = ([x for log in logs if (x := number(log.get(key))) is not None] for key in KINDS)
     fit = f"fit {percent(report.part('fit').get('relative'))}"
+    if filtered:
+        fit = f"filtered {percent(max(filtered))}; {fit}"
     if not errors:
         return {"name": "Held-out error", "value": NOTHING, "note": f"no held-out log; {fit}"}
     many = f"worst of {len(errors)} held-out logs" if len(errors) > 1 else "relative, one held-out log"
