@@ -25,8 +25,8 @@ import pinocchio as pin
 from steelyard.experiment.simulate.record import Recording
 from steelyard.experiment.simulate.simulate_arm import Friction, simulate_arm
 from steelyard.experiment.simulate.simulate_quadruped import simulate_quadruped
-from steelyard.fleet.gathering import summariser_of
-from steelyard.fleet.locations import fetched
+from steelyard.fleet.gathering import make_summariser
+from steelyard.fleet.locations import fetch_log
 from steelyard.fleet.log_stream import stream_pieces
 from steelyard.fleet.summarise import merge, summarise
 from steelyard.fleet.workers import Workers
@@ -141,7 +141,7 @@ def _case(
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "log.parquet")
         write_log(path, log)
-        task, _ = summariser_of(read_description(robot), [path], options)
+        task, _ = make_summariser(read_description(robot), [path], options)
         part = summarise(path, task)  # and kernels are loaded
         if part.failures:
             raise SystemExit(str([str(f) for f in part.failures[path]]))
@@ -185,7 +185,7 @@ def _processor(call: Callable[[], object]) -> float:
 
 
 def _hash(path: str) -> None:
-    with fetched(path):
+    with fetch_log(path):
         pass
 
 

@@ -137,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     starts, evaluations = (1, 1500) if quick else (10, 10_000)
     versions = ", ".join(f"{name} {version(name)}" for name in ("nlopt", "mujoco", "numba", "numpy"))
     print(f"Go and Hata, {ROBOT}; {datetime.now(UTC):%Y-%m-%d}; {versions}\n", flush=True)
-    with Workers.asked(options.workers, options.scheduler) as workers:
+    with Workers.of(options.workers, options.scheduler) as workers:
         runs = {a: workers.map(case, [(s, a, evaluations, False) for s in range(starts)]) for a in ALGORITHMS}
         noisy = workers.map(case, [(s, "gauss-newton", evaluations, True) for s in range(0 if quick else starts)])
         asked = [(0.005, 1), (0.02, 1), (0.1, 1), (0.02, 3), (0.02, 0)]

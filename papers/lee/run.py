@@ -127,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"Lee and Manchester, {ROBOT}; {now}; {versions}\n", flush=True)
     loads = 1 if quick else 24
     figures: dict[str, str] = {}
-    with Workers.asked(options.workers, options.scheduler) as workers:
+    with Workers.of(options.workers, options.scheduler) as workers:
         run: Callable[..., list[Any]] = workers.map
         _table_one(run(table_one, [0])[0])
         tilted = run(com_case, [(k, "momentum", True, 0.0) for k in range(loads)])

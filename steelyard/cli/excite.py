@@ -58,12 +58,12 @@ def excite(
     result: ArmMotion | HumanoidMotions
     if model.floating:
         several = replace(humanoid, candidates=candidates or humanoid.candidates, seed=seed, srdf=file)
-        with Workers.asked(workers, scheduler) as crew, shown_bar("optimising motions") as bar:
+        with Workers.of(workers, scheduler) as crew, shown_bar("optimising motions") as bar:
             result = excite_humanoid(model, several, out, lambda share, _: bar(share), crew)
             files = write_humanoid_motions(result, out)
     else:
         one = replace(arm, candidates=candidates or arm.candidates, seed=seed, srdf=file)
-        with Workers.asked(workers, scheduler) as crew, shown_bar("optimising a motion") as bar:
+        with Workers.of(workers, scheduler) as crew, shown_bar("optimising a motion") as bar:
             result = find_arm_motion(model, one, out, bar, crew)
             files = write_arm_motion(result, out)
             bar(1.0)

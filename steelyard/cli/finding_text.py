@@ -30,7 +30,7 @@ def finding_text(finding: Finding, verb: str) -> str:
     place = re.fullmatch(r"(\w+)=(.*)", finding.where, re.DOTALL)
     where = finding.where
     if place and place[1] in options:
-        where = f"{_flag(options[place[1]])} {place[2]}".rstrip()
+        where = f"{_flag(options[place[1]])} {'' if place[2] == 'True' else place[2]}".rstrip()
     what, fix = (_with_flags(text, options) for text in (finding.what, finding.fix))
     remedy = {options[name]: value for name, value in finding.remedy.items() if name in options}
     if added := [

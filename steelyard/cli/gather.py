@@ -43,8 +43,8 @@ def gather(
     if out.suffix != ".npz" or out.resolve() in [log.resolve() for log in logs]:
         what, fix = "must be a new file that ends in .npz", "Give another name"
         raise UsageError(Finding("option-value", f"-o {out}", what, fix))
-    with Workers.asked(workers, scheduler) as crew, shown_bar("reading") as progress:
-        if crew.here:
+    with Workers.of(workers, scheduler) as crew, shown_bar("reading") as progress:
+        if crew.is_local:
             gathered = stream_log(robot, logs, options, threads=threads, progress=progress)
         else:
             gathered = stream_many(robot, [str(log) for log in logs], options, crew, progress)

@@ -105,7 +105,7 @@ def identify(
 
     Writes estimate.json, the robot as robot.urdf and robot.xml, and report.html.
     """
-    from steelyard.fleet.locations import expand, is_url
+    from steelyard.fleet.locations import expand_logs, is_url
     from steelyard.identify.identification import identify as run
     from steelyard.identify.job import Job
     from steelyard.output.results import refuse_overwriting, write_results
@@ -126,7 +126,7 @@ def identify(
         work = replace(work, report=not no_report)
         result, files = identify_many_logs(robot, names, options, work, out, validate=held_out, job=job)
         finish(result, files, as_json)
-    given = [Path(name) for name in expand(names)]
+    given = [Path(name) for name in expand_logs(names)]
     refuse_overwriting(out, given)
     files_in = read_bags(given, chosen)
     with shown_progress() as progress:

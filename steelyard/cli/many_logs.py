@@ -14,8 +14,8 @@ from steelyard.errors import Finding, UsageError
 from steelyard.fleet.checkpoint import Checkpoint
 from steelyard.fleet.gathering import FleetOptions
 from steelyard.fleet.identify_fleet import identify_many
-from steelyard.fleet.locations import expand
-from steelyard.fleet.workers import Workers, refuse_both
+from steelyard.fleet.locations import expand_logs
+from steelyard.fleet.workers import Workers, refuse_workers_and_scheduler
 from steelyard.identify.identification import Identification
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options
@@ -41,14 +41,14 @@ class Work:
     report: bool = True  # whether report.html is written
 
     def __post_init__(self) -> None:
-        refuse_both(self.workers, self.scheduler)
+        refuse_workers_and_scheduler(self.workers, self.scheduler)
 
 
 def identify_many_logs(
     robot: str, logs: Sequence[str], options: Options, work: Work, out: Path, *, validate: Sequence[Any], job: Job
 ) -> tuple[Identification, list[Path]]:
     """Identify, and write the results."""
-    names = expand(logs, work.listed)
+    names = expand_logs(logs, work.listed)
     refuse_overwriting(out, [Path(name) for name in names])
     earlier = None if work.earlier is None else Earlier.read(work.earlier)
     if earlier is not None:
@@ -58,7 +58,7 @@ def identify_many_logs(
             fix = "Give the gains in a mapping"
             raise UsageError(Finding("gains-missing", f"earlier={work.earlier}", what, fix, {"mapping": None}))
     checkpoint = work.checkpoint or str((out / FOLDER).resolve())
-    with shown_progress() as progress, Workers.asked(work.workers, work.scheduler) as workers:
+    with shown_progress() as progress, Workers.of(work.workers, work.scheduler) as workers:
         job = replace(job, progress=progress, earlier=None if earlier is None else earlier.information)
         counter = _Counter(progress)
         fleet = FleetOptions(

@@ -44,7 +44,7 @@ def search(
 
     if out is not None:
         refuse_overwriting(out, logs)
-    with shown_progress() as progress, Workers.asked(workers, scheduler) as crew:
+    with shown_progress() as progress, Workers.of(workers, scheduler) as crew:
         result = run(
             robot,
             logs,

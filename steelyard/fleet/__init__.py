@@ -1,7 +1,7 @@
-"""The same over thousands of logs, each read once and where it lies.
+"""Identification from thousands of logs, each read once, by one process or many.
 
-In: names of logs, here or at URLs, and ``Workers``. Out: a log → triangles, triangles → a sum, the sum → an estimate,
-the same for any number of workers. Begin with ``gathering.py``; who works is decided in ``workers.py``.
+In: names of logs, paths or URLs, and ``Workers``. Out: each log becomes triangles, triangles are summed, the sum
+becomes an estimate, the same for any number of workers. Start with ``gathering.py``; ``workers.py`` distributes.
 """
 
 from steelyard.errors import lazy_names

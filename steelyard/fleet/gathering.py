@@ -1,7 +1,7 @@
-"""What many logs say together: each is read once, by whoever works, and only sums travel.
+"""Information of many logs: each is read once, by one of the workers, and only sums travel.
 
-Robot, equations and filter are decided by the first log that can be read; every other log is checked against that where
-it is read, and one that does not fit or cannot be read is named with its reasons.
+The first readable log determines robot, equations and filter; every other log is checked against them where it is read,
+and one that does not fit or cannot be read is reported with its findings.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from steelyard.equations.setup import Setup
 from steelyard.equations.stream.channels import Channels
 from steelyard.errors import Finding, LogError, UsageError
 from steelyard.fleet.checkpoint import Checkpoint
-from steelyard.fleet.locations import fetched
-from steelyard.fleet.log_stream import Streamed, rows_of
-from steelyard.fleet.summarise import Summariser, Summary, lost, merge, pieces_of, rename, summarise
+from steelyard.fleet.locations import fetch_log
+from steelyard.fleet.log_stream import Streamed, make_rows
+from steelyard.fleet.summarise import Summariser, Summary, merge, read_log_pieces, rename, summarise, summarise_lost
 from steelyard.fleet.workers import Progress, Workers
 from steelyard.identify.options import Options
 from steelyard.log.log import Log
 from steelyard.log.mapping import ColumnMap, read_mapping
 from steelyard.robot.description import RobotSource, read_description
 
-NOTICES = 20  # about single logs that are kept
+NOTICES = 20  # about single logs, at most
 
 
 @dataclass(frozen=True)
 class FleetOptions:
-    """How many logs are gone through, whatever is made of them."""
+    """How many logs are processed."""
 
     workers: Workers = field(default_factory=Workers)
-    mapping: str | Path | ColumnMap | None = None  # how foreign logs are read
+    mapping: str | Path | ColumnMap | None = None  # of foreign columns
     topics: Mapping[str, str] | None = None  # of bags
-    checkpoint: str | Path | None = None  # folder or URL that all workers see: sums of each log, to resume from
-    skip: bool = False  # leave out logs that cannot be used, and report them
+    checkpoint: str | Path | None = None  # folder or URL that all workers can read: sums of each log, to resume from
+    skip: bool = False  # skip unusable logs, and report them
     replicates: int | None = None  # of a bootstrap over the logs
-    progress: Progress = lambda done, of: None  # logs that are read, of how many
+    progress: Progress = lambda done, of: None  # number of logs read, of all
 
     def read_mapping(self) -> ColumnMap | None:
         """The mapping, from its file where one is given."""
@@ -47,21 +47,21 @@ class FleetOptions:
 
 @dataclass(frozen=True)
 class Gathered:
-    """What all logs said, and in terms of what."""
+    """Sums over all logs, and the setup that they are of."""
 
     task: Summariser
     channels: Channels
-    seconds: float  # of samples that rows were made of
+    seconds: float  # duration of the samples used
     inputs: Mapping[str, str]  # log → SHA-256
     keys: Mapping[str, str]  # log → its name in the checkpoint
-    skipped: Mapping[str, tuple[Finding, ...]]  # logs that were left out, and why
-    kept: int  # logs whose sums were there already
+    skipped: Mapping[str, tuple[Finding, ...]]  # unusable logs, and why
+    cached: int  # logs whose sums were in the checkpoint
     notices: tuple[str, ...]
     first: Log  # first piece of the first log
 
     @property
     def setup(self) -> Setup:
-        """As the first log decided it."""
+        """Setup of the first log."""
         return self.task.setup
 
 
@@ -73,28 +73,31 @@ def gather_logs(
     *,
     held_out: Sequence[Log] = (),
 ) -> Gathered:
-    """Sum what all logs say, each read once.
+    """Sum the information of all logs, each read once.
 
     Args:
         source: The robot, or its file.
         logs: Paths or URLs.
-        options: Which equations are asked for.
-        fleet: How the logs are gone through.
-        held_out: Logs that will be predicted: they have to fit the robot too.
+        options: Of the equations.
+        fleet: Workers, checkpoint, mapping.
+        held_out: Validation logs, which have to fit the robot too.
 
     Raises:
-        LogError: Logs that cannot be used, all together once the others are read; not with ``fleet.skip``.
+        LogError: Some logs cannot be used; raised once all are read, and not with ``fleet.skip``.
     """
     fleet = fleet or FleetOptions()
-    task, first = summariser_of(source, logs, options, fleet, held_out)
-    done = fleet.workers.reduce(summarise, merge, logs, task, name="log", lost=lost, progress=fleet.progress)
+    task, first = make_summariser(source, logs, options, fleet, held_out)
+    done = fleet.workers.reduce(summarise, merge, logs, task, name="log", lost=summarise_lost, progress=fleet.progress)
     if done.failures and not fleet.skip:
         raise LogError([f for findings in done.failures.values() for f in findings])
     if done.sums is None:
-        raise LogError(Finding("todo", "logs", "none of them can be used", "Run `steelyard check` on one of them"))
+        fix = "Run `steelyard check` on one of them"
+        raise LogError(Finding("logs-unusable", "logs", "none of them can be used", fix))
     notices = tuple(dict.fromkeys([*task.setup.notices, *_notices(done, fleet)]))
     channels = task.channels(done.sums)
-    return Gathered(task, channels, done.sums.seconds, done.inputs, done.keys, done.failures, done.kept, notices, first)
+    return Gathered(
+        task, channels, done.sums.seconds, done.inputs, done.keys, done.failures, done.cached, notices, first
+    )
 
 
 def stream_many(
@@ -104,42 +107,43 @@ def stream_many(
     workers: Workers,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Streamed:
-    """What ``stream_log`` makes of logs, each read by one of the workers."""
+    """``stream_log`` of logs, each read by one of the workers."""
     fleet = FleetOptions(workers, progress=lambda done, of: progress(done / of))
     gathered = gather_logs(source, logs, options, fleet)
     return Streamed(gathered.setup, gathered.channels, gathered.seconds)
 
 
-def summariser_of(
+def make_summariser(
     source: RobotSource,
     logs: Sequence[str],
     options: EquationOptions | None = None,
     fleet: FleetOptions | None = None,
     held_out: Sequence[Log] = (),
 ) -> tuple[Summariser, Log]:
-    """What is to be done with all logs, decided by the first that can be read; and the first piece of that."""
+    """The task for all logs, determined by the first readable one; and the first piece of that log."""
     options, fleet = options or Options(), fleet or FleetOptions()
-    _refuse(options)
+    _refuse_unsupported(options)
     description = read_description(source)
     mapping = fleet.read_mapping()
     name, first = _first(logs, mapping, fleet.topics)
     setup = open_logs(description, [first], options, held_out=held_out)
     if any(term == "gain" for _, term in setup.columns.joint_terms):
-        what = "has currents without drive gains, and finding those takes all rows at once"
-        raise LogError(Finding("todo", name, what, "Identify a few logs first, and give the gains in a mapping"))
-    free = rows_of(setup, first).free
-    checkpoint = None if fleet.checkpoint is None else Checkpoint.set_up(fleet.checkpoint)
+        what = "has currents without drive gains, whose identification needs all rows at once"
+        fix = "Identify a few logs first, and give the gains in a mapping"
+        raise LogError(Finding("gains-missing", name, what, fix, {"mapping": None}))
+    free = make_rows(setup, first).free
+    checkpoint = None if fleet.checkpoint is None else Checkpoint.create(fleet.checkpoint)
     return Summariser(description, options, setup, free, name, mapping, fleet.topics, checkpoint), first
 
 
 def _first(logs: Sequence[str], mapping: ColumnMap | None, topics: Mapping[str, str] | None) -> tuple[str, Log]:
-    """The first log that can be read, and the first piece of it."""
+    """Name of the first readable log, and its first piece."""
     findings = list[Finding]()
     for name in logs:
         try:
-            with fetched(name, hashed=False) as (path, _):
+            with fetch_log(name, hashed=False) as (path, _):
                 try:
-                    return name, replace(next(pieces_of(path, mapping, topics)).log, source=name)
+                    return name, replace(next(read_log_pieces(path, mapping, topics)).log, source=name)
                 except LogError as error:
                     findings += [rename(f, path, name) for f in error.findings]
         except LogError as error:
@@ -147,13 +151,13 @@ def _first(logs: Sequence[str], mapping: ColumnMap | None, topics: Mapping[str, 
     raise LogError(findings)
 
 
-def _refuse(options: EquationOptions) -> None:
-    """What takes more than one look at the rows."""
+def _refuse_unsupported(options: EquationOptions) -> None:
+    """Refuse options that need the rows more than once."""
     if not isinstance(options, Options):
         return
-    asked = {"--robust": options.robust, "--hold-out": options.hold_out is not None}
-    what, fix = "looks at rows again, and these logs are read once", "Drop it, or drop --workers and --scheduler"
-    if findings := [Finding("todo", option, what, fix) for option, given in asked.items() if given]:
+    unsupported = {"robust=True": options.robust, f"hold_out={options.hold_out}": options.hold_out is not None}
+    what, fix = "needs the rows more than once, and these logs are read once", "Drop it, or drop workers and scheduler"
+    if findings := [Finding("option-conflict", option, what, fix) for option, given in unsupported.items() if given]:
         raise UsageError(findings)
 
 
@@ -164,9 +168,9 @@ def _notices(done: Summary, fleet: FleetOptions) -> Iterator[str]:
     same = dict[str, str]()
     for name, digest in done.inputs.items():
         if digest and same.setdefault(digest, name) != name:
-            yield f"{same[digest]} and {name} hold the same bytes: they counted as two logs"
+            yield f"{same[digest]} and {name} are equal byte by byte: they counted as two logs"
     if bad := list(done.failures):
         more = f" and {len(bad) - 5} more" if len(bad) > 5 else ""
-        yield f"skipped, since they cannot be used: {', '.join(bad[:5])}{more}"
-    if done.unseen:
-        yield f"{done.unseen} logs were read by workers that do not see {fleet.checkpoint}: nothing of them is kept"
+        yield f"skipped as unusable: {', '.join(bad[:5])}{more}"
+    if done.uncached:
+        yield f"{done.uncached} logs are not in the checkpoint {fleet.checkpoint}: their workers cannot read it"

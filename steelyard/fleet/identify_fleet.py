@@ -1,8 +1,8 @@
-"""``identify`` over thousands of logs: their sums are fitted as their rows would be.
+"""``identify`` over thousands of logs: the fit of their sums equals that of their rows.
 
 The fit is that of ``identify/identification.py``: the same noise, solver and uncertainty, from sums instead of rows
-(``equations/stream/autocorrelation.py``). What takes the samples themselves is left out: errors of the fit are those of
-smoothed rows, and no series is drawn but of logs that are held out.
+(``equations/stream/autocorrelation.py``). The samples themselves are not kept: errors of the fit are those of filtered
+rows, and only validation logs are plotted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from steelyard.errors import Finding, UsageError
 from steelyard.fleet.gathering import FleetOptions, Gathered, gather_logs
-from steelyard.fleet.resample_logs import bootstrap, refuse
+from steelyard.fleet.resample_logs import bootstrap, refuse_too_few
 from steelyard.identify.conclude import RunRecord, conclude
 from steelyard.identify.fit import fit
 from steelyard.identify.identification import Identification, digests, provenance, truth_of
@@ -43,14 +43,14 @@ def identify_many(
     Args:
         source: The robot, or its file.
         logs: Paths or URLs.
-        options: How to identify.
-        fleet: How the logs are gone through: workers, checkpoint, bootstrap.
-        validate: Logs to predict.
-        job: What else the run is asked for.
+        options: Of equations, friction, filter and method.
+        fleet: Workers, checkpoint, bootstrap.
+        validate: Held-out logs to predict.
+        job: Further outputs and progress of the run.
     """
     options, fleet, job = options or Options(), fleet or FleetOptions(), job or Job()
     if fleet.replicates is not None:
-        refuse(fleet.replicates, len(logs))
+        refuse_too_few(fleet.replicates, len(logs))
     description = read_description(source)
     fleet = replace(fleet, mapping=fleet.read_mapping())
     held_out = [x if isinstance(x, Log) else read_log(x, fleet.mapping, fleet.topics) for x in validate]
@@ -58,37 +58,37 @@ def identify_many(
     predicted = digests(held_out)
     _refuse_training_logs(gathered.inputs, predicted)
     setup, channels = gathered.setup, gathered.channels
-    found = fit(setup, channels, options, job)
+    solution = fit(setup, channels, options, job)
     job.progress("validating")
     segments = setup.segments(gathered.first)[0]
-    scores = [_score(gathered, log, found.theta) for log in held_out]
+    scores = [_score(gathered, log, solution.theta) for log in held_out]
     origin = provenance(description, {**gathered.inputs, **predicted}, setup, options, job)
     if gathered.skipped:
         origin["skipped"] = {name: [str(f) for f in findings] for name, findings in gathered.skipped.items()}
     read = f"{len(gathered.inputs)} logs, {gathered.seconds / 3600:.3g} h of samples, were read once"
-    how_many = f", {gathered.kept} of them by an earlier run" if gathered.kept else ""
-    about = f"{read}{how_many}: errors of the fit are of smoothed rows, --validate tells those of raw ones"
+    earlier = f", {gathered.cached} of them by an earlier run" if gathered.cached else ""
+    about = f"{read}{earlier}: errors of the fit are of filtered rows, those of validation logs of raw measurements"
     record = RunRecord(
-        _explained(gathered, found.theta),
+        _score_of_sums(gathered, solution.theta),
         {drawn.log: s for s, drawn in scores},
         channels.names,
         (*gathered.notices, about),
         origin,
         truth_of(setup, [gathered.first]),
-        _left_out(gathered),
+        _skipped_text(gathered),
     )
-    estimate = conclude(setup, options, found, record, job)
+    estimate = conclude(setup, options, solution, record, job)
     if fleet.replicates is not None:
-        spread = bootstrap(gathered, found, estimate, options, fleet.replicates, fleet.workers, job)
+        spread = bootstrap(gathered, solution, estimate, options, fleet.replicates, fleet.workers, job)
         estimate = replace(estimate, bootstrap=spread)
     series = tuple(drawn for _, drawn in scores)
     return Identification(
-        estimate, setup.robot, setup.columns, found.theta, found.information, series, segments[0].q[0]
+        estimate, setup.robot, setup.columns, solution.theta, solution.information, series, segments[0].q[0]
     )
 
 
-def _explained(gathered: Gathered, theta: Array) -> Score:
-    """Errors of smoothed rows, from the sums alone."""
+def _score_of_sums(gathered: Gathered, theta: Array) -> Score:
+    """Errors of filtered rows, from the sums alone."""
     channels = gathered.channels
     wrong, size = channels.squares(theta), channels.squares(np.zeros_like(theta))
     squares = float(wrong.sum()), float(size.sum())
@@ -103,7 +103,7 @@ def _score(gathered: Gathered, log: Log, theta: Array) -> tuple[Score, Series]:
     return score(gathered.setup.rows(segments, free=gathered.task.free), theta, log, "validation")
 
 
-def _left_out(gathered: Gathered) -> str:
+def _skipped_text(gathered: Gathered) -> str:
     bad = len(gathered.skipped)
     if not bad:
         return ""
@@ -111,10 +111,10 @@ def _left_out(gathered: Gathered) -> str:
     return f"{bad} of {bad + len(gathered.inputs)} logs could not be used and {were} skipped"
 
 
-def _refuse_training_logs(learned: Mapping[str, str], predicted: Mapping[str, str]) -> None:
-    """A log that was learned from says nothing when it is predicted."""
-    known = set(learned.values())
+def _refuse_training_logs(training: Mapping[str, str], predicted: Mapping[str, str]) -> None:
+    """Refuse validation logs that are among the training logs, by their digests."""
+    known = set(training.values())
     for name, digest in predicted.items():
         if digest in known:
-            what = "is a log that is learned from: predicting it proves nothing"
-            raise UsageError(Finding("todo", f"--validate {name}", what, "Hold another log out"))
+            what = "is also a training log: predicting it validates nothing"
+            raise UsageError(Finding("validation-log-in-training", f"validate={name}", what, "Hold another log out"))

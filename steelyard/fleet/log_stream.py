@@ -1,13 +1,13 @@
-"""Logs larger than memory: a file is read in pieces, and only what its equations say is kept.
+"""Logs larger than memory: a file is read in pieces, and only the information of its equations is kept.
 
-What is done to a whole log is done to each piece with some samples of its neighbours: filters are finite, and at a cut
-the derivative of a spline differs from that of the whole by half as much every sample further in, so ``SETTLE`` samples
-make it the same to rounding. Samples stand on the grid of the whole log and rows at the same samples of it. Only where
-up is told by an inertial sensor alone, which remembers for two seconds, is it the same to 1 % of what it is off at
-a cut (``TILT``); it places the feet's spheres on the ground.
+Each piece is processed as a whole log is, with some samples of its neighbours: filters are finite, and the error of a
+spline's derivative at a cut halves with every sample, so that it is below rounding after ``SETTLE`` samples. Samples
+lie on the grid of the whole log, and rows at the same samples. One quantity differs: where the direction of gravity
+comes from an IMU alone, its estimator has a time constant of two seconds, and its error at a cut decays to 1 % within
+``TILT``; it places the feet's spheres on the ground.
 
-The robot, the equations and the values of filters are decided by the first piece; name them where it is not typical.
-Not read in pieces are logs that need a mapping, bags and npz.
+The first piece determines robot, equations and filters; give them explicitly where it is not typical. Logs that need a
+mapping, bags and npz are read whole.
 """
 
 from __future__ import annotations
@@ -38,33 +38,31 @@ from steelyard.log.timing import GAP, merge_near_stamps
 from steelyard.robot.description import RobotSource, read_description
 from steelyard.spatial import Array
 
-Progress = Callable[[float], None]  # share of all files that has been read
+Progress = Callable[[float], None]  # share of all files that is read
 
-SETTLE = 64  # samples after which a cut no longer shows in derivatives
-TILT = 10.0  # s after which it hardly shows in which way is up
-MANY = 10**9  # samples: whoever streams has many
-ROUNDS = 30  # of weighing equations anew; each costs no look at the rows
+SETTLE = 64  # samples after which a cut no longer affects derivatives
+TILT = 10.0  # s after which a cut hardly affects the direction of gravity
+MANY = 10**9  # samples: selects the compiled kernels
+ROUNDS = 30  # of reweighting; none needs the rows again
 
 
 @dataclass(frozen=True)
 class Streamed:
-    """What files say, and in terms of what."""
+    """Sums over the rows of files, and the setup that they are of."""
 
     setup: Setup
     channels: Channels
-    seconds: float  # of samples that rows were made of
+    seconds: float  # duration of the samples used
 
     def weights(self) -> Array:
-        """(C,) 1/σ of every equation, by the residuals of the least squares that they weigh: equations as they come.
+        """Weights 1/σ (C,) of the equations, σ the rms residual of the least squares with these weights.
 
-        How long the noise of a row remembers takes the rows themselves (``inference/noise.py``) and is not in it.
+        Residual autocorrelation needs the rows themselves (``inference/noise.py``) and is not accounted for.
         """
         w, count = np.ones(len(self.channels.names)), max(self.channels.count, 1)
         floor = 1e-6 * np.sqrt(self.channels.squares(np.zeros(self.setup.columns.n)) / count)
         for _ in range(ROUNDS):
-            theta = self.channels.information(w).solve(
-                NEGLIGIBLE
-            )  # directions that only rounding sees decide no weight
+            theta = self.channels.information(w).solve(NEGLIGIBLE)  # without directions that only rounding determines
             sigma = np.sqrt(self.channels.squares(theta) / count + floor**2)
             before, w = w, 1 / np.where(sigma > 0, sigma, 1.0)
             if np.allclose(w, before, rtol=1e-6):
@@ -72,7 +70,7 @@ class Streamed:
         return w
 
     def information(self) -> Information:
-        """About all parameters, equations weighed by their own noise."""
+        """Information about all parameters, with equations weighted by their noise."""
         return self.channels.information(self.weights())
 
 
@@ -86,10 +84,24 @@ def stream_log(
     progress: Progress = lambda _: None,
     piece_bytes: int = PIECE_BYTES,
 ) -> Streamed:
-    """What tables of any length say about a robot, in memory that does not grow with them."""
+    """Information of tables of any length about a robot, in constant memory.
+
+    Args:
+        source: The robot, or its file.
+        paths: Tables.
+        options: Of the equations.
+        threads: Of the accumulation.
+        way: How rows are accumulated.
+        progress: Called with the share of all files that is read.
+        piece_bytes: Size of the pieces in memory.
+
+    Raises:
+        UsageError: There are no logs.
+        LogError: A log cannot be used.
+    """
     description = read_description(source)
     if not paths:
-        raise UsageError(Finding("todo", "logs", "there are none", "Give at least one log"))
+        raise UsageError(Finding("logs-missing", "logs", "there are none", "Give at least one log"))
     first = next(read_pieces(paths[0], piece_bytes)).log
     setup = open_logs(description, [first], options or EquationOptions())
 
@@ -98,31 +110,33 @@ def stream_log(
             yield piece
             progress((k + piece.share) / len(paths))
 
-    with Gathering.of(rows_of(setup, first), way=way, threads=threads) as gathering:
-        seconds = sum(_take(setup, gathering, reported(k)) for k in range(len(paths)))
+    with Gathering.of(make_rows(setup, first), way=way, threads=threads) as gathering:
+        seconds = sum(_accumulate(setup, gathering, reported(k)) for k in range(len(paths)))
         if not seconds:
-            what = "has no piece longer than the filter"
-            raise LogError(Finding("todo", str(paths[0]), what, "Record longer without gaps, or raise --cutoff"))
+            what, fix = "has no stretch longer than the filter", "Record longer without gaps, or raise the cutoff"
+            raise LogError(Finding("log-too-short", str(paths[0]), what, fix, {"cutoff": None}))
         return Streamed(setup, gathering.channels(), seconds)
 
 
-def rows_of(setup: Setup, first: Log) -> Rows:
-    """Rows as a log's first piece decides them, and no samples yet."""
-    segments = setup.segments(first)[0] if setup.unknown else []  # some postures decide which coordinates name the rows
+def make_rows(setup: Setup, first: Log) -> Rows:
+    """Rows as determined by a log's first piece, without its samples."""
+    segments = (
+        setup.segments(first)[0] if setup.unknown else []
+    )  # some postures determine which coordinates name the rows
     return setup.rows(segments, samples=MANY)
 
 
 def stream_pieces(
     setup: Setup, free: FreeRows | None, pieces: Iterable[LogPiece], lagged: bool = True
 ) -> tuple[Channels, float]:
-    """What one log says, and seconds of its samples; ``lagged``: with products of rows and later ones."""
+    """Sums of one log, and the duration of its samples, s; ``lagged``: with products of rows with later rows."""
     with Gathering.of(setup.rows([], free=free, samples=MANY), lagged=lagged) as gathering:
-        seconds = _take(setup, gathering, pieces)
+        seconds = _accumulate(setup, gathering, pieces)
         return gathering.channels(), seconds
 
 
-def _take(setup: Setup, gathering: Gathering, pieces: Iterable[LogPiece]) -> float:
-    """Gather the rows of one log; seconds of its samples."""
+def _accumulate(setup: Setup, gathering: Gathering, pieces: Iterable[LogPiece]) -> float:
+    """Accumulate the rows of one log; duration of its samples, s."""
     stream: PieceStream | None = None
     for piece in pieces:
         tilting = bool(setup.unknown) and not piece.log.has("base.quaternion.w")
@@ -135,7 +149,7 @@ def _take(setup: Setup, gathering: Gathering, pieces: Iterable[LogPiece]) -> flo
 
 
 class PieceStream:
-    """Pieces of one log on their way to rows, run after run: a run ends at a gap."""
+    """Pieces of one log, processed run by run: a run ends at a gap."""
 
     def __init__(self, setup: Setup, gathering: Gathering, tilting: bool):
         filter = setup.filter
@@ -144,16 +158,16 @@ class PieceStream:
         self.settle = SETTLE + (int(TILT * filter.rate) if tilting else 0)  # samples
         self.margin = len(sharpened(lowpass(filter.rate, filter.kinematics))) // 2 + EDGE + self.settle
         self.step: float | None = None  # s, median of the first piece
-        self.samples = 0  # of all runs of the file
+        self.samples = 0  # of all runs
         self._begin()
 
     def _begin(self) -> None:
-        self.held: Log | None = None  # raw, with what the next piece needs of the past
-        self.origin: float | None = None  # s, first sample of the run, once some were made
-        self.until = -np.inf  # s, up to where samples were made
-        self.tail: Segment | None = None  # samples that rows still to come reach back to
-        self.next = 0  # sample of the tail that is the centre of the next row
-        self.begun = False  # whether rows of this run were taken
+        self.held: Log | None = None  # raw samples that the next piece needs
+        self.origin: float | None = None  # s, first sample of the run
+        self.until = -np.inf  # s, last completed sample
+        self.tail: Segment | None = None  # samples that further rows need
+        self.next = 0  # index in the tail of the next row's centre
+        self.begun = False  # whether rows of this run were accumulated
 
     def take(self, log: Log) -> None:
         """The next piece of the file."""
@@ -167,21 +181,21 @@ class PieceStream:
             self._advance()
 
     def end(self) -> None:
-        """The run is over: what is left of it."""
+        """End the run: complete its last samples."""
         segment = None if self.held is None or len(self.held) < 2 else self._window(self.held, self.origin)
         if segment is not None:
-            self._rows(segment.part(slice(self._made(segment), None)))
+            self._rows(segment.part(slice(self._completed(segment), None)))
         self._begin()
 
     def _window(self, log: Log, origin: float | None) -> Segment | None:
         return window(self.setup.robot, merge_near_stamps(log)[0], self.filter, origin, torques=self.setup.torques)
 
-    def _made(self, segment: Segment) -> int:
-        """How many samples of a segment were made before."""
+    def _completed(self, segment: Segment) -> int:
+        """Number of samples of a segment that were completed before."""
         return int(np.searchsorted(segment.time, self.until + 0.5 / self.rate))
 
     def _advance(self) -> None:
-        """Samples that no later piece changes."""
+        """Complete the samples that no later piece changes."""
         assert self.held is not None
         log = self.held
         enough = needed(self.filter) + 2 * self.margin if self.origin is None else 3 * self.margin
@@ -192,7 +206,7 @@ class PieceStream:
         if segment is None:
             return
         self.origin = origin
-        fresh = segment.part(slice(self._made(segment), len(segment.time) - self.settle))
+        fresh = segment.part(slice(self._completed(segment), len(segment.time) - self.settle))
         if len(fresh.time):
             self._rows(fresh)
             self.until = float(fresh.time[-1])
@@ -201,7 +215,7 @@ class PieceStream:
         self.held = log.cut(max(first, 0), len(log))
 
     def _rows(self, fresh: Segment) -> None:
-        """Rows whose samples are all there by now."""
+        """Accumulate rows whose samples are complete."""
         segment = fresh if self.tail is None else self.tail.then(fresh)
         self.samples += len(fresh.time)
         half, step = len(self.gathering.rows.taps(segment)) // 2, self.gathering.rows.stride(segment.rate)

@@ -1,12 +1,12 @@
-"""How much the answer would be another with other logs: logs are drawn again, with replacement, and fitted again.
+"""Bootstrap over logs: logs are resampled with replacement, and fitted again.
 
-With I_k what log k says, weighed as the fit weighed it, and c_k how often it is drawn,
+With I_k the information of log k, weighted as in the fit, and c_k how often it is drawn,
 
     θ* = the solution for Σ c_k I_k,    Σ c_k = the number of logs,
 
-so a replicate is one sum of small triangles and one solution. The spread of many asks nothing of the noise but that
-logs are independent of each other: where it exceeds the analytic deviations, something differs from log to log that no
-row knows of. It says nothing of what only the prior knows: that is the same in every replicate.
+so a replicate is one sum of small triangles and one solution. The spread of replicates assumes only that logs are
+independent: where it exceeds the analytic standard deviations, something varies from log to log that the noise model
+does not cover. Values taken from the prior do not vary: they are the same in every replicate.
 """
 
 from __future__ import annotations
@@ -33,55 +33,54 @@ from steelyard.information import Information
 from steelyard.spatial import Array
 
 LEAST_LOGS, LEAST = 8, 40  # logs, and replicates
-UNITS = 100  # that are drawn: of more logs neighbours go together, so that memory does not grow with them
+UNITS = 100  # that are drawn: more logs are bundled with their neighbours, so that memory does not grow with them
 SEED = 0
 ENDS = (2.5, 97.5)  # % of the replicates
 
 
 @dataclass(frozen=True)
 class Resampling:
-    """What a replicate needs to know, whichever it is."""
+    """What all replicates share."""
 
     setup: Setup
     prior: Prior
     options: Options
-    before: Information  # that all replicates have
+    before: Information  # of soft constraints and earlier results
     units: Sequence[Information]
 
 
-def refuse(count: int, logs: int) -> None:
+def refuse_too_few(count: int, logs: int) -> None:
     """Refuse too few replicates, or too few logs."""
     findings = []
     if count < LEAST:
-        what = "are too few to tell the ends of an interval"
-        findings.append(Finding("todo", f"--bootstrap {count}", what, f"Give {LEAST} or more"))
+        what, fix = "is too few for the ends of an interval", f"Give bootstrap={LEAST} or more"
+        findings.append(Finding("option-value", f"bootstrap={count}", what, fix, {"bootstrap": LEAST}))
     if logs < LEAST_LOGS:
-        what = f"draws logs again, and {logs} of them do not show how much logs differ"
-        findings.append(
-            Finding("todo", f"--bootstrap {count}", what, f"Give {LEAST_LOGS} logs or more, or cut long ones")
-        )
+        what = f"resamples logs, and {logs} of them are too few to show how much logs differ"
+        fix = f"Give {LEAST_LOGS} logs or more, or cut long ones"
+        findings.append(Finding("logs-too-few", f"bootstrap={count}", what, fix, {"logs": LEAST_LOGS}))
     if findings:
         raise UsageError(findings)
 
 
 def bootstrap(
     gathered: Gathered,
-    found: Fit,
+    solution: Fit,
     estimate: Estimate,
     options: Options,
     count: int,
     workers: Workers,
     job: Job,
 ) -> Bootstrap:
-    """Fit so many replicates of an estimate, by ``workers``; who they are makes no difference."""
+    """Fit ``count`` replicates of an estimate by ``workers``; the result does not depend on them."""
     setup, logs = gathered.setup, list(gathered.inputs)
-    refuse(count, len(logs))
-    job.progress("reading what each log said")
+    refuse_too_few(count, len(logs))
+    job.progress("reading the information of each log")
     split = np.array_split(np.arange(len(logs)), min(UNITS, len(logs)))
     bundles = [{logs[i]: gathered.keys[logs[i]] for i in part} for part in split]
-    weights = np.diag(found.noise.whitener)
+    weights = np.diag(solution.noise.whitener)
     units = workers.map(_unit, bundles, gathered.task, weights, name="logs")
-    resampling = Resampling(setup, found.prior, options, side_information(setup, options, job.earlier), units)
+    resampling = Resampling(setup, solution.prior, options, side_information(setup, options, job.earlier), units)
     job.progress(f"resampling {count} times")
     thetas = np.array(workers.map(replicate, range(count), resampling, name="replicate"))
     names = setup.columns.names
@@ -101,7 +100,7 @@ def bootstrap(
 
 
 def _unit(keys: Mapping[str, str], task: Summariser, weights: Array) -> Information:
-    """What some logs say, their rows weighted; from the checkpoint where it is there, without opening the log."""
+    """Weighted information of some logs, from the checkpoint where it is there, else from the log."""
     whole = Information.none(task.setup.columns.n, task.setup.columns.names)
     for name, key in keys.items():
         sums = task.checkpoint.load(key) if task.checkpoint is not None and key else None
@@ -115,7 +114,7 @@ def _unit(keys: Mapping[str, str], task: Summariser, weights: Array) -> Informat
 
 
 def replicate(number: int, resampling: Resampling) -> Array:
-    """(n,) the parameters that the logs of one drawing give."""
+    """Parameters (n,) of one replicate."""
     setup, N = resampling.setup, len(resampling.units)
     counts = np.bincount(np.random.default_rng([SEED, number]).integers(N, size=N), minlength=N)
     units = [(int(c), u) for c, u in zip(counts, resampling.units, strict=True) if c]

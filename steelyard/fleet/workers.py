@@ -1,14 +1,14 @@
-"""Work that outgrows one process: one map and one tree of sums, in this process, in local ones, or on a Dask cluster.
+"""Map and reduce in this process, in local processes, or on a Dask cluster.
 
 The tree is fixed by the items: node i of a level is the sum of nodes ARITY·i … of the level below, in that order.
 
     sum(items) = merge(merge(f₀ … f₇), merge(f₈ … f₁₅), …)
 
-So the answer does not depend on how many workers there are, which of them are slow, or which die: to the last bit,
-where their machines round alike. Sums are made as soon as their parts are there, so memory grows nowhere with the
-number of items.
+So the result does not depend on the number of workers, on their speed, or on which of them die: to the last bit, where
+their machines round alike. Sums are computed as soon as their parts are, so memory does not grow with the number of
+items.
 
-Functions are sent by name: they belong to modules that the workers have too. One worker is this process, without Dask.
+Functions are sent by name, so workers must be able to import them. One worker is this process, without Dask.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from steelyard.errors import Finding, UsageError
-from steelyard.fleet.cluster import ARITY, Futures, Killed, Node, WorkerError, connect, distributed
+from steelyard.fleet.cluster import ARITY, Futures, Killed, Node, WorkerError, connect, import_distributed
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Progress = Callable[[int, int], None]  # items that are done, of how many
+Progress = Callable[[int, int], None]  # number of items done, of all
 
-PATIENCE = 30.0  # s that a cluster has to answer, and to have its first worker
+PATIENCE = 30.0  # s to wait for an answer of the scheduler, and for its first worker
 LIMIT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 
 
 class Workers:
-    """Who does the work; a context manager. ``Workers.local(4)``, ``Workers.at("tcp://10.0.0.1:8786")``."""
+    """Workers of a map or reduction; a context manager. ``Workers.local(4)``, ``Workers.at("tcp://10.0.0.1:8786")``."""
 
     def __init__(self, client: Any = None, cluster: Any = None):
         self._client, self._cluster = client, cluster
 
     @classmethod
     def local(cls, count: int = 1) -> Workers:
-        """This process where one is enough; else so many processes of this machine, which nobody else can reach."""
+        """This process for a count of one; else ``count`` processes of this machine, reachable from it alone."""
         if count < 1:
-            raise UsageError(Finding("todo", f"--workers {count}", "is less than one", "Give 1 or more"))
+            raise UsageError(Finding("option-value", f"workers={count}", "must be ≥ 1", "Give 1 or more"))
         if count == 1:
             return cls()
-        dask = distributed("--workers")
+        dask = import_distributed(f"workers={count}")
         cluster = dask.LocalCluster(
             n_workers=count,
             threads_per_worker=1,
@@ -56,14 +56,18 @@ class Workers:
         return cls(dask.Client(cluster), cluster)
 
     @classmethod
-    def asked(cls, count: int | None = None, scheduler: str | None = None) -> Workers:
-        """As ``--workers`` and ``--scheduler`` say: one of them, or neither for this process."""
-        refuse_both(count, scheduler)
+    def of(cls, count: int | None = None, scheduler: str | None = None) -> Workers:
+        """Local workers, those of a scheduler, or this process where neither is given."""
+        refuse_workers_and_scheduler(count, scheduler)
         return cls.at(scheduler) if scheduler is not None else cls.local(1 if count is None else count)
 
     @classmethod
     def at(cls, address: str, patience: float = PATIENCE) -> Workers:
-        """The workers of a Dask scheduler; refused where there are none, or of another version."""
+        """The workers of a Dask scheduler.
+
+        Raises:
+            UsageError: It does not answer, or has no workers, or workers without this version of Steelyard.
+        """
         return cls(connect(address, patience))
 
     def __enter__(self) -> Workers:
@@ -72,17 +76,17 @@ class Workers:
     def __exit__(self, *_: object) -> None:
         for part in (self._client, self._cluster):
             if part is not None:
-                with suppress(Exception):  # whatever is wrong with a cluster that is left behind
+                with suppress(Exception):  # the results are complete: errors of closing do not matter
                     part.close()
 
     @property
-    def here(self) -> bool:
-        """Whether this process does all the work."""
+    def is_local(self) -> bool:
+        """Whether all tasks run in this process."""
         return self._client is None
 
     @property
-    def remote(self) -> bool:
-        """Whether the work is done in processes that this one did not start."""
+    def is_remote(self) -> bool:
+        """Whether tasks run in processes that this one did not start."""
         return self._client is not None and self._cluster is None
 
     def map(
@@ -93,7 +97,7 @@ class Workers:
         name: str = "item",
         progress: Progress = lambda done, of: None,
     ) -> list[Result]:
-        """``function(item, *shared)`` of every item, in their order; what is shared is sent to a worker once."""
+        """``function(item, *shared)`` of every item, in their order; ``shared`` is sent to a worker once."""
         results: dict[int, Result] = {}
         for k, result in self.each(function, items, *shared, name=name):
             results[k] = result
@@ -103,7 +107,7 @@ class Workers:
     def each(
         self, function: Callable[..., Result], items: Sequence[Item], *shared: object, name: str = "item"
     ) -> Iterator[tuple[int, Result]]:
-        """The same as it is done, in any order: which item, and its result."""
+        """Index and result of every item, as they complete, in any order."""
         if self._client is None:
             yield from ((k, function(item, *shared)) for k, item in enumerate(items))
             return
@@ -122,9 +126,9 @@ class Workers:
         lost: Callable[[Item, str], Result] | None = None,
         progress: Progress = lambda done, of: None,
     ) -> Result:
-        """The sum of ``function(item, *shared)`` over all items, made where the parts are.
+        """The sum of ``function(item, *shared)`` over all items, computed where the parts are.
 
-        ``lost`` stands in for an item that took every worker down that tried it; without it that ends the run.
+        ``lost`` gives the result of an item that killed every worker that ran it; without it the run ends then.
         """
         if not items:
             raise ValueError("there is nothing to sum")
@@ -152,24 +156,24 @@ class Workers:
         return cast(Result, self._client.gather(tree.root))
 
 
-def refuse_both(count: int | None, scheduler: str | None) -> None:
-    """Refuse two answers to who works."""
+def refuse_workers_and_scheduler(count: int | None, scheduler: str | None) -> None:
+    """Refuse local workers together with a scheduler."""
     if count is not None and scheduler is not None:
-        raise UsageError(
-            Finding("todo", f"--workers {count}", "and --scheduler both say who works", "Give one of them")
-        )
+        what, fix = f"excludes scheduler={scheduler}", "Give one of them"
+        raise UsageError(Finding("option-conflict", f"workers={count}", what, fix))
 
 
 def _killed(where: str, what: Killed) -> WorkerError:
-    return WorkerError(Finding("todo", where, str(what), "See their logs; often they had too little memory"))
+    fix = "See the logs of the workers; often they had too little memory"
+    return WorkerError(Finding("worker-killed", where, str(what), fix))
 
 
 class SumTree:
-    """Sums of sums over so many leaves; holds only nodes whose sum is not made yet.
+    """Tree of sums over leaves; holds only nodes whose parent is not computed yet.
 
     Args:
-        leaves: How many there are.
-        add: Is given a node and its parts in order, once all are there, and brings about that its sum is ``put``.
+        leaves: Their number.
+        add: Called with a node and its parts in order, once all are complete; it has to ``put`` their sum.
     """
 
     def __init__(self, leaves: int, add: Callable[[Node, list[Any]], None]):
@@ -181,7 +185,7 @@ class SumTree:
         self._waiting: dict[Node, dict[int, Any]] = {}
 
     def put(self, node: Node, value: Any) -> None:
-        """Take in a node."""
+        """Set the value of a node."""
         level, k = node
         if self.widths[level] == 1:
             self.root = value

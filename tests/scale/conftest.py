@@ -28,13 +28,13 @@ OPTIONS = Options(friction="all", method="least-squares", filter=Filter(cutoff=1
 class Fleet(NamedTuple):
     folder: Path
     names: list[str]
-    theta: np.ndarray  # the serial answer
+    theta: np.ndarray  # result of one process
     estimate: dict
 
 
 @pytest.fixture(scope="session")
 def fleet(tmp_path_factory) -> Fleet:
-    """Logs of two seconds at 100 Hz, and what one process makes of them."""
+    """Logs of two seconds at 100 Hz, and the estimate of one process."""
     from steelyard.experiment.simulate.simulate_arm import Friction, simulate_arm
     from steelyard.experiment.simulate.truth import perturbed
     from steelyard.log.table import write_log
@@ -46,8 +46,8 @@ def fleet(tmp_path_factory) -> Fleet:
     names = [str(folder / f"{k:03d}.parquet") for k in range(LOGS)]
     for k, name in enumerate(names):
         write_log(name, simulate_arm(robot, truth, seed=k, seconds=2.0, rate=100.0, friction=friction))
-    found = identify_many("demo_arm", names, OPTIONS)
-    return Fleet(folder, names, found.theta, estimate_json(found.estimate))
+    result = identify_many("demo_arm", names, OPTIONS)
+    return Fleet(folder, names, result.theta, estimate_json(result.estimate))
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""A real cluster of separate processes: the same answer, whatever dies."""
+"""A real cluster of separate processes gives the same estimate, even if processes are killed."""
 
 import json
 import re
@@ -25,7 +25,7 @@ def command(fleet, out, *more):
 
 
 def started(fleet, out, *more):
-    """The same as a process of its own."""
+    """The command in a process of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "steelyard", *command(fleet, out, *more)],
         env=environment(),
@@ -40,7 +40,7 @@ def kept(folder: Path) -> dict[str, int]:
 
 
 def until(driver, folder, count):
-    """Wait for so many finished logs; how many there are."""
+    """Wait for ``count`` finished logs; how many there are."""
     while len(kept(folder)) < count:
         assert driver.poll() is None, driver.stderr.read()
         time.sleep(0.01)
@@ -51,17 +51,17 @@ def answer(out: Path) -> dict:
     return json.loads((out / "estimate.json").read_text())
 
 
-def test_two_hundred_logs_on_a_cluster_are_what_one_process_makes_of_them(fleet, crew, steelyard, tmp_path):
+def test_two_hundred_logs_on_a_cluster_give_the_estimate_of_one_process(fleet, crew, steelyard, tmp_path):
     outcome = steelyard(*command(fleet, tmp_path / "out", "--scheduler", crew.address))
-    assert outcome.code in (0, 4), outcome.err  # least squares knows nothing of physics
-    found = answer(tmp_path / "out")
-    assert difference(found, fleet.estimate) <= SAME
-    assert found["provenance"]["inputs"].keys() >= set(fleet.names)
-    for one, other in zip(found["links"].values(), fleet.estimate["links"].values(), strict=True):
+    assert outcome.code in (0, 4), outcome.err  # least squares may be inconsistent
+    estimate = answer(tmp_path / "out")
+    assert difference(estimate, fleet.estimate) <= SAME
+    assert estimate["provenance"]["inputs"].keys() >= set(fleet.names)
+    for one, other in zip(estimate["links"].values(), fleet.estimate["links"].values(), strict=True):
         assert one["std"] == pytest.approx(other["std"], rel=SAME)
         assert one["verdicts"] == other["verdicts"]
-    assert found["fit"]["relative_filtered"] == pytest.approx(fleet.estimate["fit"]["relative_filtered"], rel=SAME)
-    assert not (tmp_path / "out" / "triangles").exists()  # nothing is left of the way there
+    assert estimate["fit"]["relative_filtered"] == pytest.approx(fleet.estimate["fit"]["relative_filtered"], rel=SAME)
+    assert not (tmp_path / "out" / "triangles").exists()  # the checkpoint is removed
 
 
 def test_a_worker_that_is_killed_costs_time_and_nothing_else(fleet, crew, tmp_path):
@@ -74,12 +74,12 @@ def test_a_worker_that_is_killed_costs_time_and_nothing_else(fleet, crew, tmp_pa
     assert until(driver, shelf, LOGS // 8) < LOGS
     doomed.kill()
     doomed.wait()
-    assert len(kept(shelf)) < LOGS  # there was work left
+    assert len(kept(shelf)) < LOGS  # the run was not finished
     assert driver.wait() in (0, 4), driver.stderr.read()
     assert difference(answer(out), fleet.estimate) <= SAME
 
 
-def test_a_driver_that_is_killed_goes_on_from_the_logs_it_finished(fleet, crew, steelyard, tmp_path):
+def test_a_killed_driver_resumes_from_the_logs_it_finished(fleet, crew, steelyard, tmp_path):
     out, shelf = tmp_path / "out", tmp_path / "shelf"
     driver = started(fleet, out, "--scheduler", crew.address, "--checkpoint", shelf)
     until(driver, shelf, LOGS // 4)
@@ -91,8 +91,8 @@ def test_a_driver_that_is_killed_goes_on_from_the_logs_it_finished(fleet, crew, 
     outcome = steelyard(*command(fleet, out, "--scheduler", crew.address, "--checkpoint", shelf))
     assert outcome.code in (0, 4), outcome.err
     after = kept(shelf)
-    assert len(after) == LOGS  # a shelf that was named is kept
-    assert {name: after[name] for name in before} == before  # and what was on it was not made again
+    assert len(after) == LOGS  # a given checkpoint stays
+    assert {name: after[name] for name in before} == before  # and its files were not written again
     served = int(re.search(r"(\d+) of them by an earlier run", outcome.out).group(1))
     assert len(before) <= served < LOGS  # workers may have finished what they had begun for the dead driver
     assert difference(answer(out), fleet.estimate) <= SAME
@@ -104,16 +104,17 @@ def test_a_corrupt_log_is_named_and_skipped_only_when_asked(fleet, crew, steelya
     listed = tmp_path / "logs.txt"
     half = len(fleet.names) // 2
     listed.write_text("# all logs\n" + "\n".join([*fleet.names[:half], str(bad), "", *fleet.names[half:]]))
-    asked = ["identify", "demo_arm", "--logs", listed, *ASKED, "--scheduler", crew.address, "--checkpoint", shelf]
-    outcome = steelyard(*asked, "-o", tmp_path / "out")
+    arguments = ["identify", "demo_arm", "--logs", listed, *ASKED, "--scheduler", crew.address, "--checkpoint", shelf]
+    outcome = steelyard(*arguments, "-o", tmp_path / "out")
     assert outcome.code == 3
-    assert f"{bad}: cannot be read" in outcome.err
+    assert f"{bad}: " in outcome.err
+    assert "[file-unreadable]" in outcome.err
     assert not (tmp_path / "out" / "estimate.json").exists()
     assert len(kept(shelf)) == LOGS  # the rest was finished
-    outcome = steelyard(*asked, "-o", tmp_path / "out", "--skip-unreadable")
+    outcome = steelyard(*arguments, "-o", tmp_path / "out", "--skip-unreadable")
     assert outcome.code in (0, 4), outcome.err
-    found = answer(tmp_path / "out")
-    assert difference(found, fleet.estimate) <= SAME
-    assert f"1 of {LOGS + 1} logs could not be used and was skipped" in found["verdict"]["sentence"]
-    assert "cannot be read" in found["provenance"]["skipped"][str(bad)][0]
-    assert any(notice.startswith("skipped") and str(bad) in notice for notice in found["notices"])
+    estimate = answer(tmp_path / "out")
+    assert difference(estimate, fleet.estimate) <= SAME
+    assert f"1 of {LOGS + 1} logs" in estimate["verdict"]["sentence"]
+    assert "[file-unreadable]" in estimate["provenance"]["skipped"][str(bad)][0]
+    assert any(str(bad) in notice for notice in estimate["notices"])

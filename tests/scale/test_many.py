@@ -1,4 +1,4 @@
-"""Many logs read once: their sums are fitted as their rows would be, and whatever cannot be used is named."""
+"""Many logs read once: the fit of their sums equals that of their rows, and unusable logs are reported."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ from steelyard.equations.prepare import prepare
 from steelyard.equations.setup import Setup
 from steelyard.fleet import FleetOptions, gather_logs, identify_many
 from steelyard.fleet.checkpoint import Checkpoint
-from steelyard.fleet.locations import expand
+from steelyard.fleet.locations import expand_logs
 from steelyard.fleet.log_stream import stream_log, stream_pieces
 from steelyard.fleet.workers import Workers
 from steelyard.identify.estimate_json import estimate_json
@@ -35,7 +35,7 @@ def few(fleet):
 
 
 def rows_and_sums(description, log, options, tmp_path, piece_bytes):
-    """The rows of a log in memory, and what is left of them when it is streamed in pieces."""
+    """The rows of a log in memory, and its sums when it is streamed in pieces."""
     write_log(tmp_path / "log.parquet", log)
     setup = Setup.of(description, [log], options)
     segments, _ = prepare(setup.robot, log, setup.filter, torques=setup.torques)
@@ -50,7 +50,7 @@ def with_a_gap(log):
 
 
 def assert_the_same_covariance(one, other):
-    """Up to what rounding makes of it, in units of standard deviations: an entry near zero has no digits of its own.
+    """Equal to rounding, in units of standard deviations: an entry near zero has no relative accuracy of its own.
 
     Summing n × n products of scaled rows and inverting the sum each lose up to n κ ε of the inverse, κ the condition of
     the correlations, and both ways do both: 4 n κ ε. Here κ is 1.4e6, which makes 1e-7; they differ by up to 9e-9.
@@ -63,7 +63,7 @@ def assert_the_same_covariance(one, other):
 
 @pytest.mark.numerical
 @pytest.mark.parametrize("piece_bytes", [8_000_000, 20_000])
-def test_sums_are_fitted_as_rows_are(arm, tmp_path, piece_bytes):
+def test_the_fit_of_sums_equals_that_of_rows(arm, tmp_path, piece_bytes):
     setup, rows, sums = rows_and_sums(
         arm.robot.description, with_a_gap(read_log(arm.train)), Options(friction="all"), tmp_path, piece_bytes
     )
@@ -78,7 +78,7 @@ def test_sums_are_fitted_as_rows_are(arm, tmp_path, piece_bytes):
 
 @pytest.mark.numerical
 @pytest.mark.parametrize("equations", ["full", "contact-free"])
-def test_products_of_rows_with_later_ones_are_kept_for_every_equation(a1_robot, tmp_path, equations):
+def test_lagged_products_are_those_of_the_rows_for_every_equation(a1_robot, tmp_path, equations):
     feet = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
     truth = {b.name: b.parameters for b in a1_robot.bodies}
     log = floating_log(a1_robot, truth, feet, seconds=4.0, rate=100.0, wrenches=equations == "full")
@@ -100,7 +100,7 @@ def test_products_of_rows_with_later_ones_are_kept_for_every_equation(a1_robot, 
 
 @pytest.mark.slow
 @pytest.mark.numerical
-def test_many_logs_read_once_are_what_they_are_in_memory(few, fleet):
+def test_many_logs_read_once_give_the_estimate_of_logs_in_memory(few, fleet):
     held = fleet.names[-1]
     once = identify_many("demo_arm", few, replace(OPTIONS, method="lmi"), validate=[held])
     whole = identify("demo_arm", few, replace(OPTIONS, method="lmi"), validate=[held])
@@ -123,22 +123,22 @@ def test_the_command_takes_patterns_lists_and_urls(few, fleet, steelyard, tmp_pa
     listed.write_text("\n".join(f"file://{name}" for name in few[1:]))
     pattern = fleet.folder / "000.par*"
     outcome = steelyard("identify", "demo_arm", pattern, "--logs", listed, *ASKED, "-o", tmp_path / "out", "--json")
-    found = json.loads(outcome.out)
-    names = set(found["provenance"]["inputs"])
+    estimate = json.loads(outcome.out)
+    names = set(estimate["provenance"]["inputs"])
     assert names >= {few[0], *(f"file://{name}" for name in few[1:])}
     direct = estimate_json(identify_many("demo_arm", few, OPTIONS).estimate)
-    assert found["links"] == direct["links"]
-    assert f"read {FEW} of {FEW} logs" in outcome.err
+    assert estimate["links"] == direct["links"]
+    assert f"{FEW} of {FEW} logs" in outcome.err
 
 
-def test_patterns_serve_without_workers_too(few, fleet, steelyard, tmp_path):
+def test_patterns_are_expanded_without_workers_too(few, fleet, steelyard, tmp_path):
     outcome = steelyard("identify", "demo_arm", fleet.folder / "00[0-2].parquet", *ASKED, "-o", tmp_path / "out")
     inputs = json.loads((tmp_path / "out" / "estimate.json").read_text())["provenance"]["inputs"]
     assert outcome.code in (0, 4)
     assert [name for name in inputs if name.endswith(".parquet")] == few[:3]
 
 
-def test_a_log_behind_a_url_is_what_it_is_on_disk_and_nothing_of_it_stays(few, tmp_path, monkeypatch):
+def test_a_log_at_a_url_equals_the_log_on_disk_and_leaves_no_copy(few, tmp_path, monkeypatch):
     fsspec = pytest.importorskip("fsspec")
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
@@ -146,33 +146,44 @@ def test_a_log_behind_a_url_is_what_it_is_on_disk_and_nothing_of_it_stays(few, t
     for name, url in zip(few, names, strict=True):
         with fsspec.open(url, "wb") as file:
             file.write(Path(name).read_bytes())
-    found, direct = gather_logs("demo_arm", names, OPTIONS), gather_logs("demo_arm", few, OPTIONS)
-    assert list(found.inputs.values()) == list(direct.inputs.values())
+    remote, direct = gather_logs("demo_arm", names, OPTIONS), gather_logs("demo_arm", few, OPTIONS)
+    assert list(remote.inputs.values()) == list(direct.inputs.values())
     assert all(
-        np.array_equal(a, b) for a, b in zip(found.channels.factors[False], direct.channels.factors[False], strict=True)
+        np.array_equal(a, b)
+        for a, b in zip(remote.channels.factors[False], direct.channels.factors[False], strict=True)
     )
-    assert expand(["memory://fleet/*.parquet"]) == [f"memory:///fleet/{Path(name).name}" for name in few]
+    assert expand_logs(["memory://fleet/*.parquet"]) == [f"memory:///fleet/{Path(name).name}" for name in few]
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(LogError, match=r"memory://fleet/none.parquet: cannot be read"):
+    with pytest.raises(LogError) as caught:
         gather_logs("demo_arm", ["memory://fleet/none.parquet"], OPTIONS)
-    with pytest.raises(LogError, match=r"nosuch://bucket/.*: cannot be listed"):
-        expand(["nosuch://bucket/*.parquet"])
+    assert findings(caught) == [("file-unreadable", "memory://fleet/none.parquet")]
+    with pytest.raises(LogError) as caught:
+        expand_logs(["nosuch://bucket/*.parquet"])
+    assert findings(caught) == [("file-unreadable", "nosuch://bucket/*.parquet")]
     monkeypatch.setitem(sys.modules, "fsspec", None)  # as where it is not installed
-    with pytest.raises(LogError, match=r'fsspec, which opens them, is not installed.*pip install "steelyard\[scale\]"'):
+    with pytest.raises(LogError) as caught:
         gather_logs("demo_arm", names, OPTIONS)
+    assert findings(caught) == [("package-missing", name) for name in names]
+    assert caught.value.findings[0].remedy == {"install": "steelyard[scale]"}
 
 
-def test_names_that_mean_nothing_or_the_same_are_refused(few, tmp_path):
+def findings(caught):
+    return [(f.code, f.where) for f in caught.value.findings]
+
+
+def test_patterns_without_matches_and_repeated_logs_are_refused(few, tmp_path):
     with pytest.raises(UsageError) as caught:
-        expand([few[0], str(tmp_path / "*.parquet"), few[0]])
-    assert [f.what for f in caught.value.findings] == ["matches no file", "is given twice"]
-    with pytest.raises(UsageError, match=r"--logs .*none.txt: cannot be read"):
-        expand([], tmp_path / "none.txt")
-    with pytest.raises(UsageError, match="logs: there are none"):
-        expand([])
+        expand_logs([few[0], str(tmp_path / "*.parquet"), few[0]])
+    assert findings(caught) == [("file-missing", str(tmp_path / "*.parquet")), ("log-repeated", few[0])]
+    with pytest.raises(UsageError) as caught:
+        expand_logs([], tmp_path / "none.txt")
+    assert findings(caught) == [("file-unreadable", f"logs={tmp_path / 'none.txt'}")]
+    with pytest.raises(UsageError) as caught:
+        expand_logs([])
+    assert findings(caught) == [("logs-missing", "logs")]
 
 
-def test_logs_that_do_not_fit_are_all_named_with_their_reasons(few, tmp_path):
+def test_all_unusable_logs_are_reported_with_their_findings(few, tmp_path):
     log = read_log(few[1])
     joint = "wrist_3_joint"
     fewer = {k: v for k, v in log.columns.items() if not k.endswith(joint)}
@@ -183,22 +194,26 @@ def test_logs_that_do_not_fit_are_all_named_with_their_reasons(few, tmp_path):
     bad = [str(tmp_path / name) for name in ("fewer.parquet", "short.parquet", "torn.csv", "none.parquet")]
     with pytest.raises(LogError) as caught:
         gather_logs("demo_arm", [bad[2], *few[:3], *bad[:2], bad[3]], OPTIONS)
-    said = [str(f) for f in caught.value.findings]
-    assert len(said) == 4
-    assert "torn.csv, " in said[0]
-    assert "'one' is not a number" in said[0]
-    assert f"measures other joints, sensors or contacts than {few[0]}" in said[1]
-    assert "has no piece longer than the filter" in said[2]
-    assert "does not exist" in said[3]
-    found = gather_logs("demo_arm", [*few[:3], *bad, str(tmp_path / "twin.parquet")], OPTIONS, FleetOptions(skip=True))
-    assert list(found.skipped) == bad
-    assert f"{few[2]} and {tmp_path / 'twin.parquet'} hold the same bytes: they counted as two logs" in found.notices
-    with pytest.raises(LogError, match=r"does not exist"):
+    assert [f.code for f in caught.value.findings] == [
+        "cell-not-number",
+        "logs-differ",
+        "log-too-short",
+        "file-missing",
+    ]
+    assert caught.value.findings[0].where.startswith(f"{bad[2]}, ")
+    assert [f.where for f in caught.value.findings[1:]] == [bad[0], bad[1], bad[3]]
+    gathered = gather_logs(
+        "demo_arm", [*few[:3], *bad, str(tmp_path / "twin.parquet")], OPTIONS, FleetOptions(skip=True)
+    )
+    assert list(gathered.skipped) == bad
+    assert any(few[2] in n and str(tmp_path / "twin.parquet") in n for n in gathered.notices)
+    with pytest.raises(LogError) as caught:
         gather_logs("demo_arm", [bad[3]], OPTIONS, FleetOptions(skip=True))
+    assert findings(caught) == [("file-missing", bad[3])]
 
 
 @pytest.mark.slow
-def test_what_was_found_of_a_log_serves_again_only_where_nothing_changed(few, tmp_path):
+def test_sums_of_a_log_are_reused_only_where_nothing_changed(few, tmp_path):
     logs = [str(tmp_path / Path(name).name) for name in few]
     for name, copy in zip(few, logs, strict=True):
         shutil.copy(name, copy)
@@ -208,36 +223,36 @@ def test_what_was_found_of_a_log_serves_again_only_where_nothing_changed(few, tm
         return gather_logs("demo_arm", logs, options, FleetOptions(checkpoint=shelf))
 
     first, second = again(), again()
-    assert (first.kept, second.kept) == (0, FEW)
+    assert (first.cached, second.cached) == (0, FEW)
     pairs = zip(first.channels.lagged[False], second.channels.lagged[False], strict=True)
     assert all(np.array_equal(a, b) for a, b in pairs)
-    assert again(replace(OPTIONS, filter=Filter(cutoff=8.0, kinematics=10.0))).kept == 0
-    assert again(replace(OPTIONS, friction="none")).kept == 0
-    assert again(replace(OPTIONS, gravity=(0.0, 0.0, -9.8))).kept == 0
+    assert again(replace(OPTIONS, filter=Filter(cutoff=8.0, kinematics=10.0))).cached == 0
+    assert again(replace(OPTIONS, friction="none")).cached == 0
+    assert again(replace(OPTIONS, gravity=(0.0, 0.0, -9.8))).cached == 0
     shutil.copy(few[1], logs[0])
-    assert again().kept == FEW  # by its bytes it is a log that is known
+    assert again().cached == FEW  # logs are known by their bytes
     write_log(logs[0], read_log(few[0]).cut(0, 150))
     files = sorted(shelf.glob("*.npz"))
-    assert again().kept == FEW - 1
+    assert again().cached == FEW - 1
     for file in files:
         file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
-    assert again().kept == 1  # all but the one that was made last are damaged, and count as not there
+    assert again().cached == 1  # all but the last one are damaged, and count as absent
     (shelf / "mine.txt").write_text("not the checkpoint's")
     Checkpoint(str(shelf)).clear()
     assert [file.name for file in shelf.iterdir()] == ["mine.txt"]
 
 
 @pytest.mark.slow
-def test_a_checkpoint_that_workers_do_not_see_is_reported(few, pair):
-    asked = FleetOptions(checkpoint="memory://shelf")  # each process has a memory of its own
-    found = gather_logs("demo_arm", few[:3], OPTIONS, replace(asked, workers=pair))
-    assert "3 logs were read by workers that do not see memory://shelf: nothing of them is kept" in found.notices
-    assert gather_logs("demo_arm", few[:3], OPTIONS, asked).kept == 0
-    assert gather_logs("demo_arm", few[:3], OPTIONS, asked).kept == 3
+def test_a_checkpoint_that_workers_cannot_read_is_reported(few, pair):
+    options = FleetOptions(checkpoint="memory://shelf")  # each process has a memory of its own
+    gathered = gather_logs("demo_arm", few[:3], OPTIONS, replace(options, workers=pair))
+    assert any(n.startswith("3 logs") and "memory://shelf" in n for n in gathered.notices)
+    assert gather_logs("demo_arm", few[:3], OPTIONS, options).cached == 0
+    assert gather_logs("demo_arm", few[:3], OPTIONS, options).cached == 3
 
 
 @pytest.mark.slow
-def test_an_estimate_from_earlier_logs_goes_on_with_new_ones(few, steelyard, tmp_path):
+def test_an_earlier_estimate_is_updated_by_new_logs(few, steelyard, tmp_path):
     def masses(out, names, *more):
         assert steelyard("identify", "demo_arm", *names, *ASKED[:-2], "-o", tmp_path / out, *more).code == 0
         links = json.loads((tmp_path / out / "estimate.json").read_text())["links"]
@@ -250,26 +265,29 @@ def test_an_estimate_from_earlier_logs_goes_on_with_new_ones(few, steelyard, tmp
     assert after != pytest.approx(before, rel=1e-6)
 
 
-def test_what_needs_the_rows_again_is_refused(few, arm, steelyard, tmp_path):
+def test_options_that_need_the_rows_again_are_refused(few, arm, steelyard, tmp_path):
     with pytest.raises(UsageError) as caught:
         gather_logs("demo_arm", few, replace(OPTIONS, robust=True, hold_out=1.0))
-    assert [f.where for f in caught.value.findings] == ["--robust", "--hold-out"]
+    assert findings(caught) == [("option-conflict", "robust=True"), ("option-conflict", "hold_out=1.0")]
     log = read_log(few[0])
     currents = {k.replace("tau.", "current."): v for k, v in log.columns.items()}
     write_log(tmp_path / "currents.parquet", replace(log, columns=currents))
-    with pytest.raises(LogError, match="currents without drive gains"):
+    with pytest.raises(LogError) as caught:
         gather_logs("demo_arm", [str(tmp_path / "currents.parquet")], OPTIONS)
-    with pytest.raises(UsageError, match="is a log that is learned from"):
+    assert findings(caught) == [("gains-missing", str(tmp_path / "currents.parquet"))]
+    with pytest.raises(UsageError) as caught:
         identify_many("demo_arm", few, OPTIONS, validate=[few[3]])
+    assert findings(caught) == [("validation-log-in-training", f"validate={few[3]}")]
     outcome = steelyard(
         "identify", "demo_arm", few[0], "--workers", 2, "--scheduler", "tcp://h:1", "-o", tmp_path / "o"
     )
     assert outcome.code == 2
-    assert "--workers 2: and --scheduler both say who works" in outcome.err
+    assert "--workers 2: " in outcome.err
+    assert "[option-conflict]" in outcome.err
 
 
 @pytest.mark.slow
-def test_workers_gather_what_one_process_streams(few, pair, steelyard, tmp_path):
+def test_workers_gather_the_sums_that_one_process_streams(few, pair, steelyard, tmp_path):
     from steelyard.fleet.gathering import stream_many
     from steelyard.information import Information
 
@@ -280,9 +298,10 @@ def test_workers_gather_what_one_process_streams(few, pair, steelyard, tmp_path)
     for other in (alone, two):
         assert other.channels.squares(theta) == pytest.approx(one.channels.squares(theta), rel=1e-9)
         assert other.weights() == pytest.approx(one.weights(), rel=1e-6)
-    asked = ("gather", "demo_arm", *few, *ASKED[:-2], "-o", tmp_path / "i.npz")
-    assert steelyard(*asked, "--workers", 2).code == 0
+    arguments = ("gather", "demo_arm", *few, *ASKED[:-2], "-o", tmp_path / "i.npz")
+    assert steelyard(*arguments, "--workers", 2).code == 0
     assert Information.load(tmp_path / "i.npz").rows == one.information().rows
-    refused = steelyard(*asked, "--workers", 2, "--threads", 2)
+    refused = steelyard(*arguments, "--workers", 2, "--threads", 2)
     assert refused.code == 2
-    assert "--threads 2: are of this process, and workers have one each" in refused.err
+    assert "--threads 2: " in refused.err
+    assert "[option-conflict]" in refused.err

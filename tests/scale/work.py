@@ -1,4 +1,4 @@
-"""Work for workers: functions that they import by name."""
+"""Tasks for workers, which they import by name."""
 
 import os
 import time
@@ -17,7 +17,7 @@ def length(item: int, shared: bytes) -> int:
 
 
 def bracketed(parts: Sequence[str]) -> str:
-    """A sum that shows the order it was made in."""
+    """A sum that shows its order."""
     return f"({' '.join(parts)})"
 
 
@@ -28,19 +28,22 @@ def whose(item: int, seconds: float) -> int:
 
 def refused(item: int, _: None) -> int:
     raise UsageError(
-        [Finding("todo", "a", "is wrong", "Correct it"), Finding("todo", f"item {item}", "too", "As well")]
+        [
+            Finding("option-value", "a", "is wrong", "Correct it"),
+            Finding("option-value", f"item {item}", "too", "As well"),
+        ]
     )
 
 
 def deadly(item: int, _: None) -> str:
-    """Takes the process down that tries the third item."""
+    """Kills the process that runs the third item."""
     if item == 2:
         os._exit(1)
     return str(item)
 
 
 def harmless(item: int, _: None) -> str:
-    """What is left of it where ``buried`` stands in for the third."""
+    """Result of ``deadly`` where ``buried`` replaces the third item."""
     return buried(item, str(Killed())) if item == 2 else str(item)
 
 
@@ -49,7 +52,7 @@ def buried(item: int, what: str) -> str:
 
 
 class Held:
-    """Counts how many of its kind there are at a time."""
+    """Counts its living instances."""
 
     alive, most = 0, 0
 

@@ -179,7 +179,7 @@ def search(
         findings.append(Finding("option-value", f"evaluations={o.evaluations}", "must be ≥ 1", "Give 1 or more"))
     if resume and checkpoint is None:
         what, fix = "needs the checkpoint of the earlier search", "Give the checkpoint, or the folder that it is in"
-        findings.append(Finding("option-conflict", "resume=", what, fix, {"checkpoint": None}))
+        findings.append(Finding("option-conflict", "resume=True", what, fix, {"checkpoint": None}))
     if findings:
         raise UsageError(findings)
     robot = Robot.load(source, lock=o.lock, repair=o.repair_prior)
@@ -189,7 +189,7 @@ def search(
     given = robot, space, windows, o.engine, o.feet
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         problem = make_problem(*given)
-        if workers is None or workers.here:
+        if workers is None or workers.is_local:
             problem = replace(problem, mapper=pool.map)
         else:
             problem = distribute(workers, problem, *given)
