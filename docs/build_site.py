@@ -69,15 +69,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Rewrite links from paths in the repository to paths on the site."""
-    here = page.file.src_uri
-    source = SOURCES.get(here, f"docs/{here}")
+    uri = page.file.src_uri
+    source = SOURCES.get(uri, f"docs/{uri}")
     return "\n".join(
-        line if is_code else LINK.sub(lambda match: _on_site(match, source, here), line)
+        line if is_code else LINK.sub(lambda match: _on_site(match, source, uri), line)
         for line, is_code in _lines(markdown)
     )
 
 
-def _on_site(match: re.Match[str], source: str, here: str) -> str:
+def _on_site(match: re.Match[str], source: str, uri: str) -> str:
     link, _, anchor = match[2].partition("#")
     if not link or "://" in link:
         return match[0]
@@ -85,7 +85,7 @@ def _on_site(match: re.Match[str], source: str, here: str) -> str:
     if not (ROOT / path).exists() and path not in SOURCES and not path.startswith("docs/reference/"):
         raise PluginError(f"{source} links to {path}, which is not in the repository")
     place = PLACES.get(path) or path.removeprefix("docs/")
-    target = posixpath.relpath(place, posixpath.dirname(here) or ".")
+    target = posixpath.relpath(place, posixpath.dirname(uri) or ".")
     return match[1] + target + (f"#{anchor}" if anchor else "") + match[3]
 
 
