@@ -93,3 +93,20 @@ def _names(file: Path) -> set[str]:
             case ast.Constant(value=str()) if file.name == "__init__.py":  # names that are imported when first used
                 found.add(node.value)
     return found
+
+
+def test_codes_of_findings_in_tables_of_the_pages_exist():
+    """Cells of a column "code": words in kebab case."""
+    codes = set(re.findall(r'"([a-z0-9]+(?:-[a-z0-9]+)+)"', "\n".join(p.read_text("utf-8") for p in MODULES)))
+    named = dict[str, str]()
+    for page in PAGES:
+        lines = page.read_text(encoding="utf-8").split("\n")
+        at = None
+        for line in lines:
+            cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)][1:-1]
+            heads = [k for k, cell in enumerate(cells) if cell in ("code", "code or symptom")]
+            at = heads[0] if heads else at if cells else None
+            if at is not None and cells:
+                named |= dict.fromkeys(re.findall(r"`([a-z0-9]+(?:-[a-z0-9]+)+)`", cells[at]), page.name)
+    assert len(named) > 40
+    assert {code: page for code, page in named.items() if code not in codes} == {}
