@@ -68,7 +68,7 @@ def test_it_does_not_matter_how_samples_are_cut_into_runs(low):
     assert np.array_equal(np.concatenate(parts), whole)
 
 
-def test_nothing_after_a_moment_changes_what_a_causal_filter_said_until_then(a1_robot):
+def test_later_samples_change_no_earlier_output_of_a_causal_filter(a1_robot):
     truth = {b.name: b.parameters for b in a1_robot.bodies}
     log = floating_log(a1_robot, truth, FEET, seconds=2.0)
     filter = Filter(causal=True).for_logs([log])

@@ -141,7 +141,7 @@ def test_a_knee_through_straight_makes_no_jump_either():
 
 
 @installed
-def test_turning_goes_on_over_the_border_of_two_pieces():
+def test_rotation_of_the_basis_continues_over_the_border_of_two_pieces():
     robot = load("a1")
     feet = [foot(robot, f"{f}:point") for f in A1_FEET]
     J = Dynamics(robot, straightening(robot, 200.0)).contact_jacobian(feet)
@@ -167,7 +167,7 @@ def test_each_row_is_named_after_a_coordinate_of_its_own_and_the_same_in_every_l
 
 
 @installed
-def test_a_standing_robots_rows_do_not_see_how_its_weight_is_shared():
+def test_rows_of_a_standing_robot_do_not_depend_on_how_its_weight_is_shared():
     """Noise-free: torques that carry any foot forces give the same contact-free targets, and the true θ fits them."""
     robot, rng = load("a1"), np.random.default_rng(1)
     feet = [foot(robot, f) for f in A1_FEET]

@@ -38,7 +38,7 @@ def test_information_of_an_earlier_run_adds_up_with_new_logs(arm, folder):
     assert later.estimate.base_identified >= first.estimate.base_identified
 
 
-def test_a_short_and_noisy_log_moves_what_was_known_before_but_little(arm):
+def test_a_short_and_noisy_log_changes_an_earlier_estimate_but_little(arm):
     first = identify("demo_arm", [arm.train], OPTIONS)
     info = first.information
     short = simulate_arm(arm.robot, arm.truth, seed=3, seconds=3, noise="high", friction=arm.friction)
@@ -67,7 +67,7 @@ def test_bodies_held_fixed_are_refused_together_with_an_earlier_estimate(steelya
         identify_further("demo_arm", [arm.test], folder, Options(lock={"wrist_3_joint": 0.0}))
 
 
-def test_doubt_about_the_scale_of_gains_is_in_every_mass(arm, tmp_path):
+def test_uncertainty_of_the_scale_of_gains_is_in_every_mass(arm, tmp_path):
     gains = dict(zip(arm.robot.joints, (14.0, 12.0, 11.0, 8.0, 9.0, 10.0), strict=True))
 
     def currents(path):

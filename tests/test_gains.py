@@ -1,4 +1,4 @@
-"""Drive gains are told by what moves mass, not by what only rubs."""
+"""Drive gains are identified by joints that move mass, not by friction alone."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_friction_on_every_joint_does_not_move_the_gains(arm):
     assert result.estimate.joints["wrist_3_joint"]["gain"] == pytest.approx(GAIN, rel=0.25)
 
 
-def test_larger_gains_and_larger_masses_explain_a_log_equally_well_and_the_intervals_know(arm):
+def test_larger_gains_and_larger_masses_explain_a_log_equally_well_and_the_intervals_include_both(arm):
     exact = {b.name: b.parameters for b in arm.robot.bodies}
     log = simulate_arm(arm.robot, exact, seed=3, seconds=10, noise="mid")
     result = identify("demo_arm", [currents(log)])
@@ -63,7 +63,7 @@ def test_larger_gains_and_larger_masses_explain_a_log_equally_well_and_the_inter
         assert body.std[0] > 0.9 * result.estimate.scale.doubt * 0.5 * body.mass
 
 
-def test_one_known_gain_tells_all_the_others(arm):
+def test_one_known_gain_identifies_all_the_others(arm):
     log = simulate_arm(arm.robot, arm.truth, seed=3, seconds=10, noise="low")
     known = replace(currents(log), metadata={"gains": {"elbow_joint": GAIN}})
     estimate = identify("demo_arm", [known]).estimate
@@ -77,24 +77,24 @@ def test_one_known_gain_tells_all_the_others(arm):
 @pytest.mark.slow
 def test_gains_do_not_depend_on_where_the_search_starts(arm):
     log = simulate_arm(arm.robot, arm.truth, seed=3, seconds=10, noise="mid", friction=arm.friction)
-    found = []
+    gains = []
     for factor in (1.0, 30.0, 0.02):  # N·m/A of other drives: the same currents in other units
         estimate = identify("demo_arm", [currents(log, GAIN * factor)], Options(friction="all")).estimate
-        found.append([estimate.joints[j]["gain"] / factor for j in arm.robot.joints])
-    np.testing.assert_allclose(found[1], found[0], rtol=1e-3)
-    np.testing.assert_allclose(found[2], found[0], rtol=1e-3)
+        gains.append([estimate.joints[j]["gain"] / factor for j in arm.robot.joints])
+    np.testing.assert_allclose(gains[1], gains[0], rtol=1e-3)
+    np.testing.assert_allclose(gains[2], gains[0], rtol=1e-3)
 
 
-def test_gains_that_differ_from_joint_to_joint_are_told_apart(arm):
+def test_gains_that_differ_from_joint_to_joint_are_identified(arm):
     exact = {b.name: b.parameters for b in arm.robot.bodies}
     log = simulate_arm(arm.robot, exact, seed=3, seconds=10, noise="low")
     true = dict(zip(arm.robot.joints, (14.0, 12.0, 11.0, 8.0, 7.0, 9.0), strict=True))
     amps = {f"current.{j}": log.columns[f"tau.{j}"] / k for j, k in true.items()}
     mixed = replace(log, columns={k: v for k, v in log.columns.items() if k.startswith("q.")} | amps)
     result = identify("demo_arm", [mixed])
-    found = {joint: terms["gain"] for joint, terms in result.estimate.joints.items()}
+    gains = {joint: terms["gain"] for joint, terms in result.estimate.joints.items()}
     for joint in arm.robot.joints[:5]:
-        assert found[joint] == pytest.approx(true[joint], rel=0.05), joint
+        assert gains[joint] == pytest.approx(true[joint], rel=0.05), joint
 
 
 def test_a_slope_beside_other_columns_is_that_of_the_joint_regression():

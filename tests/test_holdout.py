@@ -75,7 +75,7 @@ def test_rows_that_are_kept_come_in_runs_whatever_the_chunks(arm, monkeypatch, m
     np.testing.assert_array_equal(where, hold.clear(time, rows.reach))
 
 
-def test_a_log_of_which_nothing_is_held_out_is_learned_from_whole(arm):
+def test_a_log_without_held_out_blocks_is_used_for_training_as_a_whole(arm):
     rows = rows_of(arm.robot)
     assert sum(len(b.time) for b in Training([(rows, None)])) == sum(len(b.time) for b in rows)
 
@@ -132,7 +132,7 @@ def test_nor_does_a_torque_reach_rows_without_contact_forces(a1_robot):
     assert held.relative < 0.02 < 0.2 < spoilt.relative
 
 
-def test_what_was_learned_from_and_what_was_held_out_make_up_the_log(log):
+def test_training_and_validation_blocks_make_up_the_log(log):
     result = identify("demo_arm", [log], Options(friction="all", hold_out=1.0))
     fit, held = result.series
     name = f"{log.source}, every third 1 s"

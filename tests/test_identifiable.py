@@ -1,4 +1,4 @@
-"""What can be seen is what mechanics says can be seen: seven combinations a hinge, four a slide, ten for the base."""
+"""Base parameters are as many as mechanics predicts: seven a hinge, four a slide, ten for the base."""
 
 import tempfile
 from functools import lru_cache
@@ -83,7 +83,7 @@ def test_base_parameters_of_a_random_floating_tree_are_ten_and_seven_a_hinge_and
 
 @installed
 @pytest.mark.parametrize("name", FLOATING)
-def test_base_rows_alone_see_all_that_can_be_seen(name):
+def test_base_rows_alone_excite_all_that_is_identifiable(name):
     """Ayusawa's theorem: the six equations of the base span what all equations span."""
     robot = load(name)
     base, full = spaces_of(name)
@@ -92,8 +92,8 @@ def test_base_rows_alone_see_all_that_can_be_seen(name):
 
 
 def every_floating_robot():
-    found = [e.name for e in index.robots() if e.base == "floating" and e.path is not None and (e.joints or 0) <= 60]
-    return found or ["demo_a1"]
+    names = [e.name for e in index.robots() if e.base == "floating" and e.path is not None and (e.joints or 0) <= 60]
+    return names or ["demo_a1"]
 
 
 def equal_spaces(robot):
@@ -104,7 +104,7 @@ def equal_spaces(robot):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", every_floating_robot())
-def test_base_rows_and_full_rows_see_the_same_of_every_floating_robot_without_mimic_joints(name):
+def test_base_rows_and_full_rows_have_the_same_row_space_on_every_floating_robot_without_mimic_joints(name):
     robot = Robot.load(name, repair=True)
     base, full = equal_spaces(robot)
     same_space(base, full)  # of those that do mimic, what base rows see is part of it
@@ -113,13 +113,13 @@ def test_base_rows_and_full_rows_see_the_same_of_every_floating_robot_without_mi
 
 
 @installed
-def test_a_torque_that_drives_several_joints_shows_what_base_rows_do_not():
+def test_a_torque_that_drives_several_joints_excites_what_base_rows_do_not():
     """The theorem is about trees of independent joints: TALOS' two hands, seven joints a motor, each add one."""
     base, full = equal_spaces(load("talos_full"))
     assert full.rank == base.rank + 2
 
 
-def test_a_joint_that_never_moves_hides_what_it_alone_could_show():
+def test_a_joint_that_never_moves_leaves_unexcited_what_it_alone_could_excite():
     robot = tree(["revolute", "revolute"], [0, 1], 0)
     rng = np.random.default_rng(0)
     part = segment(robot, rng, samples=60)
@@ -162,13 +162,15 @@ def test_least_squares_recovers_base_parameters_and_leaves_the_rest_at_the_prior
     kind = "full" if robot.floating else "joint"
     space = Setup(robot, kind, columns(robot)).structure(scale) if source == "structure" else Subspace.of(info.R, scale)
     reference = robot.prior
-    found = least_squares(info, reference, space.seen)
+    estimate = least_squares(info, reference, space.seen)
     _, Z = space.composition
     truth = Z @ theta
-    assert np.linalg.norm(Z @ (found - theta)) < 1e-8 * np.linalg.norm(truth)
-    np.testing.assert_allclose(Z @ found, truth, rtol=1e-8, atol=1e-8 * np.abs(truth).max())
-    np.testing.assert_allclose(space.null.T @ (found - reference), 0, atol=1e-12)  # exactly where the prior has it
-    assert np.linalg.norm(found - theta) > 1e-3, "single parameters are not identifiable, and are not meant to come out"
+    assert np.linalg.norm(Z @ (estimate - theta)) < 1e-8 * np.linalg.norm(truth)
+    np.testing.assert_allclose(Z @ estimate, truth, rtol=1e-8, atol=1e-8 * np.abs(truth).max())
+    np.testing.assert_allclose(space.null.T @ (estimate - reference), 0, atol=1e-12)  # exactly where the prior has it
+    assert np.linalg.norm(estimate - theta) > 1e-3, (
+        "single parameters are not identifiable, and are not meant to come out"
+    )
 
 
 @installed
@@ -181,7 +183,7 @@ def test_least_squares_returns_a_reference_that_fits_already():
 
 
 @installed
-def test_null_and_seen_split_all_directions_and_no_row_sees_the_null_space():
+def test_row_space_and_null_space_split_all_directions_and_no_row_excites_the_latter():
     robot = load("a1")
     Y, info, _ = data(robot, np.random.default_rng(5))
     space = Subspace.of(info.R, priors.make(robot, columns(robot)).std)
@@ -196,7 +198,7 @@ def test_null_and_seen_split_all_directions_and_no_row_sees_the_null_space():
 
 
 @installed
-def test_the_mass_of_the_whole_robot_can_be_seen_and_that_of_a_leg_cannot():
+def test_the_total_mass_is_identifiable_and_that_of_a_leg_is_not():
     robot = load("a1")
     base, _ = spaces_of("a1")
     total = np.tile(np.eye(10)[0], len(robot.bodies))

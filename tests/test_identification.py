@@ -56,9 +56,9 @@ def test_a_noisy_walking_log_gives_mass_and_centre_of_mass(a1):
     log = floating_log(robot, truth, FEET, noise=(3e-4, 0.005, 0.05, 0.2), imu_frame="imu_link")
     result = identify(robot.description, [log], Options(links=("base",), feet=FEET))
     mass, com, _ = inertia.unpack(truth["base"])
-    found_mass, found_com, _ = inertia.unpack(result.estimate.body("base").parameters)
-    assert found_mass == pytest.approx(mass, rel=0.01)
-    assert np.linalg.norm(found_com - com) < 0.004
+    estimated_mass, estimated_com, _ = inertia.unpack(result.estimate.body("base").parameters)
+    assert estimated_mass == pytest.approx(mass, rel=0.01)
+    assert np.linalg.norm(estimated_com - com) < 0.004
     std = result.estimate.body("base").std
     assert np.all(np.abs(result.estimate.body("base").parameters - truth["base"]) < 5 * std)
 
@@ -94,7 +94,7 @@ def test_orientation_is_not_needed(a1):
     assert error_of(result, truth) < 0.05
 
 
-def test_feet_come_from_contact_columns_where_nobody_names_them(a1):
+def test_feet_come_from_contact_columns_where_none_are_named(a1):
     robot, truth = a1
     log = floating_log(robot, truth, FEET, seconds=3)
     flags = {f"contact.{f}": np.ones(len(log)) for f in FEET}
@@ -112,7 +112,7 @@ def test_all_bodies_of_a_floating_robot_have_the_right_number_of_base_parameters
     assert result.estimate.total.mass == pytest.approx(sum(p[0] for p in truth.values()), abs=0.02)
 
 
-def test_two_logs_together_know_more_than_one(arm):
+def test_two_logs_together_are_more_informative_than_one(arm):
     one = identify("demo_arm", [arm.train], Options(friction="all"))
     both = identify("demo_arm", [arm.train, arm.test], Options(friction="all"))
     seen = [x for b in one.estimate.bodies for x in b.std_data if x is not None]
@@ -130,7 +130,7 @@ def test_a_log_cut_in_two_by_a_gap_is_still_used(arm):
     assert is_trusted(result.estimate)
 
 
-def test_a_robust_loss_shrugs_off_torque_spikes(arm):
+def test_a_robust_loss_is_insensitive_to_torque_spikes(arm):
     log = read_log(arm.train)
     rng = np.random.default_rng(1)
     spikes = {}
@@ -161,7 +161,7 @@ def test_every_prior_gives_physical_bodies_and_a_certificate(arm, options):
     assert next(iter(result.estimate.validation.values())).relative < 0.03
 
 
-def test_friction_is_found_along_with_the_links(arm):
+def test_friction_is_identified_along_with_the_links(arm):
     result = identify("demo_arm", [arm.train], Options(friction="all"))
     for k, joint in enumerate(arm.robot.joints):
         assert result.estimate.joints[joint]["viscous"] == pytest.approx(arm.friction.viscous[k], rel=0.25)
@@ -186,7 +186,7 @@ def test_a_known_drive_gain_turns_current_into_torque_and_an_unknown_one_is_iden
     assert free.estimate.scale is not None
 
 
-def test_a_tilted_base_is_told_by_gravity(arm):
+def test_a_tilted_base_is_given_by_gravity(arm):
     tilted = Robot.load("demo_arm", gravity=(3.0, 0.0, -9.3))
     exact = {b.name: b.parameters for b in tilted.bodies}
     log = simulate_arm(tilted, exact, seed=4, seconds=8, noise="none")
@@ -234,7 +234,7 @@ def test_mjcf_and_urdf_of_one_robot_give_the_same_answer(arm, tmp_path):
         np.testing.assert_allclose(mjcf.estimate.body(body.name).parameters, body.parameters, atol=2e-5)
 
 
-def test_a_known_delay_of_the_torque_is_taken_back(arm):
+def test_a_known_delay_of_the_torque_is_compensated(arm):
     log = simulate_arm(arm.robot, arm.truth, seed=9, seconds=10, noise="low")
     late = {c: np.interp(log.time - 0.02, log.time, v) if c.startswith("tau.") else v for c, v in log.columns.items()}
     delayed = replace(log, columns=late)
@@ -254,7 +254,7 @@ def test_many_short_logs_are_compiled_as_one_long_log_is(a1, monkeypatch):
     assert compiled.theta.tobytes() != plain.theta.tobytes()  # by other arithmetic
 
 
-def test_base_rows_are_weighed_by_how_their_noise_goes_together(a1):
+def test_base_rows_are_whitened_by_the_covariance_of_their_noise(a1):
     """Noise of a force sensor in a foot is a moment about the base, too: a lever arm away and at the same time."""
     robot, truth = a1
     log = floating_log(robot, truth, FEET, wrenches=True, rate=200.0)
@@ -265,8 +265,8 @@ def test_base_rows_are_weighed_by_how_their_noise_goes_together(a1):
     filter = Options().filter.for_logs([noisy], "base")
     segments, _ = prepare(setup.robot, noisy, filter, torques=False)
     rows = Setup(setup.robot, "base", setup.columns, filter=filter).rows(segments)
-    found = fit(setup, Training([(rows, None)]), Options(equations="base", links=("base",)))
-    e = np.concatenate([block.target - block.Y @ found.theta for block in rows])
+    fitted = fit(setup, Training([(rows, None)]), Options(equations="base", links=("base",)))
+    e = np.concatenate([block.target - block.Y @ fitted.theta for block in rows])
     fx, my = 0, 4
     assert abs(np.corrcoef(e.T)[fx, my]) > 0.7
-    assert abs(np.corrcoef(found.noise.root @ e.T)[fx, my]) < 0.1
+    assert abs(np.corrcoef(fitted.noise.root @ e.T)[fx, my]) < 0.1

@@ -45,7 +45,7 @@ def deviations(load, truth):
     return (load.parameters - truth) / load.std
 
 
-def test_a_load_is_weighed_against_logs_without_it_in_the_axes_of_its_carrier(arm, pair):
+def test_a_load_is_identified_against_logs_without_it_in_the_axes_of_its_carrier(arm, pair):
     empty, loaded = pair
     estimate = weigh_load("demo_arm", [loaded], ON, Options(friction="all"), empty=[empty]).estimate
     (load,) = estimate.loads
@@ -58,14 +58,14 @@ def test_a_load_is_weighed_against_logs_without_it_in_the_axes_of_its_carrier(ar
     assert LOAD not in {b.name for b in estimate.bodies}
 
 
-def test_a_log_without_the_load_says_nothing_about_it(arm, pair):
+def test_a_log_without_the_load_has_no_information_about_it(arm, pair):
     empty, _ = pair
     (load,) = identify("demo_arm", [empty], job=Job(load=UnknownLoad(ON))).estimate.loads
     assert load.verdict.worst == "prior"
     assert load.std_data == (None,) * 10
 
 
-def test_an_earlier_estimate_weighs_the_load_as_the_logs_behind_it_do(arm, pair, tmp_path):
+def test_an_earlier_estimate_identifies_the_load_as_its_logs_do(arm, pair, tmp_path):
     """Information adds up: fitting both logs at once, or one after the other, is the same but for the noise model."""
     empty, loaded = pair
     options = Options(friction="all")
@@ -91,19 +91,19 @@ def test_without_logs_or_estimate_the_robot_is_held_at_its_description(arm, pair
 
 
 @pytest.mark.parametrize("known", [(), ("shoulder_lift_joint",)])
-def test_drive_gains_and_a_load_are_found_together(arm, pair, known):
+def test_drive_gains_and_a_load_are_identified_together(arm, pair, known):
     """Without a known gain only ratios are data; with one, gains and load are absolute."""
     joints = arm.robot.joints
     empty, loaded = (currents(log, joints, known=known) for log in pair)
     estimate = weigh_load("demo_arm", [loaded], ON, Options(friction="all"), empty=[empty]).estimate
     (load,) = estimate.loads
-    found = np.array([estimate.joints[j]["gain"] or GAIN[k] for k, j in enumerate(joints)])
-    ratio = found / GAIN
-    telling = slice(0, 5)  # the last joint only rubs
-    np.testing.assert_allclose(ratio[telling] / np.median(ratio[telling]), 1, atol=0.03)
+    identified_gains = np.array([estimate.joints[j]["gain"] or GAIN[k] for k, j in enumerate(joints)])
+    ratio = identified_gains / GAIN
+    excited = slice(0, 5)  # the last joint has friction alone
+    np.testing.assert_allclose(ratio[excited] / np.median(ratio[excited]), 1, atol=0.03)
     assert estimate.consistent
     assert abs(load.mass - BLOCK[0]) < 1.96 * load.std[0]
-    assert load.mass / np.median(ratio[telling]) == pytest.approx(BLOCK[0], rel=0.03)
+    assert load.mass / np.median(ratio[excited]) == pytest.approx(BLOCK[0], rel=0.03)
     assert load.verdict.com == "identified"  # a ratio
     if known:
         assert estimate.scale is None
@@ -119,7 +119,7 @@ def test_drive_gains_and_a_load_are_found_together(arm, pair, known):
 
 
 @pytest.mark.slow
-def test_the_doubt_about_the_scale_is_carried_on_from_an_earlier_estimate(arm, pair, tmp_path):
+def test_the_uncertainty_of_the_scale_is_taken_over_from_an_earlier_estimate(arm, pair, tmp_path):
     empty, loaded = (currents(log, arm.robot.joints) for log in pair)
     before = identify("demo_arm", [empty], Options(friction="all"))
     write_results(before, tmp_path)
@@ -133,8 +133,8 @@ def test_the_doubt_about_the_scale_is_carried_on_from_an_earlier_estimate(arm, p
 
 
 @pytest.mark.slow
-def test_a_walking_robot_weighs_what_it_carries_from_currents(a1_robot):
-    """Contact-free rows mix joints; gains are told all the same."""
+def test_the_load_of_a_walking_robot_is_identified_from_currents(a1_robot):
+    """Contact-free rows mix joints; gains are identified nevertheless."""
     feet = [f"{leg}_foot" for leg in ("FR", "FL", "RR", "RL")]
     truth = {b.name: b.parameters for b in a1_robot.bodies}
     block = inertia.pack(1.5, np.array([0.05, 0.02, 0.1]), 0.004 * np.eye(3))
@@ -147,12 +147,14 @@ def test_a_walking_robot_weighs_what_it_carries_from_currents(a1_robot):
     options = Options(feet=tuple(feet))
     estimate = weigh_load("a1", logs[1:], "trunk", options, empty=logs[:1]).estimate
     (load,) = estimate.loads
-    found = np.array([estimate.joints.get(j, {}).get("gain") or gains[k] for k, j in enumerate(a1_robot.joints)])
-    np.testing.assert_allclose(found / gains, 1, atol=0.05)
+    identified_gains = np.array(
+        [estimate.joints.get(j, {}).get("gain") or gains[k] for k, j in enumerate(a1_robot.joints)]
+    )
+    np.testing.assert_allclose(identified_gains / gains, 1, atol=0.05)
     assert load.mass == pytest.approx(1.5, abs=0.1)
 
 
-def test_load_json_holds_what_the_contract_says(steelyard, arm, pair, tmp_path):
+def test_load_json_keeps_its_contract(steelyard, arm, pair, tmp_path):
     paths = [tmp_path / name for name in ("empty.parquet", "loaded.parquet")]
     for path, log in zip(paths, pair, strict=True):
         write_log(path, log)
@@ -182,7 +184,7 @@ def test_load_json_holds_what_the_contract_says(steelyard, arm, pair, tmp_path):
     assert set(json.loads(held.out)["fixed"]) == {b.name for b in arm.robot.bodies}
 
 
-def test_what_does_not_go_together_is_refused(steelyard, arm, pair, tmp_path):
+def test_arguments_that_conflict_or_do_not_exist_are_refused(steelyard, arm, pair, tmp_path):
     write_log(tmp_path / "log.parquet", pair[1])
     common = ("load", "demo_arm", tmp_path / "log.parquet", "-o", tmp_path / "out")
     both = steelyard(*common, "--on", ON, "--empty", arm.train, "--from", tmp_path)

@@ -34,7 +34,7 @@ def pair(arm):
     ]
 
 
-def test_bodies_made_of_shapes_are_physical_proved_and_predict_as_well(pair):
+def test_bodies_of_shapes_are_consistent_certified_and_predict_as_well(pair):
     ours, best = pair
     assert ours.consistent
     assert ours.certificate.holds
@@ -43,7 +43,7 @@ def test_bodies_made_of_shapes_are_physical_proved_and_predict_as_well(pair):
     assert held_out.relative < 1.05 * reference.relative
 
 
-def test_dividing_never_made_it_worse_and_came_near_the_best_of_all_bodies(pair):
+def test_no_division_raises_the_objective_and_it_approaches_that_of_lmi(pair):
     ours, best = pair
     objectives = [step.objective for step in ours.divisions]
     assert len(objectives) > 20
@@ -52,7 +52,7 @@ def test_dividing_never_made_it_worse_and_came_near_the_best_of_all_bodies(pair)
     assert objectives[0] > 1.5 * objectives[-1], "undivided shapes explain much less"
 
 
-def test_the_answer_tells_its_shapes_and_how_they_came_about(pair):
+def test_the_estimate_contains_its_shapes_and_their_divisions(pair):
     content = json.loads(estimate_text(estimate_json(pair[0])))
     for name, link in content["links"].items():
         assert sum(shape["mass"] for shape in content["shapes"][name]) == pytest.approx(link["mass"])
@@ -61,13 +61,13 @@ def test_the_answer_tells_its_shapes_and_how_they_came_about(pair):
     assert "divisions" not in json.loads(estimate_text(estimate_json(pair[1])))
 
 
-def test_the_description_that_shapes_cannot_be_is_said(a1_robot):
+def test_a_description_that_shapes_cannot_represent_is_a_notice(a1_robot):
     truth = {b.name: b.parameters for b in a1_robot.bodies}
     log = floating_log(a1_robot, truth, FEET, seconds=2.0, rate=200, wrenches=True)
-    found = identify("a1", [log], Options(method=Shapes(divisions=0))).estimate
-    (said,) = [n for n in found.notices if "outside what their shapes can represent" in n]
-    assert said.startswith("the priors of 13 of 13 bodies lie outside")
-    assert "standard deviations" in said
+    estimate = identify("a1", [log], Options(method=Shapes(divisions=0))).estimate
+    (notice,) = [n for n in estimate.notices if "outside what their shapes can represent" in n]
+    assert notice.startswith("the priors of 13 of 13 bodies lie outside")
+    assert "standard deviations" in notice
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def cube(a1_robot):
 AREA = ShapeFile(links={LOAD: (cuboid([0.4, 0.2, 0.04], at(0, 0, 0.077)),)})
 
 
-def test_a_cube_on_a_walking_robot_is_found_by_dividing_the_area_it_may_be_in(cube):
+def test_a_cube_on_a_walking_robot_is_identified_by_dividing_its_area(cube):
     log, place = cube
     result = weigh_load("a1", [log], "trunk", Options(method=Shapes(start=AREA), feet=FEET))
     (load,) = result.estimate.loads
@@ -101,14 +101,14 @@ def test_a_cube_on_a_walking_robot_is_found_by_dividing_the_area_it_may_be_in(cu
     assert json.dumps(content, allow_nan=False)
 
 
-def test_without_an_area_a_load_is_looked_for_in_a_cube_about_its_link(cube):
+def test_without_an_area_a_load_lies_in_a_cube_about_its_link(cube):
     log, place = cube
     (load,) = weigh_load("a1", [log], "trunk", Options(method="shapes", feet=FEET)).estimate.loads
     assert load.consistent
     assert np.linalg.norm(load.parameters[1:4] / load.mass - place) < 6e-3
 
 
-def test_the_file_says_how_to_divide_and_the_command_line_how_often():
+def test_the_file_has_the_rule_of_division_and_the_command_line_the_number():
     file = ShapeFile(rule=Rule(parts=3))
     assert Shapes().rule == Rule()
     assert Shapes(start=file).rule == Rule(parts=3)
@@ -122,7 +122,7 @@ def test_options_that_do_not_fit_shapes_are_refused_with_every_reason():
         Options(method=Shapes(regularisation="entropic"))
 
 
-def test_a_file_of_shapes_comes_in_by_the_command_line_and_is_remembered(arm, tmp_path, steelyard):
+def test_a_file_of_shapes_is_read_by_the_command_line_and_is_in_the_provenance(arm, tmp_path, steelyard):
     file = tmp_path / "shapes.toml"
     file.write_text(
         "[division]\nparts = 3\n[bodies]\nforearm_link = [{ cuboid = [0.6, 0.1, 0.1], at = [-0.3, 0, 0] }]\n"

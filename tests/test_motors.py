@@ -37,7 +37,7 @@ def stacked(robot, part, chosen, kind="full"):
 
 
 def log_with(joints, matrix):
-    """A log that says nothing but what its transmission is."""
+    """A log with nothing but a transmission."""
     return Log.from_columns({"time": np.arange(4.0)}, {"transmission": {"joints": list(joints), "matrix": matrix}})
 
 
@@ -143,7 +143,7 @@ def rank(robot, chosen):
     return Setup(robot, "joint", chosen).structure(priors.make(robot, chosen).scale).rank
 
 
-def test_a_wrist_coupled_one_way_shows_all_of_its_motors_friction_and_inertia():
+def test_a_wrist_coupled_one_way_identifies_all_of_its_motors_friction_and_inertia():
     robot = load("demo_arm")
     motor = Motor("wrist_3_joint", {"wrist_2_joint": 1.0, "wrist_3_joint": 1.0})
     alone, both = (columns(robot, *motors, joints=robot.joints) for motors in ((), (motor,)))
@@ -199,7 +199,7 @@ def test_logs_of_one_command_share_one_transmission(arm):
     ({"joints": ["a"], "matrix": [[0]]}, "has matrix [[0]]"),
     ({"joints": ["a"]}, "has matrix None"),
 ])  # fmt: skip
-def test_a_transmission_that_is_none_is_refused(given, what):
+def test_an_invalid_transmission_is_refused(given, what):
     with pytest.raises(LogError) as error:
         Log.from_columns({"time": np.arange(4.0)}, {"transmission": given})
     (finding,) = error.value.findings

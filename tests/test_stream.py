@@ -67,7 +67,7 @@ def dense(blocks, names, weights):
 
 
 def same(a, b, tolerance=1e-13):
-    """Whether two pieces of information say the same: equal costs of all θ."""
+    """Whether two pieces of information are equal: the same cost for all θ."""
     G, H = a.triangle.T @ a.triangle, b.triangle.T @ b.triangle
     scale = np.sqrt(np.outer(np.diag(H), np.diag(H))) + 1e-300
     assert a.names == b.names
@@ -226,8 +226,8 @@ def test_seven_columns_a_revolute_joint_four_a_prismatic_and_ten_a_base_are_enou
         assert np.linalg.matrix_rank(wide.reshape(-1, wide.shape[2])) == len(grouping.kept)
 
 
-def digits(found, truth):
-    return -np.log10(np.max(np.abs(found / truth - 1)))
+def digits(streamed, truth):
+    return -np.log10(np.max(np.abs(streamed / truth - 1)))
 
 
 def test_triangles_keep_the_digits_that_gram_matrices_lose():
@@ -243,7 +243,7 @@ def test_triangles_keep_the_digits_that_gram_matrices_lose():
     assert digits(by_gram, np.ones(6)) < digits(by_triangle, np.ones(6)) - 1.5
 
 
-def test_what_no_motion_shows_is_zero_to_rounding_in_triangles_and_to_its_root_in_gram_matrices(arm):
+def test_the_null_space_is_zero_to_rounding_in_triangles_and_to_its_root_in_gram_matrices(arm):
     part = noisy(arm.robot)
     still = replace(part, q=0 * part.q + 0.3, v=0 * part.v, a=0 * part.a)
     columns = Columns(tuple(b.name for b in arm.robot.bodies))
@@ -275,7 +275,7 @@ def test_gram_matrices_are_the_same_by_tiles_and_by_dsyrk(monkeypatch, a1_robot,
 
 
 @pytest.mark.parametrize("hold_out", [None, 2.0])
-def test_an_identification_with_streamed_rows_finds_what_it_finds_without(monkeypatch, arm, hold_out):
+def test_identification_from_streamed_rows_and_from_rows_in_memory_agree(monkeypatch, arm, hold_out):
     monkeypatch.setattr(regressor, "COMPILED_FROM", 0)
     options = Options(method="least-squares", friction="all", hold_out=hold_out)
     streams, own = [], Training.channels
@@ -304,7 +304,7 @@ def variants(log):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".csv.gz", ".npz"])
-def test_a_file_read_in_pieces_says_what_the_whole_says(tmp_path, arm, suffix):
+def test_a_file_read_in_pieces_gives_the_information_of_the_whole(tmp_path, arm, suffix):
     log = simulate_arm(arm.robot, arm.truth, seed=3, seconds=25.0, friction=arm.friction)
     options = Options(friction="all", filter=Filter(delay=0.002).for_logs([log]))
     for kind, variant in variants(log):
@@ -315,8 +315,8 @@ def test_a_file_read_in_pieces_says_what_the_whole_says(tmp_path, arm, suffix):
         rows = Setup(setup.robot, setup.equations, setup.columns, filter=options.filter).rows(segments)
         weights = np.linspace(0.5, 2.0, len(rows.names))
         seen = []
-        found = stream_log(arm.robot.description, [path], options, piece_bytes=60_000, progress=seen.append)
-        same(found.channels.information(weights), dense(rows, setup.columns.names, weights), 1e-11)
+        streamed = stream_log(arm.robot.description, [path], options, piece_bytes=60_000, progress=seen.append)
+        same(streamed.channels.information(weights), dense(rows, setup.columns.names, weights), 1e-11)
         assert seen == sorted(seen)
         assert seen[-1] == 1.0
         assert len(seen) == 1 if suffix == ".npz" else len(seen) > 5
@@ -334,8 +334,8 @@ def test_a_floating_robot_is_streamed_from_its_file(tmp_path, a1_robot, equation
     segments, _ = prepare(setup.robot, log, options.filter, torques=equations != "base")
     rows = Setup(setup.robot, equations, setup.columns, filter=options.filter).rows(segments)
     weights = np.linspace(0.5, 2.0, len(rows.names))
-    found = stream_log("a1", [tmp_path / "a1.parquet"], options, piece_bytes=300_000, threads=2)
-    same(found.channels.information(weights), dense(rows, setup.columns.names, weights), 1e-11)
+    streamed = stream_log("a1", [tmp_path / "a1.parquet"], options, piece_bytes=300_000, threads=2)
+    same(streamed.channels.information(weights), dense(rows, setup.columns.names, weights), 1e-11)
 
 
 @pytest.mark.slow
@@ -344,7 +344,7 @@ def test_a_floating_robot_is_streamed_from_its_file(tmp_path, a1_robot, equation
 def test_a_legged_robot_without_force_sensors_is_streamed_from_its_file(tmp_path, a1_robot, tilt, tolerance):
     truth = {b.name: b.parameters for b in a1_robot.bodies}
     log = floating_log(a1_robot, truth, FEET, seconds=30.0 if tilt else 8.0, rate=200.0, noise=(1e-4, 5e-3, 0.05, 0.2))
-    if tilt:  # the inertial sensor alone tells which way is up
+    if tilt:  # up follows from the inertial sensor alone
         columns = {k: x for k, x in log.columns.items() if not k.startswith("base.quaternion")}
         log = replace(log, columns=columns)
     write_log(tmp_path / "a1.parquet", log)
@@ -354,12 +354,12 @@ def test_a_legged_robot_without_force_sensors_is_streamed_from_its_file(tmp_path
     rows = Setup(setup.robot, setup.equations, setup.columns, tuple(setup.unknown), options.filter).rows(segments)
     assert setup.equations == "contact-free"
     weights = np.linspace(0.5, 2.0, len(rows.names))
-    found = stream_log("a1", [tmp_path / "a1.parquet"], options, piece_bytes=200_000, threads=2)
-    assert found.channels.names == rows.names
-    same(found.channels.information(weights), dense(rows, setup.columns.names, weights), tolerance)
+    streamed = stream_log("a1", [tmp_path / "a1.parquet"], options, piece_bytes=200_000, threads=2)
+    assert streamed.channels.names == rows.names
+    same(streamed.channels.information(weights), dense(rows, setup.columns.names, weights), tolerance)
 
 
-def test_several_files_add_up_and_equations_are_weighed_by_their_own_noise(tmp_path, arm):
+def test_several_files_add_up_and_equations_are_weighted_by_their_own_noise(tmp_path, arm):
     sigma = np.linspace(0.1, 2.0, len(arm.robot.joints))
     rng, paths = np.random.default_rng(0), []
     for k in range(2):
@@ -370,13 +370,13 @@ def test_several_files_add_up_and_equations_are_weighed_by_their_own_noise(tmp_p
         paths.append(tmp_path / f"{k}.parquet")
         write_log(paths[-1], replace(log, columns=columns))
     options = Options(filter=Filter(cutoff=30.0))
-    found = stream_log("demo_arm", paths, options)
-    ratio = found.weights() * sigma
+    streamed = stream_log("demo_arm", paths, options)
+    ratio = streamed.weights() * sigma
     assert ratio.max() / ratio.min() < 1.2
     alone = [stream_log("demo_arm", [path], options).channels for path in paths]
-    same((alone[0] + alone[1]).information(), found.channels.information(), 1e-11)
-    assert found.information().rows == found.channels.count * len(sigma)
-    assert 30.0 < found.seconds < 40.0
+    same((alone[0] + alone[1]).information(), streamed.channels.information(), 1e-11)
+    assert streamed.information().rows == streamed.channels.count * len(sigma)
+    assert 30.0 < streamed.seconds < 40.0
 
 
 @pytest.mark.slow
@@ -452,8 +452,8 @@ def test_what_cannot_be_streamed_is_refused_with_a_way_out(tmp_path, arm):
 def test_no_samples_are_no_information():
     robot = load("demo_arm")
     columns = Columns(tuple(b.name for b in robot.bodies))
-    found = stream(Setup(robot, "joint", columns).rows([])).information()
-    assert np.array_equal(found.triangle, Information.none(columns.n).triangle)
+    streamed = stream(Setup(robot, "joint", columns).rows([])).information()
+    assert np.array_equal(streamed.triangle, Information.none(columns.n).triangle)
 
 
 @pytest.mark.study
@@ -494,29 +494,29 @@ def test_the_study_of_streams_measures_ratios_in_one_run_and_draws_its_picture(c
 
 @pytest.mark.slow
 @installed
-def test_gather_takes_a_walk_without_force_sensors_and_identify_goes_on_from_it(steelyard, tmp_path, a1_robot):
+def test_gather_takes_a_walk_without_force_sensors_and_identify_resumes_from_it(steelyard, tmp_path, a1_robot):
     truth = {b.name: b.parameters for b in a1_robot.bodies}
     log = floating_log(a1_robot, truth, FEET, seconds=3.0, noise=(1e-4, 5e-3, 0.05, 0.2))
     write_log(tmp_path / "a1.parquet", log)
-    told = steelyard("gather", "a1", tmp_path / "a1.parquet", "--feet", ",".join(FEET), "-o", tmp_path / "i.npz")
-    assert told.code == 0
+    done = steelyard("gather", "a1", tmp_path / "a1.parquet", "--feet", ",".join(FEET), "-o", tmp_path / "i.npz")
+    assert done.code == 0
     kept = Information.load(tmp_path / "i.npz")
     again = identify("a1", [log], Options(feet=FEET), job=Job(earlier=kept))
     assert again.information.rows == 2 * kept.rows
     assert again.estimate.certificate.holds
 
 
-def test_gather_writes_what_logs_say_and_shows_how_far_it_is(steelyard, arm, tmp_path):
+def test_gather_writes_the_information_of_logs_and_shows_its_progress(steelyard, arm, tmp_path):
     file = tmp_path / "new" / "information.npz"
-    told = steelyard("gather", "demo_arm", arm.train, arm.test, "--friction", "all", "-o", file)
-    assert told.code == 0
-    assert "reading, 100 %" in told.err
+    done = steelyard("gather", "demo_arm", arm.train, arm.test, "--friction", "all", "-o", file)
+    assert done.code == 0
+    assert "reading, 100 %" in done.err
     expected = stream_log("demo_arm", [arm.train, arm.test], Options(friction="all")).information()
     same(Information.load(file), expected)
-    assert f"{expected.rows} rows of " in told.out
-    found = json.loads(steelyard("gather", "demo_arm", arm.train, "-o", file, "--json", "--threads", 2).out)
-    assert list(found["noise"]) == list(arm.robot.joints)
-    assert found["rows"] < expected.rows
+    assert f"{expected.rows} rows of " in done.out
+    streamed = json.loads(steelyard("gather", "demo_arm", arm.train, "-o", file, "--json", "--threads", 2).out)
+    assert list(streamed["noise"]) == list(arm.robot.joints)
+    assert streamed["rows"] < expected.rows
     for place in (tmp_path / "information.txt", arm.train):
         refused = steelyard("gather", "demo_arm", arm.train, "-o", place)
         assert refused.code == 2

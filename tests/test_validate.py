@@ -47,13 +47,13 @@ def test_parameters_a_tenth_too_large_predict_forces_a_tenth_too_large(walks, ki
     rows = rows_of(kind, walks[0])
     truth = load("a1").prior
     for factor, expected in ((1.0, 0.0), (1.1, 0.1), (0.7, 0.3), (0.0, 1.0)):
-        found, series = score(rows, factor * truth, walks[0], "fit")
-        assert found.relative == pytest.approx(expected, abs=0.01)
-        assert found.relative_filtered == pytest.approx(expected, abs=0.003)
+        result, series = score(rows, factor * truth, walks[0], "fit")
+        assert result.relative == pytest.approx(expected, abs=0.01)
+        assert result.relative_filtered == pytest.approx(expected, abs=0.003)
         off = series.predicted - series.measured
-        assert found.relative == pytest.approx(np.linalg.norm(off) / np.linalg.norm(series.measured))
+        assert result.relative == pytest.approx(np.linalg.norm(off) / np.linalg.norm(series.measured))
         rmse = np.sqrt(np.mean(off**2, axis=0))
-        np.testing.assert_allclose([found.rmse[name] for name in rows.names], rmse, rtol=1e-9)
+        np.testing.assert_allclose([result.rmse[name] for name in rows.names], rmse, rtol=1e-9)
 
 
 @installed
@@ -68,10 +68,10 @@ def test_no_filter_flatters_the_relative_error(walks, kind, column):
         for name, values in walks[0].columns.items()
     }
     log = replace(walks[0], columns=noisy)
-    found, _ = score(rows_of(kind, log), load("a1").prior, log, "fit")
+    result, _ = score(rows_of(kind, log), load("a1").prior, log, "fit")
     exact, _ = score(rows_of(kind, walks[0]), load("a1").prior, walks[0], "fit")
-    assert found.relative > 0.01 + exact.relative
-    assert found.relative_filtered < 0.7 * found.relative
+    assert result.relative > 0.01 + exact.relative
+    assert result.relative_filtered < 0.7 * result.relative
 
 
 @installed
@@ -119,7 +119,7 @@ def test_the_fit_of_an_estimate_is_the_score_of_its_own_parameters(walks):
     assert held.relative == pytest.approx(other.relative, rel=0.05)
 
 
-def test_least_squares_in_the_directions_that_the_data_know_predicts_held_out_torque(arm):
+def test_least_squares_in_the_space_of_the_data_predicts_held_out_torque(arm):
     options = Options(method=LeastSquares(null_space="data"), friction="all")
     result = identify("demo_arm", [arm.train], options, validate=[arm.test])
     (held,) = result.estimate.validation.values()

@@ -70,7 +70,7 @@ def test_a_verdict_compares_the_data_with_the_scale_and_with_the_prior(data, pri
     assert unc.verdict(np.array([0.0, 2.0]), 2.0) == verdict, "a unit changes no verdict"
 
 
-def test_a_sum_is_no_better_known_than_its_worst_term():
+def test_a_sum_is_as_uncertain_as_its_worst_term():
     unc = known([0.01, 0.5, None], [1.0, 1.0, 1.0])
     assert unc.verdict(np.array([1.0, 1.0, 0.0]), 1.0) == "partly"
     assert unc.verdict(np.array([1.0, 0.0, 1e-3]), 1.0) == "prior"
@@ -79,7 +79,7 @@ def test_a_sum_is_no_better_known_than_its_worst_term():
 @pytest.mark.parametrize("verdicts", [
     ("identified", "partly", "identified"), ("prior", "identified", "partly"), ("identified",) * 3,
 ])  # fmt: skip
-def test_a_body_is_as_good_as_the_worst_that_is_said_about_it(verdicts):
+def test_the_verdict_of_a_body_is_the_worst_of_its_quantities(verdicts):
     expected = next(v for v in ("prior", "partly", "identified") if v in verdicts)
     assert BodyVerdict(*verdicts).worst == expected
 
@@ -107,7 +107,7 @@ def test_with_white_noise_the_posterior_is_the_inverse_of_both_informations():
     assert unc.std(one) < unc.std_data(one)
 
 
-def test_noise_that_remembers_widens_data_and_posterior_alike():
+def test_autocorrelated_noise_widens_data_and_posterior_alike():
     rng = np.random.default_rng(1)
     Y, K = rng.normal(size=(40, 3)), 1e-6 * np.eye(3)
     info = Information.of(Y, np.zeros(40))
@@ -118,17 +118,19 @@ def test_noise_that_remembers_widens_data_and_posterior_alike():
         assert nine.std(g) == pytest.approx(3 * once.std(g), rel=1e-6)
 
 
-def test_intervals_of_least_squares_are_the_datas_where_the_data_see(arm):
-    found = identify("demo_arm", [arm.train], Options(friction="all", method="least-squares"))
-    pulled = identify("demo_arm", [arm.train], Options(friction="all"))
-    pairs = [(s, d) for b in found.estimate.bodies for s, d in zip(b.std, b.std_data, strict=True) if d is not None]
+def test_intervals_of_least_squares_are_those_of_the_data_in_the_row_space(arm):
+    plain = identify("demo_arm", [arm.train], Options(friction="all", method="least-squares"))
+    regularised = identify("demo_arm", [arm.train], Options(friction="all"))
+    pairs = [(s, d) for b in plain.estimate.bodies for s, d in zip(b.std, b.std_data, strict=True) if d is not None]
     assert len(pairs) > 10
     np.testing.assert_allclose(*zip(*pairs, strict=True), rtol=1e-6)
-    narrower = [s / d for b in pulled.estimate.bodies for s, d in zip(b.std, b.std_data, strict=True) if d is not None]
-    assert min(narrower) < 0.9, "a belief that pulls also narrows"
+    narrower = [
+        s / d for b in regularised.estimate.bodies for s, d in zip(b.std, b.std_data, strict=True) if d is not None
+    ]
+    assert min(narrower) < 0.9, "a prior that regularises also narrows"
 
 
-def test_what_least_squares_does_not_see_is_as_wide_as_the_belief():
+def test_the_null_space_of_least_squares_is_as_uncertain_as_the_prior():
     rng = np.random.default_rng(2)
     Y = np.column_stack([rng.normal(size=(30, 2)), np.zeros(30)])
     info = Information.of(Y, np.zeros(30))
@@ -156,7 +158,7 @@ def test_a_box_prior_of_a_body_with_shapes_does_not_depend_on_its_described_iner
         np.testing.assert_allclose(getattr(one, field), getattr(other, field), rtol=1e-9, atol=1e-12)
 
 
-def test_the_prior_that_was_asked_for_is_the_one_that_is_reported(arm, identified):
+def test_the_chosen_prior_is_the_one_that_is_reported(arm, identified):
     box = identify("demo_arm", [arm.train], Options(friction="all", prior="box"))
     for body, cad in zip(box.estimate.bodies, identified.estimate.bodies, strict=True):
         described = arm.robot.body(body.name)
@@ -165,7 +167,7 @@ def test_the_prior_that_was_asked_for_is_the_one_that_is_reported(arm, identifie
         assert np.linalg.norm(body.prior - cad.prior) > 1e-3 * np.linalg.norm(cad.prior[4:])
 
 
-def test_an_entropic_prior_pulls_with_the_weight_that_it_states():
+def test_an_entropic_prior_has_the_weight_that_it_states():
     """½‖Rθ − z‖² + Σ γ (tr J₀⁻¹J − log det J₀⁻¹J − 4), γ = 1/(2·0.5²), is stationary; so with no other γ."""
     robot = Robot.load("demo_arm")
     columns = Columns(tuple(b.name for b in robot.bodies))
@@ -189,7 +191,7 @@ def test_an_entropic_prior_pulls_with_the_weight_that_it_states():
     assert off[2.0] < 1e-3 * min(off[0.0], off[1.0], off[4.0])
 
 
-def test_least_squares_in_the_directions_of_the_data_moves_nothing_that_the_prior_knows_better():
+def test_least_squares_in_the_space_of_the_data_leaves_directions_in_which_the_prior_is_better():
     robot = Robot.load("demo_arm")
     columns = Columns(tuple(b.name for b in robot.bodies))
     (block,) = Setup(robot, "joint", columns).rows([segment(robot, np.random.default_rng(3), 60)])
@@ -270,7 +272,7 @@ def test_an_input_that_a_result_would_replace_is_refused_before_any_work(steelya
     assert file.read_text() == "mine"
 
 
-def test_the_folder_of_the_result_is_told_apart_from_the_folder_of_the_input(steelyard, arm, tmp_path):
+def test_the_folder_of_the_result_may_have_an_input_of_the_same_name_elsewhere(steelyard, arm, tmp_path):
     (tmp_path / "in").mkdir()
     source = tmp_path / "in" / "robot.urdf"
     source.write_text(Robot.load("demo_arm").description.text)

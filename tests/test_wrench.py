@@ -26,11 +26,11 @@ from tests.refusals import refuses
 
 def without(robot, lost, base=True):
     """``{"FR_foot": "mx my mz"}`` as what a log without those components has unknown."""
-    found = []
+    partial_logs = []
     for frame, names in lost.items():
-        there = {f"wrench.{frame}.{c}": np.ones(2) for c in WRENCH if c not in names.split()}
-        found.append(Log.from_columns({"time": [0, 1], **there}))
-    merged = {name: values for log in found for name, values in log.columns.items()}
+        measured = {f"wrench.{frame}.{c}": np.ones(2) for c in WRENCH if c not in names.split()}
+        partial_logs.append(Log.from_columns({"time": [0, 1], **measured}))
+    merged = {name: values for log in partial_logs for name, values in log.columns.items()}
     return unmeasured(robot, [Log.from_columns({"time": [0, 1], **merged})], base=base)
 
 
@@ -78,7 +78,7 @@ LOST = {
 @installed
 @pytest.mark.parametrize("kind", ["base", "full", "joint", "contact-free"])
 @pytest.mark.parametrize("case", LOST)
-def test_rows_that_survive_hold_no_unknown_and_all_others_survive(case, kind):
+def test_projected_rows_contain_no_unknown_force_and_lose_nothing_else(case, kind):
     name, lost, counts = LOST[case]
     robot, rng = load(name), np.random.default_rng(4)
     theta = np.concatenate(list(parameters(robot, rng).values()))
@@ -166,7 +166,7 @@ def test_one_foot_with_fz_alone_needs_no_ground_that_is_level():
 
 
 @installed
-def test_what_the_sensors_cannot_see_is_no_part_of_what_motion_could_show():
+def test_what_the_sensors_do_not_measure_is_structurally_unidentifiable():
     """Forces of a chain of turning joints: the whole mass, and first moments, 3 of the base and 2 of every joint."""
     robot = load("talos")
     these = columns(robot)
@@ -221,7 +221,7 @@ def test_directions_are_unit_forces_about_the_base_origin():
 
 
 @installed
-def test_a_plan_says_what_is_missing_and_needs_the_gains_then():
+def test_a_setup_reports_components_that_are_not_measured_and_projects_them_out():
     robot = load("a1")
     t = np.arange(200) / 100
     table = {f"{kind}.{j}": np.sin(t) for j in robot.joints for kind in ("q", "tau")}

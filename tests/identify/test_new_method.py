@@ -83,15 +83,15 @@ def test_the_command_line_offers_it_with_its_options(scaled, arm, tmp_path, fres
         "-o",
         tmp_path / "o",
     )
-    found = json.loads((tmp_path / "o" / "estimate.json").read_text())
+    content = json.loads((tmp_path / "o" / "estimate.json").read_text())
     assert run.code in (0, 4)
-    assert found["method"] == "scaled-for-a-test"
-    assert all(found["links"][k]["mass"] >= 1.49 * p["parameters"][0] for k, p in found["prior"].items())
+    assert content["method"] == "scaled-for-a-test"
+    assert all(content["links"][k]["mass"] >= 1.49 * p["parameters"][0] for k, p in content["prior"].items())
     other = fresh_steelyard("identify", "demo_arm", arm.train, "--least-factor", "1.5", "-o", tmp_path / "x")
     assert other.code == 2
     assert "--least-factor: is for method scaled-for-a-test, not lmi" in other.err
 
 
-def test_without_it_there_is_no_such_method(arm):
+def test_a_method_without_a_file_is_unknown(arm):
     with refuses(UsageError, "option-unknown-choice", "method=scaled-for-a-test"):
         Options(method="scaled-for-a-test")

@@ -48,7 +48,7 @@ def test_the_compiled_step_and_the_plain_one_agree_at_every_window(dog, method, 
     assert ours.verdict == theirs.verdict
 
 
-def test_without_a_quaternion_up_is_followed_alike(dog):
+def test_without_a_quaternion_both_paths_track_the_same_tilt(dog):
     log = replace(dog.empty, columns={k: x for k, x in dog.empty.columns.items() if not k.startswith("base.")})
     fast, plain = (OnlineIdentifier("a1", log, BASE, compiled=c) for c in (True, False))
     values = table(log, fast.inputs)
@@ -59,7 +59,7 @@ def test_without_a_quaternion_up_is_followed_alike(dog):
 
 
 @pytest.mark.parametrize("mount", ["camera_joint_rearDown", "ultraSound_joint_right"])
-def test_an_inertial_sensor_far_from_the_base_and_turned_tells_the_same(mount):
+def test_the_pose_of_the_imu_on_the_base_does_not_change_the_estimate(mount):
     robot = Robot.load("go1")
     truth = {b.name: b.parameters for b in robot.bodies}
     truth["base"] = perturbed(robot, np.random.default_rng(3))["base"]
@@ -81,7 +81,7 @@ def test_an_inertial_sensor_far_from_the_base_and_turned_tells_the_same(mount):
     assert np.linalg.norm(wrong.parameters[:10] - truth["base"]) > 10 * error[mount]
 
 
-def test_a_straight_knee_takes_the_plain_way_and_the_answer_stays_the_same(dog):
+def test_a_straight_knee_takes_the_general_path_with_the_same_estimate(dog):
     around = np.array([{"hip": 0.0, "thigh": 0.8, "calf": -0.05}[j.split("_")[1]] for j in dog.robot.joints])
     log = floating_log(dog.robot, dog.truth, FEET, seed=4, seconds=2.0, noise=NOISE, around=around)
     fast, plain = (OnlineIdentifier("a1", log, BASE, compiled=c) for c in (True, False))
@@ -92,7 +92,7 @@ def test_a_straight_knee_takes_the_plain_way_and_the_answer_stays_the_same(dog):
     assert fast.parameters == pytest.approx(plain.parameters, abs=1e-7)
 
 
-def test_a_window_with_something_amiss_is_taken_sample_by_sample(dog):
+def test_a_window_with_an_invalid_sample_is_processed_sample_by_sample(dog):
     online, plain = both(dog)
     values = table(dog.empty, online.inputs)
     poisoned = values.copy()
@@ -108,7 +108,7 @@ def test_a_window_with_something_amiss_is_taken_sample_by_sample(dog):
         assert single.push_window(list(dog.empty.time[k : k + 10]), values[k : k + 10].astype(np.float32)) == 10
 
 
-def test_a_step_allocates_nothing_that_stays_and_next_to_nothing_on_its_way(dog):
+def test_a_step_leaks_no_memory_and_allocates_next_to_none(dog):
     online = OnlineIdentifier("a1", dog.empty, BASE)
     values = table(dog.empty, online.inputs)
     windows = [(dog.empty.time[k : k + 10], np.ascontiguousarray(values[k : k + 10])) for k in range(0, 2000, 10)]
@@ -125,7 +125,7 @@ def test_a_step_allocates_nothing_that_stays_and_next_to_nothing_on_its_way(dog)
     assert peak - before < 4000
 
 
-def test_what_the_compiled_step_does_not_cover_takes_the_plain_way(dog):
+def test_what_the_compiled_step_does_not_cover_takes_the_general_path(dog):
     for options in (replace(BASE, method="lmi"), replace(BASE, links=()), replace(BASE, links=("trunk", "FR_hip"))):
         assert OnlineIdentifier("a1", dog.empty, options).fast is None
     assert OnlineIdentifier("a1", dog.empty, BASE, OnlineOptions(window=20)).fast is None

@@ -29,9 +29,7 @@ def fed(online, log, start=0, stop=None, late=0.0):
 @pytest.mark.slow
 @pytest.mark.parametrize("cutoff", [None, 20.0])
 @pytest.mark.parametrize("method", ["shapes", "points", "lmi"])
-def test_with_the_same_causal_filter_and_no_forgetting_a_log_gives_the_same_answer_offline_and_online(
-    dog, method, cutoff
-):
+def test_with_the_same_causal_filter_and_no_forgetting_offline_and_online_estimates_agree(dog, method, cutoff):
     options = replace(BASE, method=method, filter=Filter(cutoff=cutoff))
     online = fed(OnlineIdentifier("a1", dog.empty, options, WHOLE), dog.empty)
     same = replace(options, filter=online.filter)
@@ -43,7 +41,7 @@ def test_with_the_same_causal_filter_and_no_forgetting_a_log_gives_the_same_answ
 
 
 @pytest.mark.slow
-def test_all_bodies_can_be_identified_online_and_the_answer_is_that_of_the_whole_log(dog):
+def test_all_bodies_can_be_identified_online_and_the_estimate_is_that_of_the_whole_log(dog):
     options = Options(method="lmi", feet=FEET, filter=Filter(cutoff=20.0))
     online = fed(OnlineIdentifier("a1", dog.empty, options, WHOLE), dog.empty)
     offline = identify("a1", [dog.empty], replace(options, filter=online.filter))
@@ -64,7 +62,7 @@ def test_an_arm_is_identified_online_from_its_joints_alone(arm):
 
 
 @pytest.mark.slow
-def test_the_base_is_found_and_the_answer_is_physical_and_proved_at_every_step(dog):
+def test_the_base_is_identified_consistent_and_certified_at_every_step(dog):
     online = OnlineIdentifier("a1", dog.empty, replace(BASE, method="lmi"))
     values, size = table(dog.empty, online.inputs), dog.robot.bodies[0].size
     for k, row in enumerate(values):
@@ -72,16 +70,16 @@ def test_the_base_is_found_and_the_answer_is_physical_and_proved_at_every_step(d
         if k % 100 == 99:
             assert inertia.is_consistent(online.parameters[:10], size)
             assert online.certificate.holds
-    found = online.estimate().body("trunk")
-    assert found.verdict.mass == "identified"
-    error = found.parameters - dog.truth["base"]
+    trunk = online.estimate().body("trunk")
+    assert trunk.verdict.mass == "identified"
+    error = trunk.parameters - dog.truth["base"]
     assert np.linalg.norm(error) < 0.05
-    assert np.mean(np.abs(error) < 3 * found.std) > 0.8
+    assert np.mean(np.abs(error) < 3 * trunk.std) > 0.8
     assert online.estimate().is_certified
 
 
 @pytest.mark.slow
-def test_windows_alone_averaged_by_17_stay_physical_and_come_near(dog):
+def test_single_windows_averaged_by_17_stay_consistent_and_converge(dog):
     online = OnlineIdentifier("a1", dog.empty, BASE, average=0.5)
     values, size, far = table(dog.empty, online.inputs), dog.robot.bodies[0].size, []
     for k, row in enumerate(values):
@@ -120,12 +118,12 @@ def test_the_order_of_windows_does_not_matter_without_forgetting(dog):
 @pytest.mark.slow
 @pytest.mark.parametrize("average", [None, 0.5])
 @pytest.mark.parametrize("method", ["shapes", "lmi"])
-def test_a_saved_identifier_goes_on_to_the_last_bit(dog, tmp_path, method, average):
-    made = lambda: OnlineIdentifier("a1", dog.empty, replace(BASE, method=method), average=average)  # noqa: E731
-    online = fed(made(), dog.empty, 0, 507)
-    online.push(0.0, [])  # rejected, and remembered
+def test_a_saved_identifier_resumes_to_the_last_bit(dog, tmp_path, method, average):
+    build = lambda: OnlineIdentifier("a1", dog.empty, replace(BASE, method=method), average=average)  # noqa: E731
+    online = fed(build(), dog.empty, 0, 507)
+    online.push(0.0, [])  # rejected, and counted
     online.save(tmp_path / "state.npz")
-    restored = made()
+    restored = build()
     restored.restore(tmp_path / "state.npz")
     for one in (online, restored):
         fed(one, dog.empty, 507, 733)
@@ -162,7 +160,7 @@ def test_bad_samples_are_rejected_counted_and_change_nothing(dog):
 
 
 @pytest.mark.slow
-def test_a_lost_sample_is_bridged_and_a_hole_restarts_the_filters(dog):
+def test_a_lost_sample_is_interpolated_and_a_gap_restarts_the_filters(dog):
     online = OnlineIdentifier("a1", dog.quiet, BASE, OnlineOptions(memory=np.inf))
     values = table(dog.quiet, online.inputs)
     for k in range(1500):
@@ -187,7 +185,7 @@ def test_samples_may_come_by_name_or_as_a_window(dog):
     assert np.array_equal(by_window.parameters, by_row.parameters)
 
 
-def test_a_load_is_noticed_within_a_tenth_of_a_second_when_picked_up_and_put_down_and_nothing_else_is(dog):
+def test_a_change_of_load_is_detected_within_a_tenth_of_a_second_without_false_alarms(dog):
     online = OnlineIdentifier("a1", dog.empty, BASE)
     masses = []
     for stop in (1500, 3000, 4000):  # picked up at 3 s, put down at 6 s
@@ -203,7 +201,7 @@ def test_a_load_is_noticed_within_a_tenth_of_a_second_when_picked_up_and_put_dow
     assert masses[2] == pytest.approx(masses[0], abs=0.05)
 
 
-def test_what_needs_a_whole_log_or_cannot_promise_a_physical_answer_is_refused(dog):
+def test_options_that_need_a_whole_log_and_methods_without_consistency_are_refused(dog):
     wrong = Options(method="least-squares", feet=FEET, robust=True, hold_out=0.5)
     with pytest.raises(UsageError) as refused:
         OnlineIdentifier("a1", dog.empty, wrong, OnlineOptions(window=0, memory=-1.0))

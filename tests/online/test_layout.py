@@ -54,7 +54,7 @@ def test_fields_in_any_order_are_whole_and_apart(order):
 
 @pytest.mark.parametrize("average", [None, 0.5])
 @pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
-def test_the_order_of_fields_changes_no_bit_of_any_answer(dog, monkeypatch, order, average):
+def test_the_order_of_fields_changes_no_bit_of_any_estimate(dog, monkeypatch, order, average):
     usual = OnlineIdentifier("a1", dog.empty, BASE, average=average)
     other = arranged(monkeypatch, order, "a1", dog.empty, BASE, average=average)
     for start in range(1200, 1800, 100):  # something is picked up at 1500
@@ -77,7 +77,7 @@ def test_without_a_quaternion_the_order_of_fields_changes_nothing_either(dog, mo
     assert np.array_equal(other.parameters, usual.parameters)
 
 
-def test_a_state_saved_in_one_order_goes_on_in_another(dog, monkeypatch, tmp_path):
+def test_a_state_saved_in_one_order_resumes_in_another(dog, monkeypatch, tmp_path):
     usual = learned(OnlineIdentifier("a1", dog.empty, BASE), dog.picked, 1200, 1450)
     usual.save(tmp_path / "state.npz")
     other = arranged(monkeypatch, ORDERS["random 1"], "a1", dog.empty, BASE)

@@ -16,46 +16,46 @@ OPTIONS = Options(method="shapes", feet=FEET)
 
 
 @pytest.fixture(scope="module")
-def weighed(dog):
+def estimator(dog):
     load = LoadEstimator("a1", dog.empty, "trunk", AREA, OPTIONS, known=dog.truth)
     values = table(dog.carrying, load.inputs)
     load.push_window(dog.carrying.time[:2000], values[:2000])
     return load
 
 
-def test_a_cube_is_found_by_division_of_one_cuboid_over_an_area(weighed):
-    found = weighed.load()
-    assert found.mass == pytest.approx(1.0, abs=0.03)
-    assert found.com == pytest.approx(CUBE[1:4], abs=0.006)
-    assert found.body.verdict.mass == "identified"
-    assert found.body.consistent
-    assert np.linalg.eigvalsh(found.inertia)[0] > 0
-    assert weighed.certificate.holds
-    first, *_, last = found.divisions
+def test_a_cube_is_identified_by_division_of_one_cuboid_over_an_area(estimator):
+    load = estimator.load()
+    assert load.mass == pytest.approx(1.0, abs=0.03)
+    assert load.com == pytest.approx(CUBE[1:4], abs=0.006)
+    assert load.body.verdict.mass == "identified"
+    assert load.body.consistent
+    assert np.linalg.eigvalsh(load.inertia)[0] > 0
+    assert estimator.certificate.holds
+    first, *_, last = load.divisions
     assert (first.k, first.shapes) == (0, 1)
     assert last.objective <= first.objective
-    assert not found.changes
+    assert not load.changes
 
 
-def test_dividing_brings_the_load_nearer_to_where_it_is(weighed):
-    steps = weighed.load().divisions
+def test_dividing_brings_the_load_nearer_to_where_it_is(estimator):
+    steps = estimator.load().divisions
     first, last = (np.array(s.body("(load)")["com"]) for s in (steps[0], steps[-1]))
     assert np.linalg.norm(last - CUBE[1:4]) < 0.5 * np.linalg.norm(first - CUBE[1:4])
 
 
-def test_a_saved_load_estimator_goes_on_to_the_last_bit(dog, tmp_path):
+def test_a_saved_load_estimator_resumes_to_the_last_bit(dog, tmp_path):
     values = None
-    made = [LoadEstimator("a1", dog.empty, "trunk", AREA, OPTIONS, known=dog.truth) for _ in range(2)]
-    values = table(dog.carrying, made[0].inputs)
-    made[0].push_window(dog.carrying.time[:333], values[:333])
-    made[0].save(tmp_path / "load.npz")
-    made[1].restore(tmp_path / "load.npz")
-    for one in made:
+    estimators = [LoadEstimator("a1", dog.empty, "trunk", AREA, OPTIONS, known=dog.truth) for _ in range(2)]
+    values = table(dog.carrying, estimators[0].inputs)
+    estimators[0].push_window(dog.carrying.time[:333], values[:333])
+    estimators[0].save(tmp_path / "load.npz")
+    estimators[1].restore(tmp_path / "load.npz")
+    for one in estimators:
         one.push_window(dog.carrying.time[333:700], values[333:700])
-    assert made[0].load().mass == made[1].load().mass
+    assert estimators[0].load().mass == estimators[1].load().mass
 
 
-def test_an_area_that_is_no_cuboid_is_refused(dog):
+def test_an_area_that_is_not_a_cuboid_is_refused(dog):
     for area in ((0, 1, 0, 1), (0.1, 0.0, 0, 1, 0, 1), (0, np.nan, 0, 1, 0, 1)):
         with pytest.raises(UsageError, match="is no cuboid"):
             LoadEstimator("a1", dog.empty, "trunk", area, OPTIONS)

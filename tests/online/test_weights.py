@@ -40,17 +40,17 @@ def agree(online, offline, digits):
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-def test_contact_free_equations_of_a_base_weigh_alike(dog, compiled):
+def test_contact_free_equations_of_a_base_are_weighted_alike_online(dog, compiled):
     options = Options(method=Shapes(), feet=FEET, links=("trunk",))
     agree(*gathered("a1", dog.empty, options, compiled=compiled), 1e-10)
 
 
 @pytest.mark.parametrize("equations", ["base", "full"])
-def test_equations_with_measured_wrenches_weigh_alike(dog, equations):
+def test_equations_with_measured_wrenches_are_weighted_alike_online(dog, equations):
     log = floating_log(dog.robot, dog.truth, FEET, seed=3, seconds=2.0, noise=NOISE, wrenches=True)
     options = Options(method="lmi", equations=equations, links=("trunk",))
     agree(*gathered("a1", log, options), 1e-10)
 
 
-def test_equations_of_joints_weigh_alike(arm):
+def test_joint_equations_are_weighted_alike_online(arm):
     agree(*gathered("demo_arm", read_log(arm.train), Options(method="lmi", friction="all")), 1e-10)

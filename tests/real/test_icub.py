@@ -33,7 +33,7 @@ def icub(measured, tmp_path_factory):
 
 
 @pytest.mark.parametrize("run", MEASURED)
-def test_the_whole_robot_is_weighed_and_no_link_is(icub, run):
+def test_the_total_mass_is_identified_and_no_single_mass_is(icub, run):
     robot, logs = icub
     estimate = identify(robot, [logs / f"{run}.parquet"]).estimate
     assert estimate.equations == "base"

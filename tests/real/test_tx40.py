@@ -98,7 +98,7 @@ def test_a_body_without_inertia_is_refused_by_name_or_repaired(tx40):
         identify(description, [log], Options(friction="all"))
 
 
-def test_no_single_mass_of_the_arm_is_called_data(held_out):
+def test_no_single_mass_of_the_arm_is_identified(held_out):
     assert {b.verdict.mass for b in held_out["lmi"].bodies} == {"prior"}
 
 
@@ -137,12 +137,12 @@ class Pinned:
     def errors(self, method):
         """Σ error², Σ torque² of every third block of half a second, for each of the three ways to count."""
         block = np.floor(self.time / 0.5 + 1e-9).astype(int) % 3
-        found = []
+        errors_by_way = []
         for k in range(3):
             theta = self.fit(block != k, method)
             error = self.tau[block == k] - self.Y[block == k] @ theta
-            found.append((np.sum(error**2), np.sum(self.tau[block == k] ** 2)))
-        return np.array(found)
+            errors_by_way.append((np.sum(error**2), np.sum(self.tau[block == k] ** 2)))
+        return np.array(errors_by_way)
 
 
 def decimated(values):
@@ -158,7 +158,7 @@ def pinned(tx40, measured, tmp_path_factory):
     return Pinned(tx40[0], read_log(measured("tx40") / "pos_read_data.csv.gz", mapping))
 
 
-def test_with_the_authors_filter_each_way_to_hold_out_a_third_beats_their_baseline(pinned, monkeypatch):
+def test_with_the_authors_filter_each_choice_of_a_held_out_third_beats_their_baseline(pinned, monkeypatch):
     """Theirs: least squares, and the sign of the speed for dry friction; blocks 2, 5, 8 … give the 7.1 %."""
     ours, plain = pinned.errors("lmi"), pinned.errors("least-squares")
     monkeypatch.setattr("steelyard.equations.columns.COULOMB_SPEED", 1e-12)
@@ -168,9 +168,11 @@ def test_with_the_authors_filter_each_way_to_hold_out_a_third_beats_their_baseli
     lmi, baseline = (np.sqrt(e[:, 0] / e[:, 1]) for e in (ours, theirs))
     assert baseline[1] == pytest.approx(TARGET, abs=1e-3)
     assert np.all(lmi <= TARGET), lmi
-    found = [[*np.sqrt(e[:, 0] / e[:, 1]), np.sqrt(e[:, 0].sum() / e[:, 1].sum())] for e in (ours, plain, theirs)]
+    errors_by_way = [
+        [*np.sqrt(e[:, 0] / e[:, 1]), np.sqrt(e[:, 0].sum() / e[:, 1].sum())] for e in (ours, plain, theirs)
+    ]
     guide = [[0.052, 0.064, 0.070, 0.061], [0.055, 0.067, 0.073, 0.063], [0.060, 0.071, 0.078, 0.068]]
-    np.testing.assert_allclose(found, guide, atol=7e-4)
+    np.testing.assert_allclose(errors_by_way, guide, atol=7e-4)
 
 
 def published(folder):
