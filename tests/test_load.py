@@ -192,7 +192,7 @@ def test_arguments_that_conflict_or_do_not_exist_are_refused(steelyard, arm, pai
     assert f"--from {tmp_path}: " in both.err
     assert "[option-conflict]" in both.err
     assert "[name-unknown]" in steelyard(*common, "--on", "nowhere").err
-    assert "[name-unknown]" in steelyard(*common, "--on", "base_link").err
+    assert "[link-on-fixed-base]" in steelyard(*common, "--on", "base_link").err
     assert "[file-missing]" in steelyard(*common, "--on", ON, "--from", tmp_path / "none").err
     (tmp_path / "estimate.json").write_text(
         json.dumps({"schema": 1, "links": {}, "information": "information.npz", "provenance": {"options": {}}})

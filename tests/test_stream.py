@@ -520,7 +520,8 @@ def test_gather_writes_the_information_of_logs_and_shows_its_progress(steelyard,
     for place in (tmp_path / "information.txt", arm.train):
         refused = steelyard("gather", "demo_arm", arm.train, "-o", place)
         assert refused.code == 2
-        assert "is no place for information" in refused.err
+        assert f"  -o {place}: " in refused.err
+        assert "[option-value]" in refused.err
 
 
 def test_what_was_gathered_helps_an_identification(arm):

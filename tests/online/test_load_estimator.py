@@ -1,4 +1,4 @@
-"""A load on a quadruped's back, weighed while it moves."""
+"""A load on a quadruped's back, identified while it moves."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from steelyard import Options, UsageError
 from steelyard.online import LoadEstimator
 from tests.online.conftest import CUBE, FEET, table
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.slow
 
@@ -57,5 +58,5 @@ def test_a_saved_load_estimator_resumes_to_the_last_bit(dog, tmp_path):
 
 def test_an_area_that_is_not_a_cuboid_is_refused(dog):
     for area in ((0, 1, 0, 1), (0.1, 0.0, 0, 1, 0, 1), (0, np.nan, 0, 1, 0, 1)):
-        with pytest.raises(UsageError, match="is no cuboid"):
+        with refuses(UsageError, "option-value", f"area={' '.join(f'{x:g}' for x in area)}"):
             LoadEstimator("a1", dog.empty, "trunk", area, OPTIONS)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from steelyard import Options, weigh_load
+from steelyard import Options
+from steelyard.identify import weigh_load
 
 pytestmark = pytest.mark.slow
 

@@ -27,6 +27,7 @@ from steelyard.inference import noise
 from steelyard.log.table import read_log
 from steelyard.robot.description import read_description
 from tests.real.measured_logs import guide_mapping
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.slow
 
@@ -94,7 +95,7 @@ def test_nearly_all_viscous_friction_of_the_last_axis_is_its_motors(held_out):
 
 def test_a_body_without_inertia_is_refused_by_name_or_repaired(tx40):
     description, log = tx40
-    with pytest.raises(DescriptionError, match=r"link_6.*not positive definite.*--repair-prior"):
+    with refuses(DescriptionError, "inertia-not-positive-definite", "link_6", {"repair_prior": True}):
         identify(description, [log], Options(friction="all"))
 
 
