@@ -90,8 +90,8 @@ def test_search_finds_a_term_of_the_glossary_without_the_network(chromium, addre
     resize(chromium, 1200)
     chromium.evaluate("document.querySelector('input.md-search__input').focus()")
     chromium.send("Input.insertText", text="pseudo-inertia")
-    found = "[...document.querySelectorAll('.md-search-result__link')].some((a) => a.href.includes('glossary.html'))"
-    chromium.wait_for(found, timeout=60)
+    listed = "[...document.querySelectorAll('.md-search-result__link')].some((a) => a.href.includes('glossary.html'))"
+    chromium.wait_for(listed, timeout=60)
 
 
 def test_the_references_have_every_command_and_every_public_name(site):
