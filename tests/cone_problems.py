@@ -39,22 +39,22 @@ def problem(seed=0, bodies=2, joints=0, noise=0.3, rows=60, entropic=False, true
     return Problem(data + prior, scale, start, cones, lower, entropies)
 
 
-def rows(p, weighed=False, pull=0.0):
-    """A weighed total mass, and a centre of mass of the first body that may not go where the data want it.
+def rows(p, total_mass=False, pull=0.0):
+    """A bound on the centre of mass of the first body, against the data, and optionally a given total mass.
 
-    ``pull`` moves the bound beyond the best value without it, so that it is active where it is more than zero.
+    ``pull`` moves the bound beyond the unconstrained optimum, so that it is active if positive.
     """
     best = solve_certified(p)[0].theta
     wanted = best[1] - best[0] * p.start[1] / p.start[0]  # the first moment about where the start has its centre
     sign = np.sign(wanted)
     A = np.zeros((1, len(p.scale)))
     A[0, [0, 1]] = -sign * np.array([-p.start[1] / p.start[0], 1.0])  # −sign·(h − c₀m) ≥ −limit
-    found = LinearConstraints.of(A, -(1 - pull) * abs(wanted))
-    if weighed:
+    constraints = LinearConstraints.of(A, -(1 - pull) * abs(wanted))
+    if total_mass:
         E = np.zeros((1, len(p.scale)))
         E[0, [0, 10]] = 1.0
-        found = found + LinearConstraints.of(E, E @ p.start, equal=True)
-    return replace(p, linear=found)
+        constraints = constraints + LinearConstraints.of(E, E @ p.start, equal=True)
+    return replace(p, linear=constraints)
 
 
 CASES = {
@@ -72,6 +72,6 @@ CASES = {
 CASES |= {
     "rows": rows(CASES["at the cones"], pull=0.5),
     "rows that do not matter": rows(CASES["interior"], pull=-0.5),
-    "rows and an equality": rows(CASES["friction"], pull=0.5, weighed=True),
-    "rows, an equality and entropies": rows(CASES["entropic with friction"], pull=0.5, weighed=True),
+    "rows and an equality": rows(CASES["friction"], pull=0.5, total_mass=True),
+    "rows, an equality and entropies": rows(CASES["entropic with friction"], pull=0.5, total_mass=True),
 }

@@ -32,16 +32,16 @@ def dog(tmp_path_factory):
     robot, folder = load("demo_a1"), tmp_path_factory.mktemp("area")
     described = {b.name: b.parameters for b in robot.bodies}
     other = described | {"trunk": perturbed(robot, np.random.default_rng(1))["trunk"]}
-    made = SimpleNamespace(robot=robot, folder=folder)
+    logs = SimpleNamespace(robot=robot, folder=folder)
     for name, truth in (("described", described), ("other", other)):
         for kind, bodies in (("empty", truth), ("loaded", truth | {"trunk": truth["trunk"] + CUBE})):
             path = folder / f"{name}-{kind}.parquet"
             write_log(path, floating_log(robot, bodies, FEET, seed=len(kind), seconds=4.0, noise=NOISE))
-            setattr(made, f"{name}_{kind}", path)
-    return made
+            setattr(logs, f"{name}_{kind}", path)
+    return logs
 
 
-def found(result):
+def mass_and_error(result):
     (one,) = result.estimate.loads
     mass, com, _ = inertia.unpack(one.parameters)
     return mass, 1e3 * np.linalg.norm(com - PLACE)
@@ -50,7 +50,7 @@ def found(result):
 @pytest.mark.parametrize("where", [{"area": AREA}, {"top": 0.08}])
 def test_dividing_an_area_finds_where_in_it_a_cube_lies(dog, where):
     result = weigh_load("demo_a1", [dog.described_loaded], UnknownLoad("trunk", **where), Options(feet=FEET))
-    mass, far = found(result)
+    mass, far = mass_and_error(result)
     assert mass == pytest.approx(1.0, abs=0.02)
     assert far < 4.0
     assert result.estimate.certificate.holds
@@ -65,14 +65,14 @@ def test_dividing_an_area_finds_where_in_it_a_cube_lies(dog, where):
     assert set(report["fixed"]) == {b.name for b in dog.robot.bodies}
 
 
-def test_a_robot_that_was_weighed_before_keeps_its_uncertainty_and_its_errors_out_of_the_load(dog, tmp_path):
+def test_the_uncertainty_and_errors_of_an_earlier_estimate_stay_out_of_the_load(dog, tmp_path):
     base = identify("demo_a1", [dog.other_empty], Options(feet=FEET, links=("trunk",)))
     write_results(base, tmp_path / "base")
     options, load = Options(feet=FEET), UnknownLoad("trunk", area=AREA)
     wrong = weigh_load("demo_a1", [dog.other_loaded], load, options)
     right = weigh_load("demo_a1", [dog.other_loaded], load, options, earlier=tmp_path / "base")
-    assert found(wrong)[1] > 30
-    mass, far = found(right)
+    assert mass_and_error(wrong)[1] > 30
+    mass, far = mass_and_error(right)
     assert mass == pytest.approx(1.0, abs=0.02)
     assert far < 4.0
     assert right.estimate.certificate.holds
@@ -81,32 +81,32 @@ def test_a_robot_that_was_weighed_before_keeps_its_uncertainty_and_its_errors_ou
     free = {b.name for b in right.estimate.bodies if b.free}
     assert free == {"trunk"}  # the legs were held as described then, and are now
     both = weigh_load("demo_a1", [dog.other_loaded], load, options, empty=[dog.other_empty])
-    assert found(both)[1] < 6.0  # legs free as well
+    assert mass_and_error(both)[1] < 6.0  # legs free as well
     assert all(b.consistent for b in both.estimate.bodies)
 
 
-def test_no_more_divisions_are_made_than_asked_for(dog):
+def test_divisions_end_at_the_number_asked_for(dog):
     load = UnknownLoad("trunk", area=AREA, divisions=2)
     assert len(weigh_load("demo_a1", [dog.described_loaded], load, Options(feet=FEET)).estimate.divisions) == 3
 
 
-def test_the_command_writes_where_the_load_is_and_how_it_was_found(steelyard, dog, tmp_path):
+def test_the_command_writes_place_and_divisions_of_the_load(steelyard, dog, tmp_path):
     where = ("--area", *AREA, "--feet", ",".join(FEET))
-    told = steelyard("load", "demo_a1", dog.described_loaded, "--on", "trunk", "-o", tmp_path / "out", *where)
-    assert told.code == 0
+    done = steelyard("load", "demo_a1", dog.described_loaded, "--on", "trunk", "-o", tmp_path / "out", *where)
+    assert done.code == 0
     content = json.loads((tmp_path / "out" / "load.json").read_text())
     assert content["loads"][0]["mass"] == pytest.approx(1.0, abs=0.02)
     assert len(content["divisions"]) > 4
     assert (tmp_path / "out" / "report.html").stat().st_size < 8e6
 
 
-def test_a_file_says_what_the_load_is_made_of_and_how_that_is_divided(steelyard, dog, tmp_path):
+def test_a_file_defines_shapes_and_division_of_the_load(steelyard, dog, tmp_path):
     rule = 'choose = "criterion"\nk1 = 0.0\nk2 = 1.0\nmost = 5\npatience = 9'
     shapes = "{ cuboid = [0.4, 0.2, 0.04], at = [0, 0, 0.077] }"
     (tmp_path / "area.toml").write_text(f'[division]\n{rule}\n[bodies]\n"(load)" = [{shapes}]\n')
     where = ("--shapes", tmp_path / "area.toml", "--feet", ",".join(FEET))
-    told = steelyard("load", "demo_a1", dog.described_loaded, "--on", "trunk", "-o", tmp_path / "out", *where)
-    assert told.code == 0
+    done = steelyard("load", "demo_a1", dog.described_loaded, "--on", "trunk", "-o", tmp_path / "out", *where)
+    assert done.code == 0
     content = json.loads((tmp_path / "out" / "load.json").read_text())
     assert [step["k"] for step in content["divisions"]] == [0, 1, 2, 3, 4, 5]
     assert content["loads"][0]["mass"] == pytest.approx(1.0, abs=0.03)

@@ -42,7 +42,7 @@ def test_any_mixture_of_bodies_and_bounds_is_certified(seed, noise, rows, joints
 
 
 def test_cones_of_several_shapes_may_share_their_unknowns():
-    """What can exist is also of positive definite inertia: the second cone changes nothing, the third does."""
+    """A consistent body has a positive definite inertia: the second cone changes nothing, the third does."""
     p = problem(1, bodies=1, noise=2.0, rows=25)
     b = body(np.random.default_rng(1))
     weaker = Cone(0, positive_inertia.composition(b, p.scale[:10]).cones[0])
@@ -68,7 +68,7 @@ def test_with_bounds_alone_it_finds_what_the_active_set_finds():
     np.testing.assert_allclose(one.theta, other.theta, rtol=0, atol=1e-4)
 
 
-def test_what_only_the_prior_decides_is_exactly_there_however_large_the_objective_is():
+def test_directions_that_only_the_prior_determines_equal_it_however_large_the_objective_is():
     """Many rows about the first body, not one about the second: it stays where it was believed to be."""
     p = problem(3, bodies=2, noise=2.0, rows=4000)
     rng = np.random.default_rng(0)

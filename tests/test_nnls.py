@@ -112,7 +112,7 @@ def test_clarabel_finds_the_same_optimum(seed, n, tall, ridge):
 
 
 @pytest.mark.parametrize("apart", [1e-3, 1e-5])
-def test_columns_that_nearly_agree_are_told_apart_on_R_where_the_gram_matrix_cannot(apart):
+def test_nearly_equal_columns_are_distinguished_on_R_where_the_gram_matrix_cannot(apart):
     rng = np.random.default_rng(0)
     A = rng.normal(size=(30, 4))[:, [0, 1, 2, 3, 0, 1, 2, 3]]
     A[:, 4:] += apart * rng.normal(size=(30, 4))

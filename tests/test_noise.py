@@ -42,7 +42,7 @@ def blocks(seed=0, samples=3000, outliers=0.0, pieces=3):
     return [Block(p / 10, Y[p], Y[p] @ THETA + e[p], first=k == 0) for k, p in enumerate(parts)]
 
 
-def test_channels_that_correlate_are_made_independent():
+def test_correlated_channels_are_decorrelated():
     model, info = noise.estimate_noise(blocks(), NAMES, NOTHING, full=True)
     covariance = model.root @ MIX @ MIX.T @ model.root.T
     np.testing.assert_allclose(covariance, np.eye(3), atol=0.1)
@@ -63,31 +63,31 @@ def test_knowing_how_channels_correlate_is_worth_much():
 
 
 @installed
-def test_contact_free_rows_are_weighed_across_channels_and_others_are_not(monkeypatch):
+def test_contact_free_rows_are_weighted_across_channels_and_others_are_not(monkeypatch):
     robot = Robot.load("a1")
     truth = {b.name: b.parameters for b in robot.bodies} | {"base": perturbed(robot, np.random.default_rng(2))["base"]}
     log = floating_log(robot, truth, FEET, seconds=3, rate=200, wrenches=True, noise=(3e-4, 0.005, 0.05, 0.2))
-    found = []
+    estimates = []
     original = noise.estimate_noise
 
-    def remembered(*arguments, **options):
-        found.append(original(*arguments, **options))
-        return found[-1]
+    def recorded(*arguments, **options):
+        estimates.append(original(*arguments, **options))
+        return estimates[-1]
 
-    monkeypatch.setattr(noise, "estimate", remembered)
+    monkeypatch.setattr(noise, "estimate_noise", recorded)
     identify(robot.description, [log], Options(links=("base",), feet=FEET))
     identify(robot.description, [log], Options(links=("base",)))
-    across, separate = (model.root for model, _ in found)
+    across, separate = (model.root for model, _ in estimates)
     assert np.abs(np.tril(across / np.diag(across), -1)).max() > 0.1
     assert np.abs(separate - np.diag(np.diag(separate))).max() == 0
 
 
-def spread(made, robust):
+def spread(rows, robust):
     """Estimate and standard deviations of the four parameters."""
-    model, info = noise.estimate_noise(made, NAMES, NOTHING, robust=robust)
+    model, info = noise.estimate_noise(rows, NAMES, NOTHING, robust=robust)
     theta = info.solve()
     space = Subspace.of(info.R, np.ones(4))
-    score_covariance = long_run_covariance(made, model, theta, space, robust)
+    score_covariance = long_run_covariance(rows, model, theta, space, robust)
     unc = compute_uncertainty(space, info, score_covariance, 1e-6 * np.eye(4))
     return theta, np.array([unc.std(g) for g in np.eye(4)])
 
@@ -103,14 +103,14 @@ def test_one_in_a_hundred_gross_outliers_hardly_widens_robust_intervals(seed):
     assert np.all(plain > 3 * clean), "without a robust loss they do"
 
 
-def test_noise_that_remembers_is_worth_fewer_samples():
-    made = blocks(0, 6000)
+def test_autocorrelated_noise_reduces_the_effective_number_of_samples():
+    rows = blocks(0, 6000)
     taps = np.ones(5) / np.sqrt(5)
-    target = np.concatenate([b.target - b.Y @ THETA for b in made])
+    target = np.concatenate([b.target - b.Y @ THETA for b in rows])
     slow = np.apply_along_axis(np.convolve, 0, target, taps, "same")
-    parts = np.split(slow, np.cumsum([len(b.time) for b in made])[:-1])
-    dull = [replace(b, target=b.Y @ THETA + e) for b, e in zip(made, parts, strict=True)]
-    white, _ = noise.estimate_noise(made, NAMES, NOTHING)
+    parts = np.split(slow, np.cumsum([len(b.time) for b in rows])[:-1])
+    dull = [replace(b, target=b.Y @ THETA + e) for b, e in zip(rows, parts, strict=True)]
+    white, _ = noise.estimate_noise(rows, NAMES, NOTHING)
     model, _ = noise.estimate_noise(dull, NAMES, NOTHING)
     np.testing.assert_allclose(white.factor, 1.0, atol=0.3)
     np.testing.assert_allclose(model.factor, 5.0, rtol=0.25)
@@ -132,7 +132,7 @@ class Streamed:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("full", [False, True])
-def test_weighing_streamed_rows_never_holds_them_all(full):
+def test_weighting_streamed_rows_never_stores_them_all(full):
     names = tuple(f"p{k}" for k in range(40))
     tracemalloc.start()
     try:
@@ -166,23 +166,23 @@ def test_a_chunk_is_never_shorter_than_the_overlap_that_the_filter_costs(arm, mo
     """However little memory is allowed, at most half of what is computed is computed twice."""
     rows = rows_of(arm.robot)
     monkeypatch.setattr("steelyard.equations.rows.CHUNK_BYTES", 1.0)
-    made = []
+    computed = []
     original = Rows.raw
 
     def counted(self, part, before):
-        made.append(len(part.time))
+        computed.append(len(part.time))
         return original(self, part, before)
 
     monkeypatch.setattr(Rows, "raw", counted)
-    found = list(rows)
+    chunks = list(rows)
     overlap = len(lowpass(200.0, 10.0)) - 1
-    assert len(found) > 10
-    assert all(block.time[-1] - block.time[0] >= (overlap - 10) / 200 for block in found[:-1])
-    assert sum(made) < 2.3 * 3000
+    assert len(chunks) > 10
+    assert all(block.time[-1] - block.time[0] >= (overlap - 10) / 200 for block in chunks[:-1])
+    assert sum(computed) < 2.3 * 3000
 
 
 @pytest.mark.parametrize("full", [False, True])
-def test_runs_shorter_than_the_memory_of_the_noise_are_used_as_they_are(full):
+def test_runs_shorter_than_the_autocorrelation_of_the_noise_are_used_as_they_are(full):
     """A log in pieces, some of a single row: the noise is estimated from all of them together."""
     rng = np.random.default_rng(6)
     lengths = [400, 3, 1, 7, 2, 60, 1]

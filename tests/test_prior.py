@@ -66,13 +66,13 @@ def test_no_mass_in_the_box_is_further_off_than_its_width(seed):
     assert np.abs(off).max() <= 1 + 1e-9
 
 
-def test_a_box_as_width_is_carried_to_the_body_frame():
-    here, there = boxed(com=[0.05, 0, 0]), boxed(com=[0.05, 0, 0], centre=[1.0, -2.0, 0.5])
+def test_widths_from_a_box_are_transformed_to_the_body_frame():
+    centred, shifted = boxed(com=[0.05, 0, 0]), boxed(com=[0.05, 0, 0], centre=[1.0, -2.0, 0.5])
     shift = np.eye(4)
     shift[:3, 3] = [1.0, -2.0, 0.5]
     B = inertia.transform_matrix(shift)
     np.testing.assert_allclose(
-        priors.box_root(there.parameters, there), B @ priors.box_root(here.parameters, here), atol=1e-9
+        priors.box_root(shifted.parameters, shifted), B @ priors.box_root(centred.parameters, centred), atol=1e-9
     )
 
 
@@ -144,17 +144,19 @@ def in_the_null_space(arm):
 
 
 @pytest.mark.parametrize("method", ["lmi", "points"])
-def test_a_prior_that_speaks_only_where_nothing_is_seen_leaves_physical_bodies_and_good_base_parameters(
+def test_a_prior_on_the_null_space_alone_leaves_physical_bodies_and_good_base_parameters(
     in_the_null_space, arm, method
 ):
-    found = in_the_null_space[method, "structure"]
-    assert is_trusted(found.estimate)
+    result = in_the_null_space[method, "structure"]
+    assert is_trusted(result.estimate)
     exact = np.concatenate([arm.truth[b.name] for b in arm.robot.bodies])
-    yardstick = reference_motion(arm.robot, found.columns)
-    assert base_error(yardstick, found.theta[: len(exact)], exact) < 0.2 * base_error(yardstick, arm.robot.prior, exact)
+    yardstick = reference_motion(arm.robot, result.columns)
+    assert base_error(yardstick, result.theta[: len(exact)], exact) < 0.2 * base_error(
+        yardstick, arm.robot.prior, exact
+    )
 
 
-def test_where_the_prior_does_not_pull_it_does_not_narrow_either(in_the_null_space):
+def test_a_prior_that_does_not_regularise_does_not_narrow_either(in_the_null_space):
     def narrowed(result):
         return [s / d for b in result.estimate.bodies for s, d in zip(b.std, b.std_data, strict=True) if d is not None]
 
@@ -164,10 +166,10 @@ def test_where_the_prior_does_not_pull_it_does_not_narrow_either(in_the_null_spa
 
 def test_a_null_space_taken_from_the_data_keeps_what_the_prior_knows_better(arm):
     """Less is left to noise: nearer to the prior than with the structure's null space, in units of its widths."""
-    found = {
+    results = {
         kind: identify("demo_arm", [arm.train], Options(friction="all", prior_space=kind))
         for kind in ("structure", "data")
     }
-    prior = priors.make(arm.robot, found["data"].columns)
-    off = {kind: np.linalg.norm(prior.K @ (result.theta - prior.mean)) for kind, result in found.items()}
+    prior = priors.make(arm.robot, results["data"].columns)
+    off = {kind: np.linalg.norm(prior.K @ (result.theta - prior.mean)) for kind, result in results.items()}
     assert off["data"] < 0.95 * off["structure"]

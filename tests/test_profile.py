@@ -1,4 +1,4 @@
-"""At the edge of what can exist an interval follows the cone; elsewhere it is the Gaussian one."""
+"""On the boundary of physical consistency an interval follows the cone; elsewhere it is the Gaussian one."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def test_away_from_the_edge_the_interval_is_the_gaussian_one():
     assert not is_on_boundary(theta, body)
     assert Profile.of(total, theta, scale, [(body, 0)], {}) is None
     profile = Profile((body,), np.arange(10), total, theta, scale, np.zeros(0))
-    found = profile.intervals(unc, total)["b"]
+    interval = profile.intervals(unc, total)["b"]
     half = 1.96 * unc.std(np.eye(10)[0])
-    np.testing.assert_allclose(found.mass, [theta[0] - half, theta[0] + half], atol=0.01 * half)
-    for k, (low, high) in enumerate(found.com):
+    np.testing.assert_allclose(interval.mass, [theta[0] - half, theta[0] + half], atol=0.01 * half)
+    for k, (low, high) in enumerate(interval.com):
         c = theta[1 + k] / theta[0]
         half = 1.96 * unc.std((np.eye(10)[1 + k] - c * np.eye(10)[0]) / theta[0])
         np.testing.assert_allclose([low, high], [c - half, c + half], atol=0.01 * half)
@@ -76,7 +76,7 @@ def test_at_the_edge_the_interval_stays_physical_and_holds_the_estimate():
 def test_no_body_of_the_cone_within_the_quantile_lies_outside():
     body, total, unc, scale, theta = posed(flat(0.5), 0.2, 3)
     profile = Profile.of(total, theta, scale, [(body, 0)], {})
-    found = profile.intervals(unc, total)["b"]
+    interval = profile.intervals(unc, total)["b"]
     best, rng = total.cost(theta), np.random.default_rng(0)
     root = np.linalg.inv(total.R)
     masses = []
@@ -85,10 +85,10 @@ def test_no_body_of_the_cone_within_the_quantile_lies_outside():
         if inertia.is_consistent(other, SIZE) and total.cost(other) < best + 3.84:
             masses.append(other[0])
     assert len(masses) > 100
-    assert found.mass[0] <= min(masses) <= max(masses) <= found.mass[1]
+    assert interval.mass[0] <= min(masses) <= max(masses) <= interval.mass[1]
 
 
-def test_a_friction_that_ends_at_zero_is_kept_there():
+def test_a_friction_at_zero_is_kept_at_its_bound():
     """A number at its lowest value is one more constraint that the profile must respect."""
     body, total, _, scale, theta = posed(flat(), 0.5)
     wide = np.zeros((11, 11))
@@ -106,10 +106,10 @@ def test_a_friction_that_ends_at_zero_is_kept_there():
 @pytest.mark.slow
 def test_by_simulation_profiles_hold_the_truth_where_gauss_promises_too_much():
     """The full study is ``python -m bench intervals``."""
-    found = study(120, 0.5, 4, 0.1)
-    assert found["at the edge"] > 30
-    assert min(found["profile"].values()) >= 0.93
-    assert np.mean(list(found["profile"].values())) >= np.mean(list(found["gauss"].values()))
+    coverage = study(120, 0.5, 4, 0.1)
+    assert coverage["at the edge"] > 30
+    assert min(coverage["profile"].values()) >= 0.93
+    assert np.mean(list(coverage["profile"].values())) >= np.mean(list(coverage["gauss"].values()))
 
 
 @pytest.fixture(scope="module")
@@ -139,5 +139,5 @@ def test_methods_without_the_cone_have_no_profile(arm):
         Options(friction="all", method="least-squares"),
         Options(method=Lmi(regularisation="entropic"), friction="all"),
     ):
-        found = identify("demo_arm", [arm.train], options).estimate
-        assert all(b.interval is None for b in found.bodies)
+        estimate = identify("demo_arm", [arm.train], options).estimate
+        assert all(b.interval is None for b in estimate.bodies)

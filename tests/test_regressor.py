@@ -136,7 +136,7 @@ def test_each_kind_of_equations_takes_its_rows_of_the_full_ones(name):
 @installed
 @pytest.mark.parametrize("name", FLOATING)
 def test_wrenches_of_the_world_enter_as_external_forces(name):
-    """RNEA with external forces equals rows minus what the targets say of the same wrenches."""
+    """RNEA with external forces equals rows minus the targets of the same wrenches."""
     robot, rng = load(name), np.random.default_rng(3)
     values, part = parameters(robot, rng), segment(robot, rng)
     links = [robot.bodies[0].links[-1], robot.bodies[3].links[-1], robot.bodies[-1].name]
@@ -300,7 +300,7 @@ def test_base_rows_need_no_torque(name):
 
 @installed
 @pytest.mark.parametrize("compiled", [True, False])
-def test_forces_of_rows_are_what_the_rows_say(compiled):
+def test_generalised_forces_equal_regressor_times_parameters(compiled):
     robot, rng = load("g1"), np.random.default_rng(4)
     theta = np.concatenate(list(parameters(robot, rng).values()))
     part = segment(robot, rng, samples=70)

@@ -1,4 +1,4 @@
-"""Two backends find the same optimum, and a certificate that neither of them writes tells right answers from wrong."""
+"""Two backends find the same optimum, and an independent certificate distinguishes right solutions from wrong."""
 
 from dataclasses import replace
 
@@ -381,9 +381,9 @@ def test_entropy_does_not_depend_on_the_frame(seed):
     T = np.eye(4)
     T[:3, :3] = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     T[:3, 3] = rng.normal(size=3)
-    here = Entropy(0, inertia.pseudo(a), 1.0).value(b)
-    there = Entropy(0, inertia.pseudo(inertia.transform(a, T)), 1.0).value(inertia.transform(b, T))
-    assert here == pytest.approx(there, rel=1e-6)
+    original = Entropy(0, inertia.pseudo(a), 1.0).value(b)
+    transformed = Entropy(0, inertia.pseudo(inertia.transform(a, T)), 1.0).value(inertia.transform(b, T))
+    assert original == pytest.approx(transformed, rel=1e-6)
 
 
 def test_the_cone_is_consistency_with_the_solvers_margin():

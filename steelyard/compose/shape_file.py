@@ -85,10 +85,10 @@ class _Shapes(Checker):
         return ShapeFile(self.source, links, rule)
 
     def section(self, document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-        found = document.get(name, {})
-        if isinstance(found, dict):
-            return found
-        self.wrong(name, f"is {shown(found)}, not a section", f"Write [{name}] once, and its keys below")
+        table = document.get(name, {})
+        if isinstance(table, dict):
+            return table
+        self.wrong(name, f"is {shown(table)}, not a section", f"Write [{name}] once, and its keys below")
         return {}
 
     def rule(self, table: Mapping[str, Any]) -> Rule:
@@ -110,8 +110,8 @@ class _Shapes(Checker):
         if not isinstance(value, list) or not value:
             self.wrong(f"bodies, {link}", f"is {shown(value)}, not a list of shapes", "Write [{ cuboid = […] }, …]")
             return ()
-        found = [self.shape(f"bodies, {link}, shape {k}", table) for k, table in enumerate(value, 1)]
-        return tuple(shape for shape in found if shape is not None)
+        parsed = [self.shape(f"bodies, {link}, shape {k}", table) for k, table in enumerate(value, 1)]
+        return tuple(shape for shape in parsed if shape is not None)
 
     def shape(self, where: str, table: Any) -> Primitive | None:
         kinds = [key for key in MEASURES if key in table] if isinstance(table, dict) else []

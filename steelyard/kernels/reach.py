@@ -19,7 +19,7 @@ LONGEST = 0.3  # rad: longest step
 
 @compiled
 def _forward(chain: Array, q: Array, R: Array, p: Array, axes: Array, places: Array) -> None:
-    """Write pose R (3, 3), p (3,) of the end frame, axes and positions (6, 3) of joints; ``chain`` (7, 15): R, p, axis."""
+    """Write pose R, p of the end frame, axes and positions (6, 3) of joints; ``chain`` (7, 15): R, p, axis."""
     S, B = np.empty((3, 3)), np.empty((3, 3))
     for i in range(3):
         p[i] = 0.0

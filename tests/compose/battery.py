@@ -1,7 +1,7 @@
-"""What every composition must pass: ``check_composition(make)`` runs all, ``CHECKS`` lists them.
+"""Checks that every composition must pass: ``check_composition(make)`` runs all, ``CHECKS`` lists them.
 
-A composition says that a body's ten parameters are θ = map·x with x in cones and above bounds. The checks draw
-members of that set, of every size and up to its edge, and hold the maker to what it says about them.
+A composition states that a body's ten parameters are θ = map·x with x in cones and above bounds. The checks draw
+members of that set, of every size and up to its boundary, and test the properties that it declares.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def loose(rng: np.random.Generator, size: float, away: float = 0.0, thin: float 
     return Body("loose", ("loose",), 1, parameters, (centre - half, centre + half), size)
 
 
-def made(make: Make, body: Body) -> Composition:
-    """The composition of a body, as a solver asks for it."""
+def build(make: Make, body: Body) -> Composition:
+    """The composition of a body, with the scale that solvers use."""
     return make(body, np.linalg.norm(body_root(body.parameters, body.size), axis=1))
 
 
 def check_its_parts_fit_together(make: Make) -> None:
     for body in bodies():
-        c = made(make, body)
+        c = build(make, body)
         k = c.size
         assert c.map.shape == (10, k)
         assert c.start.shape == c.scale.shape == (k,)
@@ -70,11 +70,11 @@ def check_its_parts_fit_together(make: Make) -> None:
             assert np.isfinite(array).all()
 
 
-def check_any_ten_parameters_can_be_reached_or_it_says_so(make: Make) -> None:
+def check_any_ten_parameters_can_be_reached_if_declared_complete(make: Make) -> None:
     """The map has full row rank, each parameter in its natural unit (Ayusawa III-B)."""
     some = False
     for body in bodies():
-        c = made(make, body)
+        c = build(make, body)
         s = np.linalg.svd(np.linalg.solve(body_root(body.parameters, body.size), c.map), compute_uv=False)
         assert (len(s) == 10 and s[-1] > 1e-6 * s[0]) == c.complete
         some |= c.complete
@@ -83,16 +83,16 @@ def check_any_ten_parameters_can_be_reached_or_it_says_so(make: Make) -> None:
 
 def check_the_start_is_strictly_inside_and_a_body(make: Make) -> None:
     for body in bodies():
-        c = made(make, body)
+        c = build(make, body)
         assert room(c, c.start) > 0
         assert inertia.is_consistent(c.map @ c.start, body.size)
 
 
-def check_members_are_bodies_or_it_says_so(make: Make) -> None:
+def check_members_are_bodies_if_declared_consistent(make: Make) -> None:
     """Points all over the set, up to its edge and far out along its rays."""
     physical_ones, others = 0, 0
     for body in bodies():
-        c = made(make, body)
+        c = build(make, body)
         for x in members(c):
             theta = c.map @ x
             assert theta[0] >= mass_floor(body) * (1 - 1e-9)
@@ -107,16 +107,16 @@ def check_members_are_bodies_or_it_says_so(make: Make) -> None:
 def check_no_fit_is_better_than_least_squares_and_each_is_proved(make: Make) -> None:
     for seed in SEEDS:
         body, data = noisy(seed)
-        theta = fitted(made(make, body), data)
+        theta = fitted(build(make, body), data)
         assert data.cost(theta) >= data.cost(data.solve()) * (1 - 1e-9)
         assert theta[0] >= mass_floor(body) * (1 - 1e-6)
-        if made(make, body).consistent:
+        if build(make, body).consistent:
             assert inertia.is_consistent(theta, body.size)
 
 
 def check_exact_data_about_a_member_give_it_back(make: Make) -> None:
     for seed, body in enumerate(bodies()):
-        c = made(make, body)
+        c = build(make, body)
         truth = c.map @ c.start
         N = np.linalg.inv(body_root(truth, body.size))
         Y = np.random.default_rng(seed).normal(size=(40, 10)) @ N
@@ -125,7 +125,7 @@ def check_exact_data_about_a_member_give_it_back(make: Make) -> None:
 
 
 def check_it_moves_along_with_its_frame(make: Make) -> None:
-    """The frame's origin is a convention: written from another one, the same data tell of the same body.
+    """The frame's origin is a convention: relative to another one, the same data give the same body.
 
     Turning the frame is another matter: a grid in an axis-aligned box does not turn with it.
     """
@@ -136,17 +136,17 @@ def check_it_moves_along_with_its_frame(make: Make) -> None:
         B = inertia.transform_matrix(shift)
         box = (body.box[0] + shift[:3, 3], body.box[1] + shift[:3, 3])
         moved = replace(body, parameters=B @ body.parameters, box=box)
-        here = fitted(made(make, body), data)
-        there = fitted(made(make, moved), data.through(np.linalg.inv(B)))
+        original = fitted(build(make, body), data)
+        transformed = fitted(build(make, moved), data.through(np.linalg.inv(B)))
         N = np.linalg.inv(body_root(body.parameters, body.size))
-        np.testing.assert_allclose(N @ np.linalg.solve(B, there), N @ here, rtol=0, atol=2e-3)
+        np.testing.assert_allclose(N @ np.linalg.solve(B, transformed), N @ original, rtol=0, atol=2e-3)
 
 
 CHECKS: tuple[Callable[[Make], None], ...] = (
     check_its_parts_fit_together,
-    check_any_ten_parameters_can_be_reached_or_it_says_so,
+    check_any_ten_parameters_can_be_reached_if_declared_complete,
     check_the_start_is_strictly_inside_and_a_body,
-    check_members_are_bodies_or_it_says_so,
+    check_members_are_bodies_if_declared_consistent,
     check_no_fit_is_better_than_least_squares_and_each_is_proved,
     check_exact_data_about_a_member_give_it_back,
     check_it_moves_along_with_its_frame,

@@ -50,7 +50,7 @@ BROKEN = {
     "a start at the edge": wrong(lambda c, b: replace(c, start=c.start * (np.arange(10) == 0))),
     "a cone that is not symmetric": wrong(lambda c, b: replace(c, cones=(c.cones[0] + np.triu(np.ones((4, 4)), 1),))),
     "a scale of zero": wrong(lambda c, b: replace(c, scale=0 * c.scale)),
-    "a bound that is no number": wrong(lambda c, b: replace(c, lower=np.full(10, np.nan))),
+    "a bound that is not a number": wrong(lambda c, b: replace(c, lower=np.full(10, np.nan))),
     "no cone": wrong(lambda c, b: replace(c, cones=())),
     "no bound on the mass": wrong(lambda c, b: replace(c, lower=np.zeros(0))),
     "a cone too wide": with_cone(added=1e-3 * np.eye(10)[0]),

@@ -57,11 +57,11 @@ def lmi_with(data, bodies, prior, linear):
 def test_every_body_is_consistent_and_has_its_centre_of_mass_in_its_box(seed, noise, rows):
     rng = np.random.default_rng(seed)
     bodies = described(rng, 3)
-    found = solve_bodies(measured(rng, bodies, rows, noise), bodies, priors.of_bodies(bodies), "constrained")
-    assert found.certificate.holds
-    assert all(consistent(found.theta, bodies))
+    solution = solve_bodies(measured(rng, bodies, rows, noise), bodies, priors.of_bodies(bodies), "constrained")
+    assert solution.certificate.holds
+    assert all(consistent(solution.theta, bodies))
     for k, b in enumerate(bodies):
-        m, c, _ = inertia.unpack(found.theta[10 * k : 10 * k + 10])
+        m, c, _ = inertia.unpack(solution.theta[10 * k : 10 * k + 10])
         assert m > 0
         assert np.all(c >= b.box[0] - 1e-6)
         assert np.all(c <= b.box[1] + 1e-6)
@@ -80,8 +80,8 @@ def test_linear_rows_let_bodies_pass_that_cannot_exist_and_these_are_named_and_r
     assert repaired
     assert set(repaired) >= {b.name for b, ok in zip(bodies, consistent(plain, bodies), strict=True) if not ok}
     assert problem.objective(theta) > problem.objective(plain)
-    found = solve_bodies(data, bodies, prior, "constrained")
-    assert found.notices[0].endswith(f" for {', '.join(repaired)}")
+    solution = solve_bodies(data, bodies, prior, "constrained")
+    assert solution.notices[0].endswith(f" for {', '.join(repaired)}")
 
 
 def test_each_linearisation_costs_and_never_more_than_the_whole_condition():
@@ -130,8 +130,8 @@ def test_a_load_has_no_box():
     rng = np.random.default_rng(4)
     b = replace(body(rng), carrier="anything but nothing")
     truth = inertia.transform(b.parameters, np.block([[np.eye(3), np.full((3, 1), 2.0)], [np.zeros((1, 3)), 1.0]]))
-    found = solve_bodies(measured(rng, [b], 40, 0.01, truth), [b], priors.of_bodies([b]), "constrained")
-    assert found.theta[1] / found.theta[0] > 1.5
+    solution = solve_bodies(measured(rng, [b], 40, 0.01, truth), [b], priors.of_bodies([b]), "constrained")
+    assert solution.theta[1] / solution.theta[0] > 1.5
 
 
 def robot_and_data(name, seed=0, rows=400, noise=1.0):
@@ -163,25 +163,25 @@ def test_the_total_mass_is_soft_unless_it_is_asked_to_be_hard():
         assert hard.certificate.holds
 
 
-def test_a_total_that_was_weighed_is_data():
+def test_a_total_mass_from_a_scale_is_data():
     setup, data, prior = robot_and_data("demo_arm", rows=12)
     options = Options(method="constrained", total_mass=40.0)
     scales = side_information(setup, options, None)
     assert scales.rows == 1
-    found = solve(setup, data + scales, prior, options)
-    assert masses(found.theta).sum() == pytest.approx(40.0, rel=0.02)
-    assert scales.cost(found.theta) == pytest.approx(((masses(found.theta).sum() - 40.0) / 0.4) ** 2, rel=1e-6)
+    solution = solve(setup, data + scales, prior, options)
+    assert masses(solution.theta).sum() == pytest.approx(40.0, rel=0.02)
+    assert scales.cost(solution.theta) == pytest.approx(((masses(solution.theta).sum() - 40.0) / 0.4) ** 2, rel=1e-6)
 
 
 def test_bodies_that_are_held_count_in_the_total():
     setup, data, prior = robot_and_data("demo_arm", rows=30)
     links = ("forearm_link", "wrist_1_link")
     options = Options(method=Constrained(hard_mass=True), total_mass=27.0)
-    found = solve(replace(setup, links=links), data, prior, options)
-    assert masses(found.theta).sum() == pytest.approx(27.0, rel=1e-9)
+    solution = solve(replace(setup, links=links), data, prior, options)
+    assert masses(solution.theta).sum() == pytest.approx(27.0, rel=1e-9)
     for b in setup.robot.bodies:
         if b.name not in links:
-            np.testing.assert_array_equal(found.theta[setup.columns.body(b.name)], b.parameters)
+            np.testing.assert_array_equal(solution.theta[setup.columns.body(b.name)], b.parameters)
 
 
 def test_the_more_it_is_damped_the_nearer_it_stays_to_the_description():
@@ -203,11 +203,13 @@ def test_a_log_is_identified_and_every_option_reaches_the_problem(arm):
         return identify("demo_arm", [arm.train], Options(method=method, friction="all", **options)).estimate
 
     plain, hard = run(), run(Constrained(hard_mass=True), total_mass=31.0)
-    stiff, weighed = run(prior_weight=1e4), run(total_mass=31.0)
-    assert all(exit_code(estimate) == 0 for estimate in (plain, hard, stiff, weighed))
+    stiff, with_total = run(prior_weight=1e4), run(total_mass=31.0)
+    assert all(exit_code(estimate) == 0 for estimate in (plain, hard, stiff, with_total))
     assert sum(b.mass for b in hard.bodies) == pytest.approx(31.0, rel=1e-9)
-    assert sum(b.mass for b in weighed.bodies) == pytest.approx(31.0, rel=0.02)
-    assert weighed.base_count == plain.base_count + 1, "no motion of an arm on a table tells its weight, scales do"
+    assert sum(b.mass for b in with_total.bodies) == pytest.approx(31.0, rel=0.02)
+    assert with_total.base_count == plain.base_count + 1, (
+        "no motion of an arm on a table excites its total mass, a scale measures it"
+    )
     described = Robot.load("demo_arm")
     near, far = (
         sum(np.abs(e.body(b.name).parameters - b.parameters).sum() for b in described.bodies) for e in (stiff, plain)
@@ -220,12 +222,12 @@ def test_a_log_is_identified_and_every_option_reaches_the_problem(arm):
 @installed
 def test_left_and_right_get_the_same_mass_and_mirrored_centres_of_mass():
     setup, data, prior = robot_and_data("a1")
-    found = solve(setup, data, prior, Options(method=Constrained(symmetric=("auto",))))
-    assert found.certificate.holds
+    solution = solve(setup, data, prior, Options(method=Constrained(symmetric=("auto",))))
+    assert solution.certificate.holds
     for end in ("F", "R"):
         for part in ("hip", "thigh", "calf"):
             left, right = (
-                found.theta[setup.columns.body(setup.robot.body(f"{end}{side}_{part}").name)] for side in "LR"
+                solution.theta[setup.columns.body(setup.robot.body(f"{end}{side}_{part}").name)] for side in "LR"
             )
             assert left[0] == pytest.approx(right[0], rel=1e-9)
             np.testing.assert_allclose(left[1:4] / left[0], right[1:4] / right[0] * [1, -1, 1], atol=1e-9)
@@ -238,8 +240,8 @@ def test_one_of_a_pair_may_be_held():
     setup, data, prior = robot_and_data("a1")
     left, right = setup.robot.body("FL_calf"), setup.robot.body("FR_calf")
     options = Options(method=Constrained(symmetric=("FL_calf=FR_calf", "FL_hip=FR_hip")))
-    found = solve(replace(setup, links=("FL_calf",)), data, prior, options)
-    assert found.theta[setup.columns.body(left.name)][0] == pytest.approx(right.parameters[0], rel=1e-9)
+    solution = solve(replace(setup, links=("FL_calf",)), data, prior, options)
+    assert solution.theta[setup.columns.body(left.name)][0] == pytest.approx(right.parameters[0], rel=1e-9)
 
 
 @installed

@@ -200,7 +200,7 @@ def test_a_number_of_parts_that_makes_no_sense_is_refused(parts):
         divide(cuboid([1, 1, 1]), parts)
 
 
-def test_a_cluster_falls_into_what_it_was_made_of_without_what_carries_nothing():
+def test_a_cluster_is_divided_into_its_parts_without_those_of_no_mass():
     a, b, c = cuboid([1, 1, 1]), sphere(0.5), cylinder(0.1, 0.2)
     pieces = divide(combine([a, b, c], [3.0, 1.0, 0.0]))
     assert [(piece.share, piece.shape) for piece in pieces] == [(0.75, a), (0.25, b)]

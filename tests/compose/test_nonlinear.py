@@ -92,10 +92,10 @@ def test_the_jacobian_is_that_of_finite_differences(seed):
 @given(seeds)
 def test_turning_a_chart_to_the_bodys_axes_changes_nothing_but_the_coordinates(seed):
     chart, xi = somewhere(np.random.default_rng(seed))
-    turned, there = chart.align(xi)
-    np.testing.assert_allclose(turned.parameters(there), chart.parameters(xi), rtol=1e-9, atol=1e-12)
-    np.testing.assert_array_equal(there[4:7], 0.0)
-    assert np.all(np.diff(there[1:4]) >= 0), "the thinnest axis first"
+    aligned, aligned_xi = chart.align(xi)
+    np.testing.assert_allclose(aligned.parameters(aligned_xi), chart.parameters(xi), rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(aligned_xi[4:7], 0.0)
+    assert np.all(np.diff(aligned_xi[1:4]) >= 0), "the thinnest axis first"
 
 
 @given(seeds)
@@ -145,13 +145,13 @@ def test_a_straight_line_is_straight_and_ends_at_the_edge(seed, share):
 @pytest.mark.parametrize("case", CASES)
 def test_the_objective_is_that_of_lmi_and_the_certificate_is_of_the_same_problem(case):
     p = CASES[case]
-    found, best = log_cholesky_newton.solve(p, charts(p)), solve_certified(p)[0]
-    proof = certify(p, found)
-    assert found.status == "solved"
+    solution, best = log_cholesky_newton.solve(p, charts(p)), solve_certified(p)[0]
+    proof = certify(p, solution)
+    assert solution.status == "solved"
     assert proof.gap < 1e-6
     assert proof.least_eigenvalue > 0, "inside, always"
-    assert p.objective(found.theta) == pytest.approx(p.objective(best.theta), rel=1e-6)
-    np.testing.assert_allclose(found.theta / p.scale, best.theta / p.scale, rtol=0, atol=5e-3)
+    assert p.objective(solution.theta) == pytest.approx(p.objective(best.theta), rel=1e-6)
+    np.testing.assert_allclose(solution.theta / p.scale, best.theta / p.scale, rtol=0, atol=5e-3)
 
 
 @pytest.mark.slow
@@ -164,9 +164,9 @@ def test_however_far_off_it_starts_it_ends_at_the_same_optimum(seed, case):
     for cone in p.cones:
         mass, size = 10.0 ** rng.uniform(-4, 4), 10.0 ** rng.uniform(-4, 2)
         start[cone.at : cone.at + 10] = physical(rng, mass, size)
-    found = log_cholesky_newton.solve(p, charts(p), start)
-    assert found.status == "solved"
-    assert p.objective(found.theta) == pytest.approx(p.objective(solve_certified(p)[0].theta), rel=1e-6)
+    solution = log_cholesky_newton.solve(p, charts(p), start)
+    assert solution.status == "solved"
+    assert p.objective(solution.theta) == pytest.approx(p.objective(solve_certified(p)[0].theta), rel=1e-6)
 
 
 def alone(rng, noise, rows, thin):
@@ -205,12 +205,12 @@ def test_one_body_compiled_ends_where_the_way_of_many_bodies_does(seed, noise, r
     rng = np.random.default_rng(seed)
     b, p = alone(rng, 10.0**noise, rows, 10.0**thin)
     start = start_of(rng, where, b)
-    found = log_cholesky_newton.solve(p, [chart_of(b)], start)
+    solution = log_cholesky_newton.solve(p, [chart_of(b)], start)
     other = log_cholesky_newton.along_charts(p, [chart_of(b)], start)
-    assert found.status == other.status == "solved"
-    assert certify(p, found).holds
-    np.testing.assert_allclose(found.theta / p.scale, other.theta / p.scale, rtol=0, atol=1e-9)
-    for mine, theirs in ((found.duals[0], other.duals[0]), (found.bound_duals[0], other.bound_duals[0])):
+    assert solution.status == other.status == "solved"
+    assert certify(p, solution).holds
+    np.testing.assert_allclose(solution.theta / p.scale, other.theta / p.scale, rtol=0, atol=1e-9)
+    for mine, theirs in ((solution.duals[0], other.duals[0]), (solution.bound_duals[0], other.bound_duals[0])):
         np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-6 * np.max(np.abs(theirs)))
 
 
@@ -219,11 +219,11 @@ def test_one_body_compiled_ends_where_the_way_of_many_bodies_does(seed, noise, r
                                                      ("one body of the least mass", 0, 1)])  # fmt: skip
 def test_one_body_inside_thin_or_of_the_least_mass_is_the_same_by_both_ways(case, thin, light):
     p = CASES[case]
-    found, other = log_cholesky_newton.solve(p, charts(p)), log_cholesky_newton.along_charts(p, charts(p), p.start)
-    np.testing.assert_allclose(found.theta / p.scale, other.theta / p.scale, rtol=0, atol=1e-9)
-    covariance = inertia.density_covariance(found.theta) / SIZE**2
+    solution, other = log_cholesky_newton.solve(p, charts(p)), log_cholesky_newton.along_charts(p, charts(p), p.start)
+    np.testing.assert_allclose(solution.theta / p.scale, other.theta / p.scale, rtol=0, atol=1e-9)
+    covariance = inertia.density_covariance(solution.theta) / SIZE**2
     assert int(np.sum(np.linalg.eigvalsh(covariance) < 1e-6)) == thin
-    assert int(found.theta[0] < (1 + 1e-3) * p.lower[0]) == light
+    assert int(solution.theta[0] < (1 + 1e-3) * p.lower[0]) == light
 
 
 def test_one_body_is_compiled_and_two_are_not(monkeypatch):
@@ -237,9 +237,9 @@ def test_numbers_that_are_none_come_back_as_no_answer():
     triangle = CASES["one body"].information.triangle.copy()
     triangle[3, 10] = np.nan
     p = replace(CASES["one body"], information=Information(triangle, 1))
-    found = log_cholesky_newton.solve(p, charts(p))
-    assert found.status == "iteration limit"
-    assert not certify(p, found).holds
+    solution = log_cholesky_newton.solve(p, charts(p))
+    assert solution.status == "iteration limit"
+    assert not certify(p, solution).holds
 
 
 @pytest.mark.slow
@@ -259,12 +259,12 @@ def test_with_a_prior_or_none_it_is_as_good_as_lmi_and_every_body_is_consistent(
 
 
 @pytest.mark.parametrize("case", ["at the cones", "one body at its cone"])
-def test_it_says_so_when_it_runs_out_of_steps(case, monkeypatch):
+def test_the_status_is_the_iteration_limit_when_it_runs_out_of_steps(case, monkeypatch):
     p = CASES[case]
     monkeypatch.setattr(log_cholesky_newton, "MOST", 3)
-    found = log_cholesky_newton.solve(p, charts(p))
-    assert found.status == "iteration limit"
-    assert not certify(p, found).holds
+    solution = log_cholesky_newton.solve(p, charts(p))
+    assert solution.status == "iteration limit"
+    assert not certify(p, solution).holds
 
 
 @pytest.mark.parametrize("case", ["entropic", "rows"])

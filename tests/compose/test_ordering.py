@@ -24,20 +24,20 @@ def test_linear_is_at_most_mata_and_mata_at_most_lmi_with_a_prior_or_none(seed, 
     bodies = described(rng, 2)
     data = measured(rng, bodies, rows, noise)
     for prior in [priors.of_bodies(bodies), priors.of_bodies(bodies, "none"), *[no_prior(bodies)] * (rows >= 20)]:
-        found = [solve_bodies(data, bodies, prior, m) for m in ("linear", "mata", "lmi", "nonlinear")]
-        cost = [objective(data, prior, f.theta) for f in found]
+        solutions = [solve_bodies(data, bodies, prior, m) for m in ("linear", "mata", "lmi", "nonlinear")]
+        cost = [objective(data, prior, f.theta) for f in solutions]
         floor = 1e-6 * data.cost(np.zeros(data.n))
-        for less, more, f in zip(cost, cost[1:3], found[1:], strict=False):
+        for less, more, f in zip(cost, cost[1:3], solutions[1:], strict=False):
             assert less <= more + (f.certificate.gap + 1e-13) * (more + floor)
         assert abs(cost[3] - cost[2]) <= 2e-6 * (cost[2] + floor)
-        assert all(f.certificate.holds for f in found)
-        assert all(consistent(found[2].theta, bodies))
+        assert all(f.certificate.holds for f in solutions)
+        assert all(consistent(solutions[2].theta, bodies))
 
 
 @settings(max_examples=10)
 @given(seeds, st.floats(0.0, 10.0), st.integers(1, 80))
 def test_lmi_is_at_most_points_and_shapes_and_finer_ones_cost_less(seed, noise, rows):
-    """Masses at points and shapes of masses are bodies that can exist; 5 points an edge include 3, divisions add."""
+    """Point masses and shapes are physically consistent; 5 points an edge include 3, divisions add members."""
     rng = np.random.default_rng(seed)
     bodies = described(rng, 2)
     data = measured(rng, bodies, rows, noise)
@@ -45,10 +45,10 @@ def test_lmi_is_at_most_points_and_shapes_and_finer_ones_cost_less(seed, noise, 
         floor = 1e-6 * data.cost(np.zeros(data.n))
 
         def cost(method, prior=prior):
-            found = solve_bodies(data, bodies, prior, method)
-            assert found.certificate.holds
-            assert all(consistent(found.theta, bodies))
-            return objective(data, prior, found.theta), found.certificate.gap
+            solution = solve_bodies(data, bodies, prior, method)
+            assert solution.certificate.holds
+            assert all(consistent(solution.theta, bodies))
+            return objective(data, prior, solution.theta), solution.certificate.gap
 
         least, _ = cost("lmi")
         for coarse, fine in [
@@ -64,14 +64,14 @@ def test_each_inequality_is_strict_somewhere():
     rng = np.random.default_rng(1)
     bodies = described(rng, 3)
     data, prior = measured(rng, bodies, 31, 3.0), priors.of_bodies(bodies)
-    found = {m: solve_bodies(data, bodies, prior, m) for m in ("linear", "mata", "lmi")}
-    cost = {m: objective(data, prior, f.theta) for m, f in found.items()}
+    solutions = {m: solve_bodies(data, bodies, prior, m) for m in ("linear", "mata", "lmi")}
+    cost = {m: objective(data, prior, f.theta) for m, f in solutions.items()}
     assert cost["linear"] < 0.99 * cost["mata"] < 0.98 * cost["lmi"]
-    assert not all(consistent(found["linear"].theta, bodies))
-    assert not all(consistent(found["mata"].theta, bodies))
-    assert all(consistent(found["lmi"].theta, bodies))
+    assert not all(consistent(solutions["linear"].theta, bodies))
+    assert not all(consistent(solutions["mata"].theta, bodies))
+    assert all(consistent(solutions["lmi"].theta, bodies))
     for k in range(3):
-        p = found["mata"].theta[10 * k : 10 * k + 10]
+        p = solutions["mata"].theta[10 * k : 10 * k + 10]
         assert np.linalg.eigvalsh(positive_inertia.spatial(p))[0] > -1e-9, "but mass and inertia are positive"
 
 
@@ -90,7 +90,7 @@ def test_matas_function_is_a_case_of_ayusawas(seed, first, second):
     for phi in rng.normal(size=(3, 10)):
         eight = first * np.sum((Y @ phi - f) ** 2) + second * np.sum((Z @ phi - pseudo @ f) ** 2)
         assert weighted.cost(phi) == pytest.approx(eight, rel=1e-9)
-        assert extended.cost(phi) == pytest.approx(eight, rel=1e-9), "or as rows that say Zφ = φ̂_B"
+        assert extended.cost(phi) == pytest.approx(eight, rel=1e-9), "or as rows Zφ = φ̂_B"
 
 
 def test_minimising_matas_function_under_matas_conditions_needs_nothing_but_weighted_rows():
@@ -101,14 +101,14 @@ def test_minimising_matas_function_under_matas_conditions_needs_nothing_but_weig
     f = Y_B @ Z @ b.parameters + rng.normal(size=30)
     pseudo = np.linalg.pinv(Y_B)
     root = np.linalg.cholesky(np.eye(30) + 5.0 * pseudo.T @ pseudo).T
-    found = solve_bodies(Information.of(root @ Y_B @ Z, root @ f), [b], priors.of_bodies([b], "none"), "mata")
-    assert found.certificate.holds
+    solution = solve_bodies(Information.of(root @ Y_B @ Z, root @ f), [b], priors.of_bodies([b], "none"), "mata")
+    assert solution.certificate.holds
 
     def eight(phi):
         return np.sum((Y_B @ Z @ phi - f) ** 2) + 5.0 * np.sum((Z @ phi - pseudo @ f) ** 2)
 
-    best = eight(found.theta)
+    best = eight(solution.theta)
     for _ in range(200):
-        other = found.theta + 0.05 * scale * rng.normal(size=10)
+        other = solution.theta + 0.05 * scale * rng.normal(size=10)
         if np.linalg.eigvalsh(positive_inertia.spatial(other))[0] > 0:
             assert eight(other) > best * (1 - 1e-6)

@@ -1,4 +1,4 @@
-"""Masses at points: what they can make, that it always can exist, and that more of them never do worse."""
+"""Point masses: which bodies they represent, that these are consistent, and that more points never fit worse."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from steelyard.information import Information
 from steelyard.robot import geometry
 from steelyard.robot.model import Body, Robot
 from steelyard.solve.problem import Cone
-from tests.compose.battery import fitted, loose, made, noisy
+from tests.compose.battery import build, fitted, loose, noisy
 from tests.floating import floating_log
 from tests.motions import ROBOTS, installed, load
 
@@ -74,11 +74,11 @@ def test_the_columns_are_the_parameters_of_point_masses():
 def test_the_grid_is_even_and_reaches_the_corners():
     body = boxed([0.1, 0.2, 0.3], centre=[0.5, -0.1, 0.2])
     for n in (3, 4, 6):
-        found = mass_points.place(body, body.parameters, n).points
-        assert len(found) == n**3
+        points = mass_points.place(body, body.parameters, n).points
+        assert len(points) == n**3
         for axis in range(3):
             np.testing.assert_allclose(
-                np.unique(found[:, axis].round(12)), np.linspace(body.box[0][axis], body.box[1][axis], n), atol=1e-12
+                np.unique(points[:, axis].round(12)), np.linspace(body.box[0][axis], body.box[1][axis], n), atol=1e-12
             )
 
 
@@ -92,14 +92,14 @@ def test_any_ten_parameters_can_be_reached_whatever_the_box(body, n):
 
 
 def test_two_an_edge_leave_three_directions_out_so_the_centres_of_all_faces_are_added():
-    """All corners have x² = d²: they cannot tell the mass from the moments. Three faces would do, but which three?"""
+    """All corners have x² = d², so mass and moments are not distinguished. Three faces suffice, but lack symmetry."""
     corners = np.array(np.meshgrid(*[[-1.0, 1.0]] * 3)).reshape(3, 8).T
     assert mass_points.rank(corners) == 7
     body = boxed([0.1, 0.2, 0.3])
-    found = mass_points.place(body, body.parameters, 2).points / [0.1, 0.2, 0.3]
-    np.testing.assert_allclose(found[:8], corners[np.lexsort(corners.T[::-1])], atol=1e-12)
-    np.testing.assert_allclose(np.sort(np.abs(found[8:])), np.tile([0, 0, 1], (6, 1)), atol=1e-12)
-    np.testing.assert_allclose(found[8:].sum(axis=0), 0, atol=1e-12)
+    points = mass_points.place(body, body.parameters, 2).points / [0.1, 0.2, 0.3]
+    np.testing.assert_allclose(points[:8], corners[np.lexsort(corners.T[::-1])], atol=1e-12)
+    np.testing.assert_allclose(np.sort(np.abs(points[8:])), np.tile([0, 0, 1], (6, 1)), atol=1e-12)
+    np.testing.assert_allclose(points[8:].sum(axis=0), 0, atol=1e-12)
 
 
 def elsewhere(body, T):
@@ -137,11 +137,11 @@ def assert_the_same_points(one, other, size):
 def test_points_are_the_same_whatever_frame_the_body_is_written_in(name, count, within):
     """Symmetric shapes have many points that tie, and rounding would choose between these in each frame anew."""
     for body in load(name).bodies:
-        here = mass_points.place(body, body.parameters, count, within).points
+        original = mass_points.place(body, body.parameters, count, within).points
         for T in frames(6):
             moved = elsewhere(body, T)
-            there = mass_points.place(moved, moved.parameters, count, within).points
-            assert_the_same_points(here @ T[:3, :3].T + T[:3, 3], there, body.size)
+            transformed = mass_points.place(moved, moved.parameters, count, within).points
+            assert_the_same_points(original @ T[:3, :3].T + T[:3, 3], transformed, body.size)
 
 
 def test_legs_that_mirror_each_other_have_points_that_do(a1_robot):
@@ -150,8 +150,8 @@ def test_legs_that_mirror_each_other_have_points_that_do(a1_robot):
     for count in (2, 3, 5):
         for one, other in (("FL_hip", "FR_hip"), ("RL_hip", "RR_hip")):
             left, right = (a1_robot.body(name) for name in (one, other))
-            here, there = (mass_points.place(b, b.parameters, count, "hull").points for b in (left, right))
-            assert_the_same_points(here @ mirror, there, left.size)
+            ours, theirs = (mass_points.place(b, b.parameters, count, "hull").points for b in (left, right))
+            assert_the_same_points(ours @ mirror, theirs, left.size)
 
 
 @given(bodies(), st.sampled_from([2, 3, 5]), st.integers(0, 10_000), st.floats(-6, 6), st.floats(0, 1))
@@ -189,8 +189,8 @@ def test_plain_points_would_not_be_bodies():
 @pytest.mark.parametrize("link", [0, 1])
 def test_a_finer_grid_has_the_points_of_the_coarser(within, link):
     body = Robot.load("demo_arm").bodies[link]
-    found = [mass_points.place(body, body.parameters, n, within) for n in NESTED]
-    for coarse, fine in pairwise(found):
+    grids = [mass_points.place(body, body.parameters, n, within) for n in NESTED]
+    for coarse, fine in pairwise(grids):
         gap = np.linalg.norm(coarse.points[:, None] - fine.points, axis=2).min(axis=1)
         assert gap.max() < 1e-9
         assert (coarse.blur, coarse.within) == (fine.blur, fine.within) == (coarse.blur, within)
@@ -200,7 +200,7 @@ def test_a_finer_grid_has_the_points_of_the_coarser(within, link):
 @pytest.mark.parametrize("seed", range(4))
 def test_more_points_never_do_worse_and_none_do_better_than_any_mass_distribution(seed):
     body, data = noisy(seed)
-    best = data.cost(fitted(made(pseudo_inertia.composition, body), data))
+    best = data.cost(fitted(build(pseudo_inertia.composition, body), data))
     costs = [data.cost(fitted(uniform(body, count=n), data)) for n in NESTED]
     slack = 1e-6 * costs[-1]
     assert all(after <= before + slack for before, after in pairwise(costs))
@@ -216,7 +216,7 @@ def test_with_many_points_the_fit_is_that_of_any_mass_distribution():
     body = boxed(half)
     Y = np.random.default_rng(0).normal(size=(40, 10)) @ np.linalg.inv(body_root(truth, body.size))
     data = Information.of(Y, Y @ truth + 1e-3 * np.random.default_rng(1).normal(size=40))
-    free = data.cost(fitted(made(pseudo_inertia.composition, body), data))
+    free = data.cost(fitted(build(pseudo_inertia.composition, body), data))
     costs = [data.cost(fitted(uniform(body, count=n), data)) for n in (3, 5, 9)]
     assert costs[0] > 1e3 * free
     assert costs[2] == pytest.approx(free, rel=1e-3)
@@ -233,22 +233,22 @@ def test_in_a_hull_every_point_is_inside_it_and_its_ends_are_among_them():
         np.testing.assert_allclose(masses.points.max(axis=0), vertices.max(axis=0), atol=1e-9)
 
 
-def test_a_body_without_a_hull_falls_back_to_its_box_and_says_so():
+def test_a_body_without_a_hull_falls_back_to_its_box_with_a_notice():
     body = boxed([0.1, 0.2, 0.3])
-    found = cover(body, body.parameters, 3, "hull")
-    assert found.within == "box"
-    (notice,) = cover_notices({"b": found}, "hull")
+    covered = cover(body, body.parameters, 3, "hull")
+    assert covered.within == "box"
+    (notice,) = cover_notices({"b": covered}, "hull")
     assert notice.startswith("b: ")
-    assert cover_notices({"b": found}, "box") == []
+    assert cover_notices({"b": covered}, "box") == []
 
 
 def test_a_flat_box_is_given_some_thickness():
     body = boxed([0.1, 0.2, 0.0], parameters=geometry.box_inertia(1.0, (-np.full(3, 0.1), np.full(3, 0.1))))
-    found = mass_points.place(body, body.parameters).points
-    assert np.ptp(found[:, 2]) / 2 == pytest.approx(0.02 * body.size)
+    points = mass_points.place(body, body.parameters).points
+    assert np.ptp(points[:, 2]) / 2 == pytest.approx(0.02 * body.size)
 
 
-def test_what_is_made_of_masses_has_no_distance_from_them():
+def test_a_sum_of_point_masses_has_no_distance_from_their_cone():
     body = boxed([0.1, 0.2, 0.3], centre=[1.0, 0.0, -2.0])
     assert cover(body, body.parameters).inside
     c = uniform(body)
@@ -275,13 +275,13 @@ def test_a_body_larger_than_its_box_is_the_further_off_the_larger_it_is(factor):
 def test_distance_does_not_depend_on_units_or_on_the_frames_origin():
     half = np.array([0.1, 0.2, 0.3])
     wide = geometry.box_inertia(2.0, (-3 * half, 3 * half))
-    here = cover(boxed(half, wide), wide).prior_distance
+    expected = cover(boxed(half, wide), wide).prior_distance
     shift = np.eye(4)
     shift[:3, 3] = [1.0, 2.0, -0.5]
     moved = inertia.transform(wide, shift)
-    assert cover(boxed(half, moved, shift[:3, 3]), moved).prior_distance == pytest.approx(here, rel=1e-6)
+    assert cover(boxed(half, moved, shift[:3, 3]), moved).prior_distance == pytest.approx(expected, rel=1e-6)
     heavy = 1e3 * wide
-    assert cover(boxed(half, heavy), heavy).prior_distance == pytest.approx(here, rel=1e-6)
+    assert cover(boxed(half, heavy), heavy).prior_distance == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.slow
@@ -309,11 +309,11 @@ def test_carriers_have_exactly_the_parameters_they_were_placed_for():
     shift[:3, :3] = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     shift[:3, 3] = [0.0, 0.5, 0.0]
     outside = inertia.transform(geometry.box_inertia(2.0, (-half, half)), shift)
-    found = cover(boxed(half, outside), outside, "auto")
-    assert (found.carriers, found.count) == (7, 34)
-    assert found.inside
+    covered = cover(boxed(half, outside), outside, "auto")
+    assert (covered.carriers, covered.count) == (7, 34)
+    assert covered.inside
     assert cover(boxed(half, outside), outside, 5).prior_distance > 0.1
-    assert len(cover_notices({"b": found}, "box")) == 1
+    assert len(cover_notices({"b": covered}, "box")) == 1
 
 
 @pytest.mark.parametrize("extent", [(3.0, 3.0, 3.0), (3.0, 3.0, 5.0), (2.0, 4.0, 4.0)])
@@ -324,13 +324,13 @@ def test_carriers_of_a_ball_or_a_bar_do_not_depend_on_which_axes_rounding_calls_
     turn[:3, :3] = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
     for oblique in (np.eye(4), turn):
         body = boxed(half, inertia.transform(geometry.box_inertia(2.0, (-wide, wide)), oblique))
-        here = mass_points.place(body, body.parameters, "auto")
-        assert here.carriers == 7
+        original = mass_points.place(body, body.parameters, "auto")
+        assert original.carriers == 7
         assert cover(body, body.parameters, "auto").inside
         for T in frames(6):
             moved = elsewhere(body, T)
-            there = mass_points.place(moved, moved.parameters, "auto")
-            assert_the_same_points(here.points @ T[:3, :3].T + T[:3, 3], there.points, body.size)
+            transformed = mass_points.place(moved, moved.parameters, "auto")
+            assert_the_same_points(original.points @ T[:3, :3].T + T[:3, 3], transformed.points, body.size)
 
 
 def test_the_ridge_pulls_towards_the_shortest_masses_that_make_the_prior():
@@ -352,11 +352,11 @@ def test_a_grid_does_not_turn_with_its_frame():
     turn[:2, :2] = np.array([[1, -1], [1, 1]]) / np.sqrt(2)
     B = inertia.transform_matrix(turn)
     turned = boxed((body.box[1] - body.box[0]) / 2, B @ body.parameters, turn[:3, :3] @ (body.box[0] + body.box[1]) / 2)
-    here, there = data, data.through(np.linalg.inv(B))
-    grid = here.cost(fitted(uniform(body), here)), there.cost(fitted(uniform(turned), there))
+    original, transformed = data, data.through(np.linalg.inv(B))
+    grid = original.cost(fitted(uniform(body), original)), transformed.cost(fitted(uniform(turned), transformed))
     free = (
-        here.cost(fitted(made(pseudo_inertia.composition, body), here)),
-        there.cost(fitted(made(pseudo_inertia.composition, turned), there)),
+        original.cost(fitted(build(pseudo_inertia.composition, body), original)),
+        transformed.cost(fitted(build(pseudo_inertia.composition, turned), transformed)),
     )
     assert free[0] == pytest.approx(free[1], rel=1e-5)
     assert abs(grid[0] - grid[1]) > 1e-3 * grid[0]
@@ -389,7 +389,7 @@ def test_a_walking_robot_of_masses_has_its_base_parameters(a1_robot, options):
 
 @pytest.mark.slow
 @installed
-def test_links_of_a_humanoid_are_found_while_the_others_stay():
+def test_links_of_a_humanoid_are_identified_while_the_others_stay():
     robot = load("talos", base="floating")
     free = ("torso_2_link", "leg_left_4_link", "arm_right_4_link")
     truth = {b.name: b.parameters for b in robot.bodies}

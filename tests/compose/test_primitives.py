@@ -68,12 +68,12 @@ def over_tetrahedra(points):
     unit, weights = product(gauss(0, 1), gauss(0, 1), gauss(0, 1))
     a, b, c = unit.T
     barycentric = np.stack([1 - a, a * (1 - b), a * b * (1 - c), a * b * c], axis=1)
-    found, measure = [], []
+    points_inside, measure = [], []
     for corners in points[Delaunay(points).simplices]:
         volume = abs(np.linalg.det(corners[1:] - corners[0])) / 6
-        found.append(barycentric @ corners)
+        points_inside.append(barycentric @ corners)
         measure.append(weights * 6 * volume * a**2 * b)
-    return np.concatenate(found), np.concatenate(measure)
+    return np.concatenate(points_inside), np.concatenate(measure)
 
 
 def integrated(points, weights, T):

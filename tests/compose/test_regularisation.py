@@ -101,12 +101,12 @@ def both_ways(seed, other, pull, bodies=None, rows=30, noise=1.0):
     bodies = bodies or described(rng, 2)
     data = measured(rng, bodies, rows, noise)
     units = Units(rng, len(bodies), **OTHERS[other])
-    there = units.bodies(bodies)
+    transformed = units.bodies(bodies)
     B = units.matrix()
-    here = solve_bodies(data, bodies, make(bodies), method).theta
-    moved = solve_bodies(data.through(np.linalg.inv(B)), there, make(there), method).theta
+    original = solve_bodies(data, bodies, make(bodies), method).theta
+    moved = solve_bodies(data.through(np.linalg.inv(B)), transformed, make(transformed), method).theta
     scale = priors.of_bodies(bodies).scale
-    return here / scale, np.linalg.solve(B, moved) / scale, bodies
+    return original / scale, np.linalg.solve(B, moved) / scale, bodies
 
 
 @pytest.mark.parametrize("other", OTHERS)
@@ -114,8 +114,8 @@ def both_ways(seed, other, pull, bodies=None, rows=30, noise=1.0):
 @settings(max_examples=4)
 @given(seed=seeds)
 def test_lmi_without_a_prior_entropic_and_pullback_know_no_frames_and_no_units(pull, other, seed):
-    here, there, _ = both_ways(seed, other, PULLS[pull])
-    np.testing.assert_allclose(there, here, rtol=0, atol=2e-3)
+    original, transformed, _ = both_ways(seed, other, PULLS[pull])
+    np.testing.assert_allclose(transformed, original, rtol=0, atol=2e-3)
 
 
 def euclidean(bodies):
@@ -125,26 +125,28 @@ def euclidean(bodies):
 
 @pytest.mark.parametrize("other", OTHERS)
 def test_a_plain_euclidean_distance_to_the_prior_depends_on_frames_and_units(other):
-    here, there, _ = both_ways(0, other, (euclidean, Lmi()), rows=5)
-    assert np.abs(there - here).max() > 0.02
+    original, transformed, _ = both_ways(0, other, (euclidean, Lmi()), rows=5)
+    assert np.abs(transformed - original).max() > 0.02
 
 
 def test_the_quadratic_prior_knows_no_frames_where_principal_axes_are_distinct_and_does_where_they_are_not():
     quadratic = (priors.of_bodies, Lmi())
     for other in OTHERS:
-        here, there, _ = both_ways(1, other, quadratic, rows=5)
-        np.testing.assert_allclose(there, here, rtol=0, atol=2e-3)
+        original, transformed, _ = both_ways(1, other, quadratic, rows=5)
+        np.testing.assert_allclose(transformed, original, rtol=0, atol=2e-3)
     ball = inertia.pack(2.0, np.zeros(3), 0.01 * np.eye(3))
-    here, there, _ = both_ways(1, "frames", quadratic, [body(np.random.default_rng(0), parameters=ball)], rows=3)
-    assert np.abs(there - here).max() > 0.02, "of a ball any axes are principal, and the widths are set along some"
+    bodies = [body(np.random.default_rng(0), parameters=ball)]
+    original, transformed, _ = both_ways(1, "frames", quadratic, bodies, rows=3)
+    off = np.abs(transformed - original).max()
+    assert off > 0.02, "of a ball any axes are principal, and the widths are set along some"
 
 
 def test_an_ellipsoid_does_depend_on_the_axes_that_its_box_is_along():
     pull = (no_prior, Lmi(inside="ellipsoid"))
-    here, there, _ = both_ways(3, "frames", pull)
-    assert np.abs(there - here).max() > 0.02
-    here, there, _ = both_ways(3, "metres", pull)
-    np.testing.assert_allclose(there, here, rtol=0, atol=2e-3)
+    original, transformed, _ = both_ways(3, "frames", pull)
+    assert np.abs(transformed - original).max() > 0.02
+    original, transformed, _ = both_ways(3, "metres", pull)
+    np.testing.assert_allclose(transformed, original, rtol=0, atol=2e-3)
 
 
 @given(seeds)
@@ -176,14 +178,14 @@ def points_inside(J, Q):
 
 
 @given(seeds)
-def test_a_body_is_realisable_exactly_when_it_is_made_of_mass_points_inside_the_ellipsoid(seed):
+def test_a_body_is_realisable_exactly_when_it_is_a_sum_of_point_masses_inside_the_ellipsoid(seed):
     rng = np.random.default_rng(seed)
     b = body(rng, half=rng.uniform(0.05, 0.5, 3))
     Q, q = realisable.quadric(b.mass_box), realisable.ellipsoid_row(b)
     x = rng.normal(size=(6, 3))
     x *= (rng.uniform(0, 1, 6) ** (1 / 3) / np.linalg.norm(x, axis=1))[:, None] * np.sqrt(3) * b.box[1]
-    made = sum(m * inertia.pack(1.0, c, np.zeros((3, 3))) for m, c in zip(rng.uniform(0, 1, 6), x, strict=True))
-    assert q @ made >= 0
+    parameters = sum(m * inertia.pack(1.0, c, np.zeros((3, 3))) for m, c in zip(rng.uniform(0, 1, 6), x, strict=True))
+    assert q @ parameters >= 0
     p = physical(rng, 2.0, 2 * b.box[1].min())
     if q @ p >= 0:
         X = points_inside(inertia.pseudo(p), Q)
@@ -259,9 +261,9 @@ def test_a_faint_entropic_pull_on_bodies_that_data_press_flat_is_certified_all_t
     data = Information.of(Y, Y @ truth + np.abs(Y @ truth).max() * rng.normal(size=60))
     prior = priors.of_bodies(bodies, weight=0.5)
     assert prior.gamma == pytest.approx(1.0)
-    found = solve_bodies(data, bodies, prior, Lmi(regularisation="entropic", inside="ellipsoid"))
-    assert found.certificate.holds
-    assert all(consistent(found.theta, bodies))
+    solution = solve_bodies(data, bodies, prior, Lmi(regularisation="entropic", inside="ellipsoid"))
+    assert solution.certificate.holds
+    assert all(consistent(solution.theta, bodies))
 
 
 @pytest.mark.parametrize(

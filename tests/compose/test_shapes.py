@@ -1,4 +1,4 @@
-"""A body made of shapes can exist, whatever their masses; what is done to the shapes never changes it."""
+"""A body of shapes is physically consistent, whatever their masses; operations on the shapes never change it."""
 
 from __future__ import annotations
 
@@ -41,113 +41,116 @@ def some_body(seed, thin=1e-4):
     return shape_set.initial(body, parts), rng
 
 
-def some_masses(made, rng):
+def some_masses(shapes, rng):
     """Most at the floor, some far above it."""
-    grown = rng.random(len(made.parts)) < 0.5
-    return made.floors + grown * 10 ** rng.uniform(-9, 3, len(made.parts)) * made.body.parameters[0]
+    grown = rng.random(len(shapes.parts)) < 0.5
+    return shapes.floors + grown * 10 ** rng.uniform(-9, 3, len(shapes.parts)) * shapes.body.parameters[0]
 
 
-def theta(made, masses):
-    return made.map @ masses + made.removed_parameters
+def theta(shapes, masses):
+    return shapes.map @ masses + shapes.removed_parameters
 
 
 @settings(max_examples=80)
 @given(seeds)
 def test_whatever_the_masses_the_body_is_consistent_with_the_solvers_margin(seed):
-    made, rng = some_body(seed)
+    shapes, rng = some_body(seed)
     for _ in range(6):
-        p = theta(made, some_masses(made, rng))
-        assert inertia.is_consistent(p, made.body.size)
-        assert inertia.min_eigenvalue(p) >= 0.999 * SOLVER_MARGIN * made.body.size**2
-        made, _ = made.divide(made.floors, int(rng.integers(len(made.parts))), int(rng.integers(2, 9))) or (made, None)
+        p = theta(shapes, some_masses(shapes, rng))
+        assert inertia.is_consistent(p, shapes.body.size)
+        assert inertia.min_eigenvalue(p) >= 0.999 * SOLVER_MARGIN * shapes.body.size**2
+        shapes, _ = shapes.divide(shapes.floors, int(rng.integers(len(shapes.parts))), int(rng.integers(2, 9))) or (
+            shapes,
+            None,
+        )
 
 
 @settings(max_examples=40)
 @given(seeds)
 def test_the_floors_add_up_to_the_least_mass_of_the_body_and_children_share_their_parents(seed):
-    made, rng = some_body(seed)
-    least = mass_floor(made.body)
-    assert made.floors.sum() == pytest.approx(least)
-    volumes = np.array([p.volume for p in made.parts])
-    np.testing.assert_allclose(made.floors / made.floors.sum(), volumes / volumes.sum())
-    masses = some_masses(made, rng)
+    shapes, rng = some_body(seed)
+    least = mass_floor(shapes.body)
+    assert shapes.floors.sum() == pytest.approx(least)
+    volumes = np.array([p.volume for p in shapes.parts])
+    np.testing.assert_allclose(shapes.floors / shapes.floors.sum(), volumes / volumes.sum())
+    masses = some_masses(shapes, rng)
     for _ in range(5):
-        index = int(rng.integers(len(made.parts)))
-        floor, mass, count = made.floors[index], masses[index], len(made.parts)
-        after = made.divide(masses, index)
+        index = int(rng.integers(len(shapes.parts)))
+        floor, mass, count = shapes.floors[index], masses[index], len(shapes.parts)
+        after = shapes.divide(masses, index)
         if after is None:
             continue
-        made, masses = after
-        assert np.all(masses >= made.floors * (1 - 1e-12)), "what the parent could be, the children can"
-        assert made.floors[count - 1 :].sum() == pytest.approx(floor)
+        shapes, masses = after
+        assert np.all(masses >= shapes.floors * (1 - 1e-12)), "what the parent could be, the children can"
+        assert shapes.floors[count - 1 :].sum() == pytest.approx(floor)
         assert masses[count - 1 :].sum() == pytest.approx(mass)
-        assert made.floors.sum() == pytest.approx(least)
+        assert shapes.floors.sum() == pytest.approx(least)
 
 
 @settings(max_examples=60)
 @given(seeds)
 def test_nothing_that_is_done_to_shapes_changes_the_body(seed):
-    made, rng = some_body(seed, thin=0.05)
-    masses = some_masses(made, rng)
-    before = theta(made, masses)
+    shapes, rng = some_body(seed, thin=0.05)
+    masses = some_masses(shapes, rng)
+    before = theta(shapes, masses)
     for _ in range(12):
-        index = int(rng.integers(len(made.parts)))
+        index = int(rng.integers(len(shapes.parts)))
         match rng.integers(5):
             case 0:
-                made, masses = made.divide(masses, index, int(rng.integers(2, 5))) or (made, masses)
+                shapes, masses = shapes.divide(masses, index, int(rng.integers(2, 5))) or (shapes, masses)
             case 1:
-                made, masses = made.prune(masses)
+                shapes, masses = shapes.prune(masses)
             case 2:
-                made, masses = made.add(random_primitive("cuboid", rng), masses)
-            case 3 if made.removed:
-                made, masses = made.restore(made.removed[int(rng.integers(len(made.removed)))], masses)
+                shapes, masses = shapes.add(random_primitive("cuboid", rng), masses)
+            case 3 if shapes.removed:
+                shapes, masses = shapes.restore(shapes.removed[int(rng.integers(len(shapes.removed)))], masses)
             case 4:
-                made, masses = made.merge_alike(masses)
-        assert len(masses) == len(made.parts) == len(made.floors)
-        assert np.all(masses >= made.floors * (1 - 1e-12))
-        np.testing.assert_allclose(theta(made, masses), before, rtol=0, atol=1e-11 * np.linalg.norm(before))
+                shapes, masses = shapes.merge_alike(masses)
+        assert len(masses) == len(shapes.parts) == len(shapes.floors)
+        assert np.all(masses >= shapes.floors * (1 - 1e-12))
+        np.testing.assert_allclose(theta(shapes, masses), before, rtol=0, atol=1e-11 * np.linalg.norm(before))
 
 
 @settings(max_examples=30)
 @given(seeds)
-def test_at_most_ten_shapes_are_needed_and_the_empty_ones_are_swept_aside(seed):
+def test_at_most_ten_shapes_are_needed_and_the_empty_ones_are_removed(seed):
     """Carathéodory: ten parameters are a mixture of ten."""
-    made, rng = some_body(seed, thin=0.05)
-    masses = made.floors + rng.uniform(0.1, 1, len(made.parts))
-    while len(made.parts) < 30:
-        made, masses = made.divide(masses, int(rng.integers(len(made.parts)))) or (made, masses)
-    before = theta(made, masses)
-    few, left = made.prune(masses)
+    shapes, rng = some_body(seed, thin=0.05)
+    masses = shapes.floors + rng.uniform(0.1, 1, len(shapes.parts))
+    while len(shapes.parts) < 30:
+        shapes, masses = shapes.divide(masses, int(rng.integers(len(shapes.parts)))) or (shapes, masses)
+    before = theta(shapes, masses)
+    few, left = shapes.prune(masses)
     assert len(few.parts) <= 10
-    assert len(few.parts) + len(few.removed) == len(made.parts)
-    assert few.removed_masses.sum() < 1e-3 * made.body.parameters[0]
+    assert len(few.parts) + len(few.removed) == len(shapes.parts)
+    assert few.removed_masses.sum() < 1e-3 * shapes.body.parameters[0]
     np.testing.assert_allclose(theta(few, left), before, rtol=0, atol=1e-10 * np.linalg.norm(before))
 
 
 def test_a_body_that_is_all_empty_keeps_its_shapes():
-    made, _ = some_body(3)
-    same, masses = made.prune(made.floors)
-    assert same is made
-    np.testing.assert_array_equal(masses, made.floors)
+    shapes, _ = some_body(3)
+    same, masses = shapes.prune(shapes.floors)
+    assert same is shapes
+    np.testing.assert_array_equal(masses, shapes.floors)
 
 
-def test_what_was_swept_aside_can_grow_again():
+def test_a_removed_shape_can_be_restored():
     parts = [cuboid([0.1, 0.1, 0.1], at(x, 0, 0)) for x in (-0.2, 0, 0.2)]
-    made = shape_set.initial(body_of(parts), parts)
-    masses = made.floors + np.array([1.0, 0.0, 1.0])
-    made, masses = made.prune(masses)
-    assert made.removed == (parts[1],)
-    again, masses = made.restore(parts[1], masses)
+    shapes = shape_set.initial(body_of(parts), parts)
+    masses = shapes.floors + np.array([1.0, 0.0, 1.0])
+    shapes, masses = shapes.prune(masses)
+    assert shapes.removed == (parts[1],)
+    again, masses = shapes.restore(parts[1], masses)
     assert again.removed == ()
     assert again.parts[-1] is parts[1]
-    assert again.floors.sum() == pytest.approx(mass_floor(made.body))
+    assert again.floors.sum() == pytest.approx(mass_floor(shapes.body))
 
 
 def test_neighbours_of_one_density_become_one_and_others_do_not():
     x = 0.1
     row = [cuboid([x, x, x], at(k * x, 0, 0)) for k in range(4)] + [cuboid([x, x, x], at(1.0, 0, 0))]
-    made = shape_set.initial(body_of(row), row)
-    merged, masses = made.merge_alike(np.array([1.0, 1.01, 2.0, 2.0, 1.0]))
+    shapes = shape_set.initial(body_of(row), row)
+    merged, masses = shapes.merge_alike(np.array([1.0, 1.01, 2.0, 2.0, 1.0]))
     assert len(merged.parts) == 3, "two pairs that touch; the far one stays alone"
     assert sorted(masses) == pytest.approx([1.0, 2.01, 4.0])
     pair = max(merged.parts, key=lambda p: p.parameters[1] if p.kind == "cluster" else -1)
@@ -158,10 +161,10 @@ def test_neighbours_of_one_density_become_one_and_others_do_not():
 
 def test_merging_what_was_merged_keeps_one_level():
     row = [cuboid([0.1] * 3, at(0.1 * k, 0, 0)) for k in range(3)]
-    made = shape_set.initial(body_of(row), row)
-    made, masses = made.merge(np.array([1.0, 2.0, 3.0]), [0, 1])
-    made, masses = made.merge(masses, [0, 1])
-    (whole,) = made.parts
+    shapes = shape_set.initial(body_of(row), row)
+    shapes, masses = shapes.merge(np.array([1.0, 2.0, 3.0]), [0, 1])
+    shapes, masses = shapes.merge(masses, [0, 1])
+    (whole,) = shapes.parts
     assert set(whole.parts) == set(row)
     assert masses == pytest.approx([6.0])
 
@@ -169,16 +172,16 @@ def test_merging_what_was_merged_keeps_one_level():
 def test_a_shape_is_not_divided_into_what_is_too_thin():
     body = body_of([cuboid([1.0, 1.0, 1.0])])
     thin = np.sqrt(12 * least_variance(body))
-    made = shape_set.initial(body, [cuboid([1.9 * thin] * 3), cuboid([2.1 * thin, 1.5 * thin, 1.5 * thin])])
-    masses = made.composition.start
-    assert made.divide(masses, 0) is None
-    assert made.divide(masses, 1) is not None
+    shapes = shape_set.initial(body, [cuboid([1.9 * thin] * 3), cuboid([2.1 * thin, 1.5 * thin, 1.5 * thin])])
+    masses = shapes.composition.start
+    assert shapes.divide(masses, 0) is None
+    assert shapes.divide(masses, 1) is not None
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=20)
 @given(seed=seeds)
-def test_too_thin_a_shape_is_made_as_thick_as_needed_and_no_other_is_touched(kind, seed):
+def test_too_thin_a_shape_is_thickened_as_needed_and_no_other_is_changed(kind, seed):
     shape = random_primitive(kind, np.random.default_rng(seed), thin=1e-3)
     assert thicken(shape, 0.5 * least_part(shape)) == shape or kind == "capsule"
     for least in (1e-6, 1e-3):
@@ -202,21 +205,21 @@ def test_a_flat_polyhedron_becomes_the_box_around_it():
 
 def test_the_distance_of_a_belief_is_zero_inside_and_its_widths_away_outside():
     parts = [cuboid([0.2, 0.1, 0.1], at(x, 0, 0)) for x in (-0.2, 0.2)]
-    made = shape_set.initial(body_of(parts), parts)
+    shapes = shape_set.initial(body_of(parts), parts)
     root = np.diag(1 / np.array([0.5] + [0.1] * 3 + [0.05] * 6))
-    assert made.distance(made.map @ [1.0, 2.0], root) == pytest.approx(0, abs=1e-9)
-    beside = made.map @ [1.0, 1.0]
+    assert shapes.distance(shapes.map @ [1.0, 2.0], root) == pytest.approx(0, abs=1e-9)
+    beside = shapes.map @ [1.0, 1.0]
     beside[2] += 0.3  # m·y: no shape has any
-    assert made.distance(beside, root) == pytest.approx(3.0, rel=1e-9)
+    assert shapes.distance(beside, root) == pytest.approx(3.0, rel=1e-9)
 
 
 @pytest.mark.slow
 @installed
 @pytest.mark.parametrize("name", ROBOTS)
-def test_bodies_of_real_robots_are_made_of_their_geometry_welded_links_included(name):
+def test_bodies_of_real_robots_have_the_shapes_of_their_links_welded_ones_included(name):
     for body in load(name).bodies:
-        made = shape_set.initial(body)
-        for part in made.parts:
+        shapes = shape_set.initial(body)
+        for part in shapes.parts:
             low, high = part.box
             reach = 2e-3 * body.size  # what thickening adds
             assert np.all(low >= body.box[0] - reach)
@@ -227,7 +230,7 @@ def test_bodies_of_real_robots_are_made_of_their_geometry_welded_links_included(
 
 
 @installed
-def test_the_trunk_of_a_quadruped_is_made_of_the_boxes_of_its_welded_links():
+def test_the_trunk_of_a_quadruped_has_the_boxes_of_its_welded_links():
     kinds = [p.as_json() for p in shape_set.initial(load("a1").body("trunk")).parts]
     assert [k["kind"] for k in kinds] == ["cuboid"] * 3
     np.testing.assert_allclose(2 * np.array(kinds[1]["half"]), [0.267, 0.194, 0.114])
@@ -248,13 +251,13 @@ def test_collision_shapes_come_first_then_visual_ones_each_where_its_link_is(tmp
     np.testing.assert_allclose(second.box, [[0.2, -0.03, -0.03], [0.4, 0.03, 0.03]], atol=1e-12)
 
 
-def test_a_body_without_geometry_is_made_of_its_box(tmp_path):
+def test_a_body_without_geometry_has_its_box_as_shape(tmp_path):
     body = part(tmp_path)
     (box,) = described_shapes(body)
     np.testing.assert_allclose(box.box, body.box, atol=1e-12)
 
 
-def test_a_load_is_made_of_the_box_it_is_thought_in():
+def test_the_shape_of_a_load_is_the_box_of_its_area():
     robot = Robot.load("demo_arm").with_load("tool0")
     (box,) = shape_set.initial(robot.body(LOAD)).parts
     np.testing.assert_allclose(box.box, robot.body(LOAD).box)
@@ -298,8 +301,8 @@ def test_shapes_that_only_mjcf_knows_are_read_too(tmp_path, kind, volume):
 
 def test_the_cells_of_a_body_fill_its_box():
     body = Body("b", (), 1, sphere(0.1).parameters, (np.array([-0.1, 0, 0.2]), np.array([0.3, 0.1, 0.5])), 0.51)
-    found = cells(body, 2)
-    assert len(found) == 8
-    assert sum(c.volume for c in found) == pytest.approx(0.4 * 0.1 * 0.3)
-    mean = np.mean([c.mean for c in found], axis=0)
+    cuboids = cells(body, 2)
+    assert len(cuboids) == 8
+    assert sum(c.volume for c in cuboids) == pytest.approx(0.4 * 0.1 * 0.3)
+    mean = np.mean([c.mean for c in cuboids], axis=0)
     np.testing.assert_allclose(mean, [0.1, 0.05, 0.35])

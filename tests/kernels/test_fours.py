@@ -43,9 +43,9 @@ def test_the_factor_of_parameters_is_that_of_their_cone_and_gives_them_back(seed
     np.testing.assert_array_equal(U, np.triu(U))
     np.testing.assert_allclose(U @ U.T, Cone(0, pseudo_inertia.lmi(b)).value(theta), rtol=0, atol=1e-12)
     assert np.isclose(above, (theta[0] - chart.floor) / chart.mass)
-    other, there = chart.factor(theta)
+    other, other_above = chart.factor(theta)
     np.testing.assert_allclose(U, other, rtol=0, atol=1e-9)
-    assert np.isclose(above, there)
+    assert np.isclose(above, other_above)
     x, back = np.empty(10), np.empty(10)
     fours.entries(U, x)
     fours.parameters(x, numbers, back)
@@ -99,11 +99,11 @@ def test_the_length_of_a_step_is_that_of_the_least_value_along_it(seed, size, mo
         return (np.sum(w) - square) * t + 0.5 * data * t**2 - np.sum(np.log1p(t * w))
 
     edge = 1 / max(-w.min(), 1e-300)
-    found = one_body_newton._length(w, square)
-    assert 0 < found < edge
-    tried = np.linspace(0, min(one_body_newton.NEARLY * edge, 4 * found), 2000)
+    length = one_body_newton._length(w, square)
+    assert 0 < length < edge
+    tried = np.linspace(0, min(one_body_newton.NEARLY * edge, 4 * length), 2000)
     best = min(value(t) for t in tried)
-    assert value(found) - best < 0.02 * -best
+    assert value(length) - best < 0.02 * -best
 
 
 @pytest.mark.slow

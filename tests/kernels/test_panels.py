@@ -78,16 +78,16 @@ def test_forces_of_known_bodies_are_panels_times_parameters_and_pinocchios(name)
     for body in robot.bodies:
         theta[tree.nodes[body.name] - 1] = values[body.name]
         model.inertias[body.joint] = pin.Inertia.FromDynamicParameters(values[body.name])
-    found = forces.generalised(tree, tree.states(part), theta)[:40]
+    computed = forces.generalised(tree, tree.states(part), theta)[:40]
     Y = rows(robot, tree, part)
     expected = Y @ theta.ravel()
     first = 0 if robot.floating else 6
-    np.testing.assert_allclose(found[:, first:], expected[:, first:], rtol=0, atol=1e-12 * np.abs(expected).max())
+    np.testing.assert_allclose(computed[:, first:], expected[:, first:], rtol=0, atol=1e-12 * np.abs(expected).max())
     dynamics = Dynamics(robot, part)
     model.gravity.linear = dynamics.model.gravity.linear
     data = model.createData()
     rnea = np.array([pin.rnea(model, data, *state) for state in zip(*dynamics.states, strict=True)])
-    np.testing.assert_allclose(found[:, first:], rnea, rtol=0, atol=1e-12 * np.abs(rnea).max())
+    np.testing.assert_allclose(computed[:, first:], rnea, rtol=0, atol=1e-12 * np.abs(rnea).max())
 
 
 @installed
@@ -105,12 +105,12 @@ def test_forces_of_arms_are_mujocos_inverse_dynamics(name):
     theta = np.zeros((tree.bodies, 10))
     for body in robot.bodies:
         theta[tree.nodes[body.name] - 1] = values[body.name]
-    found = forces.generalised(tree, tree.states(part), theta)[:10, 6:]
+    computed = forces.generalised(tree, tree.states(part), theta)[:10, 6:]
     order = [model.joint(j).dofadr[0] for j in robot.joints]
     for t in range(10):
         data.qpos[order], data.qvel[order], data.qacc[order] = part.q[t], part.v[t], part.a[t]
         mujoco.mj_inverse(model, data)
-        np.testing.assert_allclose(found[t], data.qfrc_inverse[order], rtol=0, atol=1e-9 * np.abs(found[t]).max())
+        np.testing.assert_allclose(computed[t], data.qfrc_inverse[order], rtol=0, atol=1e-9 * np.abs(computed[t]).max())
 
 
 @installed
@@ -120,8 +120,9 @@ def test_jacobians_are_how_placed_points_move(name):
     robot, rng = load(name), np.random.default_rng(5)
     tree, part = flat_tree(robot), segment(robot, rng, samples=3)
     frame = robot.frames[robot.bodies[-1].name]
-    here = forces.Kinematics(tree, tree.states(part), 3)
-    x, J, lead = here.pose(frame.joint, frame.placement)[1], here.jacobian(frame.joint), 6 if robot.floating else 0
+    motion = forces.Kinematics(tree, tree.states(part), 3)
+    x, J = motion.pose(frame.joint, frame.placement)[1], motion.jacobian(frame.joint)
+    lead = 6 if robot.floating else 0
     linear = J[:, :3] + np.cross(J[:, 3:], x[:, :, None], axis=1)
     for k in range(len(robot.joints)):
         ends = []

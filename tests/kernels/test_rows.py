@@ -25,19 +25,19 @@ NAMES = [entry.name for entry in index.robots()]
 
 def both(monkeypatch, robot, segments, columns, equations, unknown=(), filter=None):
     """Names, Y and target of the same rows, compiled and by Pinocchio."""
-    made = []
+    ways = []
     for least in (0, 10**9):
         monkeypatch.setattr(regressor, "COMPILED_FROM", least)
         rows = Setup(robot, equations, columns, tuple(unknown), filter).rows(segments)
         assert (rows.tree is None) == (least > 0)
         blocks = list(rows)
-        made.append((rows.names, np.concatenate([b.Y for b in blocks]), np.concatenate([b.target for b in blocks])))
-    return made
+        ways.append((rows.names, np.concatenate([b.Y for b in blocks]), np.concatenate([b.target for b in blocks])))
+    return ways
 
 
-def agree(made, tolerance=1e-10):
+def agree(ways, tolerance=1e-10):
     """To a share of the largest entry of each row of equations."""
-    (names, Y, target), (expected, Z, goal) = made
+    (names, Y, target), (expected, Z, goal) = ways
     assert names == expected
     assert np.abs(Z).max() > 0
     for ours, theirs in ((Y, Z), (target, goal)):

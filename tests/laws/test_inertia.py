@@ -1,4 +1,4 @@
-"""Ten parameters, (mass, CoM, inertia), pseudo-inertia and log-Cholesky coordinates say the same thing."""
+"""Ten parameters, (mass, CoM, inertia), pseudo-inertia and log-Cholesky coordinates are equivalent."""
 
 import numpy as np
 import pinocchio as pin

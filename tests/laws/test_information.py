@@ -1,4 +1,4 @@
-"""Information is a commutative monoid, loses nothing the samples said, and can be asked about some parameters alone."""
+"""Information is a commutative monoid, equivalent to the samples, and can be marginalised to some parameters."""
 
 import tempfile
 from fractions import Fraction
@@ -271,7 +271,7 @@ def test_filip_keeps_six_digits_when_split_in_five():
     assert deviation == pytest.approx(0.334801051324544e-02, rel=1e-6)
 
 
-def test_columns_of_rounding_dust_count_for_nothing():
+def test_columns_of_rounding_errors_are_ignored():
     """A column that should be zero and is 1e-17 must not be scaled up to one: it has no direction and no solution."""
     rng = np.random.default_rng(0)
     Y = rng.normal(size=(50, N))
@@ -281,12 +281,12 @@ def test_columns_of_rounding_dust_count_for_nothing():
     np.testing.assert_allclose(info.solve(), [1.0, 0.0, -2.0, 3.0], atol=1e-12)
     small = Y * [1.0, 1.0, 1e-9, 1.0]
     small[:, 1] = rng.normal(size=50) * 1e-9
-    assert Information.of(small, small.sum(axis=1)).rank() == N, "a small unit is no dust"
+    assert Information.of(small, small.sum(axis=1)).rank() == N, "a column in a small unit is not negligible"
     np.testing.assert_allclose(Information.of(small, small.sum(axis=1)).solve(), 1.0, rtol=1e-6)
 
 
 @given(samples(), st.integers(1, 9), st.integers(0, 1000))
-def test_information_about_what_the_parameters_are_made_of(sample, k, seed):
+def test_information_about_unknowns_of_which_the_parameters_are_a_linear_map(sample, k, seed):
     """However many unknowns there are, the cost is that of the parameters they make, and R gains no row."""
     rng = np.random.default_rng(seed)
     P, x = rng.normal(size=(N, k)), rng.normal(size=k)
@@ -298,7 +298,7 @@ def test_information_about_what_the_parameters_are_made_of(sample, k, seed):
     assert through.rows == info.rows
 
 
-def test_the_least_squares_answer_is_the_shortest_where_there_are_more_unknowns_than_rows():
+def test_the_least_squares_solution_has_least_norm_with_more_unknowns_than_rows():
     rng = np.random.default_rng(0)
     P = rng.normal(size=(N, 7))
     P /= np.linalg.norm(P, axis=0)

@@ -30,8 +30,8 @@ def test_a_polynomial_of_its_degree_is_met_everywhere_with_its_derivatives(seed,
     x, p = stamps(rng, 30), np.polynomial.Polynomial(rng.normal(size=degree + 1), domain=(0, 0.3))
     at = np.linspace(x[0], x[-1], 50)
     for order in range(3):
-        found, expected = Spline.through(x, p(x), degree)(at, order), p.deriv(order)(at) if order else p(at)
-        np.testing.assert_allclose(found, expected, atol=1e-8 * np.abs(expected).max() + 1e-9 * 100**order)
+        values, expected = Spline.through(x, p(x), degree)(at, order), p.deriv(order)(at) if order else p(at)
+        np.testing.assert_allclose(values, expected, atol=1e-8 * np.abs(expected).max() + 1e-9 * 100**order)
 
 
 @pytest.mark.parametrize("degree", [3, 5])
