@@ -166,7 +166,7 @@ def _case(
             "log_MB": Path(path).stat().st_size / 1e6 / hours,
             "sums_MB": len(part.sums.to_bytes()) / 1e6,
             "sent_MB": len(pickle.dumps(part)) / 1e6,
-            "triangles_MB": sum(R.size + len(R) for R in part.sums.found[False]) / 2 * 8 / 1e6,
+            "triangles_MB": sum(R.size + len(R) for R in part.sums.triangles[False]) / 2 * 8 / 1e6,
             "cpu_s": {
                 "whole": whole / hours,
                 "hash": hashed / hours,

@@ -11,7 +11,7 @@ import pytest
 from steelyard.experiment.search.record_sines import record_sines
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.log.table import write_log
-from steelyard.robot.index import find
+from steelyard.robot.index import find_description
 from steelyard.robot.model import Robot
 
 
@@ -103,7 +103,7 @@ def test_cobyla_without_nlopt_is_refused(steelyard, logs, monkeypatch):
 
 
 def test_the_description_of_the_puma_documents_the_inconsistencies_of_its_sources():
-    text = find("puma560").read_text()
+    text = find_description("puma560").read_text()
     assert "m1 = 0" in text
     assert "triangle inequality" in text
     puma = Robot.load("puma560")
