@@ -8,7 +8,7 @@ import numpy as np
 from steelyard import Log, Robot, identify, inertia
 from steelyard.experiment.simulate.simulate_arm import simulate_arm
 from steelyard.identify.sentence import sentence
-from steelyard.robot.index import find
+from steelyard.robot.index import find_description
 
 GUESS = """<link name="tool0"><inertial><origin xyz="0 0 0.05"/><mass value="1"/>
   <inertia ixx="0.002" iyy="0.002" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
@@ -16,7 +16,7 @@ OFFSET = np.array([4.0, -3.0, 6.0, 0.2, -0.1, 0.3])  # N, N·m: what the sensor 
 
 with TemporaryDirectory() as folder:
     path = Path(folder) / "arm.urdf"  # the arm of the demonstration, with a guess of what the tool may be
-    path.write_text(find("demo_arm").read_text().replace('<link name="tool0"/>', GUESS))
+    path.write_text(find_description("demo_arm").read_text().replace('<link name="tool0"/>', GUESS))
     robot = Robot.load(path, sensors=["tool_joint"])  # the sensor sits in this fixed joint
 
     truth = {body.name: body.parameters for body in robot.bodies}

@@ -31,7 +31,7 @@ LINE = 8  # numbers in a cache line; every field begins at one
 REMEMBERED = (
     *("received", "clock", "row_counts", "passive", "marks"),
     *("filter", "up", "last", "stamp", "old", "recent", "before", "optimum", "theta", "proof", "masses", "test"),
-)  # what a saved state has
+)  # fields of a saved state
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class StateLayout:
     feet: int = 0
     nodes: int = 0  # bodies of the tree
     joints: int = 0  # rows of the tree
-    shapes: int = 0  # or points, that the base is made of
+    shapes: int = 0  # number of shapes or points of the base
     tree_integers: int = 0
     tree_reals: int = 0
-    order: tuple[int, ...] = ()  # permutation of all fields in memory; as tabled where empty
+    order: tuple[int, ...] = ()  # permutation of all fields in memory; that of the table if empty
 
     def integers(self) -> Fields:
         """Return the fields of the integers: constants, then counters."""
@@ -86,7 +86,7 @@ class StateLayout:
             "balls": (self.feet, FOOT_REALS),
             "whitener": (6, 6),
             "prior": (N1, N1),
-            "mass_variance": (1,),  # the prior's
+            "mass_variance": (1,),  # of the prior
             "map": (10, columns),  # from masses of shapes to parameters
             "floor": (10,),  # parameters at the least masses
             "ridge": (2, k),
