@@ -110,3 +110,13 @@ def test_codes_of_findings_in_tables_of_the_pages_exist():
                 named |= dict.fromkeys(re.findall(r"`([a-z0-9]+(?:-[a-z0-9]+)+)`", cells[at]), page.name)
     assert len(named) > 40
     assert {code: page for code, page in named.items() if code not in codes} == {}
+
+
+@pytest.mark.slow
+def test_the_python_of_the_readme_runs(arm, tmp_path, monkeypatch, capsys):
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    for name, log in (("my_log", arm.train), ("other_log", arm.test)):
+        (tmp_path / f"{name}.parquet").write_bytes(log.read_bytes())
+    exec(compile(code.replace("my_robot.urdf", "demo_arm"), "README.md", "exec"), {})
+    assert "base parameters" in capsys.readouterr().out
