@@ -50,9 +50,9 @@ def screened(
     """All candidates, and the seconds of CPU that one took (0 where they were kept)."""
     wanted = [(kind, k, ()) for k, kind in enumerate(draw_kinds(count, 0))]
     pool.attempt("double", count)  # kernels are compiled, or read from their cache, before anything is timed
-    before, start = len(kept.done), time.process_time()
+    before, start = len(kept.entries), time.process_time()
     tried = pool.screen(wanted, kept, lambda n: _say(f"candidates {n} of {count}"))
-    return tried, (time.process_time() - start) / max(len(kept.done) - before, 1)
+    return tried, (time.process_time() - start) / max(len(kept.entries) - before, 1)
 
 
 def study(name: str, folder: Path, count: int = 300) -> dict[str, Any] | None:
