@@ -41,6 +41,8 @@ ROOMS = {  # room → heading of its names in the reference of the Python API
     "api": "Identification",
     "identify": "Identification",
     "equations": "Identification",
+    "output": "Results",
+    "check": "Checks",
     "log": "Logs",
     "robot": "Robots",
     "information": "Information",
