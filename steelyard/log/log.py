@@ -41,7 +41,7 @@ _NAMED = (
 )
 
 
-class Signals(TypedDict, total=False):
+class SignalArrays(TypedDict, total=False):
     """Arrays of ``Log.from_arrays``: kind → name → values."""
 
     q: Mapping[str, ArrayLike]  # joint → (T,) rad or m
@@ -57,7 +57,7 @@ class Signals(TypedDict, total=False):
     imu: Mapping[str, ArrayLike]  # "gyro" rad/s, "acc" m/s² → (T, 3)
 
 
-class Frame(Protocol):
+class DataFrameLike(Protocol):
     """A table with named columns: a DataFrame of pandas or polars, a Table of pyarrow."""
 
     @property
@@ -136,7 +136,7 @@ class Log:
         *,
         metadata: Mapping[str, Any] | None = None,
         source: str = "log",
-        **signals: Unpack[Signals],
+        **signals: Unpack[SignalArrays],
     ) -> Log:
         """Make a log of arrays in memory.
 
@@ -179,7 +179,7 @@ class Log:
         return cls.from_columns(columns, metadata, source)
 
     @classmethod
-    def from_frame(cls, frame: Frame, metadata: Mapping[str, Any] | None = None, source: str = "frame") -> Log:
+    def from_frame(cls, frame: DataFrameLike, metadata: Mapping[str, Any] | None = None, source: str = "frame") -> Log:
         """Make a log of a pandas or polars DataFrame, or of a pyarrow Table, whose columns follow the log contract.
 
         Args:

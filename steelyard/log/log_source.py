@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 from steelyard.errors import Finding, LogError
-from steelyard.log.log import Frame, Log
+from steelyard.log.log import DataFrameLike, Log
 from steelyard.log.mapping import ColumnMap, read_mapping
 from steelyard.log.table import read_log
 
-LogSource: TypeAlias = str | Path | Log | Frame
+LogSource: TypeAlias = str | Path | Log | DataFrameLike
 LogSources: TypeAlias = LogSource | Sequence[LogSource]
 MappingSource: TypeAlias = str | Path | ColumnMap
 
