@@ -55,7 +55,7 @@ from bench.stream import kept as stream_kept
 from bench.words import EVERYWHERE
 from bench.words import table as words_table
 
-PHYSICAL = ("lmi", "points", "shapes", "nonlinear")  # methods that promise bodies that can exist
+PHYSICAL = ("lmi", "points", "shapes", "nonlinear")  # methods that promise physically consistent bodies
 STUDIES = (
     "arms",
     "cli",
@@ -134,8 +134,8 @@ def main() -> int:
         if options.figure is not None:
             options.figure.write_text(figure(result, _caption("points")), encoding="utf-8")
     elif options.name == "coverage":
-        found = coverage(options.seeds or 500, options.seconds)
-        result, kept = found.as_json(), 0.93 <= found.covered <= 0.97
+        measured = coverage(options.seeds or 500, options.seconds)
+        result, kept = measured.as_json(), 0.93 <= measured.covered <= 0.97
     elif options.name == "cli":
         result = cli(options.repeats, options.data)
         kept = cli_kept(result)

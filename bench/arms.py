@@ -1,4 +1,4 @@
-"""Two real arms, every method: held-out error, bodies that can exist, distance of base parameters, time.
+"""Two real arms, every method: held-out error, consistent bodies, distance of base parameters, time.
 
 UR10e: one motion to learn from, another to predict. TX40: every third half second held out. The distance is from
 something that the estimate never saw: on the UR10e from the base parameters that plain least squares finds on the other
@@ -59,14 +59,14 @@ TERMS = {"Ia": "armature", "fv": "viscous", "fs": "coulomb", "off": "offset"}
 
 
 def arms(data: Path) -> dict[str, Any]:
-    """What each way makes of each arm; ``data`` holds the folders ``ur10e`` and ``tx40``."""
+    """Errors and times of each method on each arm; ``data`` holds the folders ``ur10e`` and ``tx40``."""
     return {"ur10e": _ur10e(data / "ur10e"), "tx40": _tx40(data / "tx40")}
 
 
-def table(found: Mapping[str, Any]) -> str:
+def table(results: Mapping[str, Any]) -> str:
     """Lines of Markdown."""
     lines = []
-    for arm, ways in found.items():
+    for arm, ways in results.items():
         lines += [f"{arm}", "", "| method | held out, filtered | held out, torque as measured | physical bodies | "
                   "base-parameter distance | time |", "|---" * 6 + "|"]  # fmt: skip
         for way, e in ways.items():
@@ -124,13 +124,13 @@ def _each(
     description: Description, train: Log, test: list[Log], options: Options,
     distance: Callable[[Estimate, np.ndarray], float],
 ) -> dict[str, Any]:  # fmt: skip
-    found = {}
+    results = {}
     for way, method in WAYS.items():
         start = time.perf_counter()
         result = identify(description, [train], replace(options, method=method), validate=test)
         seconds = time.perf_counter() - start
         (score,) = result.estimate.validation.values()
-        found[way] = {
+        results[way] = {
             "relative_filtered": score.relative_filtered,
             "relative": score.relative,
             "consistent": sum(b.consistent for b in result.estimate.bodies),
@@ -139,7 +139,7 @@ def _each(
             "seconds": seconds,
             "notices": [n for n in result.estimate.notices if "mesh" not in n],
         }
-    return found
+    return results
 
 
 def _read(path: Path, guide: str) -> Log:

@@ -46,7 +46,7 @@ def ceres(problem: Problem, chart: Chart, tight: bool = False) -> Solve:
         options.max_num_iterations = MANY
         for name, value in TIGHT.items():
             setattr(options, name, value)
-    pyceres.logging.minloglevel = pyceres.logging.FATAL.value  # steps that overflow are said at length otherwise
+    pyceres.logging.minloglevel = pyceres.logging.FATAL.value  # it logs every step that overflows otherwise
     return Solve(pyceres, options, Residual(), chart, chart.coordinates(problem.start), (R, z, body, room))
 
 

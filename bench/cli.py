@@ -54,13 +54,13 @@ def cli(repeats: int = 7, data: Path | None = None) -> dict[str, Any]:
                 start = time.perf_counter()
                 subprocess.run(command, check=True, capture_output=True, cwd=ROOT, env=environment)
                 times[name].append(1e6 * (time.perf_counter() - start))
-    found: dict[str, Any] = {
+    entry: dict[str, Any] = {
         name: {"min": float(np.min(t[1:])), "median": float(np.median(t[1:]))} for name, t in times.items()
     }
-    least = found["imports"]["min"]
-    found["ratio"] = {"imports": least / found["ours"]["min"]}
-    found["times the imports"] = {name: found[name]["min"] / least for name in PROMISED}
-    return {case: found}
+    least = entry["imports"]["min"]
+    entry["ratio"] = {"imports": least / entry["ours"]["min"]}
+    entry["times the imports"] = {name: entry[name]["min"] / least for name in PROMISED}
+    return {case: entry}
 
 
 def kept(result: dict[str, Any]) -> bool:
@@ -78,7 +78,7 @@ def _case(data: Path, folder: Path) -> tuple[str, list[str]]:
 
         robot = Robot.load("demo_arm")
         truth = {b.name: b.parameters for b in robot.bodies}
-        write_log(simulate_arm(robot, truth, seed=1, seconds=30.0), folder / "arm.parquet")
+        write_log(folder / "arm.parquet", simulate_arm(robot, truth, seed=1, seconds=30.0))
         return "demo_arm", ["demo_arm", str(folder / "arm.parquet")]
     guide = (ROOT / "docs" / "mapping.md").read_text(encoding="utf-8")
     mapping = folder / "ur10e.toml"

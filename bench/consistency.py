@@ -1,9 +1,9 @@
-"""How often does each method return a robot that can exist?
+"""How often does each method return a physically consistent robot?
 
 Every method there is, on the same noisy problems; a result counts if every free body passes the
 design's test of consistency. The prior is the default one, the description, off by about 30 % in mass and in every
-length; noise is drawn from 0.3 to 30 % of each row's rms. Shapes are divided a few times: whether bodies can exist does
-not depend on how often, and dividing to the end takes as long as everything else together.
+length; noise is drawn from 0.3 to 30 % of each row's rms. Shapes are divided a few times: consistency of the bodies
+does not depend on how often, and dividing to the end takes as long as everything else together.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ def consistency(
     problems: int, cases: Sequence[str] = tuple(CASES), only: Sequence[str] = (), jobs: int = 1
 ) -> dict[str, Any]:
     """Share of results, and of bodies, that are consistent, by case and method; in so many processes at once."""
-    found: dict[str, Any] = {"versions": {p: version(p) for p in ("numpy", "scipy", "clarabel", "pin")}}
-    found |= {"date": str(date.today()), "machine": platform.machine(), "problems": problems, "divisions": DIVISIONS}
+    result: dict[str, Any] = {"versions": {p: version(p) for p in ("numpy", "scipy", "clarabel", "pin")}}
+    result |= {"date": str(date.today()), "machine": platform.machine(), "problems": problems, "divisions": DIVISIONS}
     named = only or method_names()
     chunks = [range(k, min(k + CHUNK, problems)) for k in range(0, problems, CHUNK)]
     tasks = [(case, method, chunk) for case in cases for method in named for chunk in chunks]
     with Workers.local(jobs) as workers:
         counts = workers.map(_count, tasks)
-    found["cases"] = {case: {} for case in cases}
+    result["cases"] = {case: {} for case in cases}
     for case in cases:
         free = len(CASES[case][1]) or len(setting(*CASES[case]).setup.columns.bodies)
         for method in named:
             mine = [c for task, c in zip(tasks, counts, strict=True) if task[:2] == (case, method)]
-            found["cases"][case][method] = _share(mine, problems, free)
-    return found
+            result["cases"][case][method] = _share(mine, problems, free)
+    return result
 
 
 @dataclass(frozen=True)
@@ -94,11 +94,11 @@ def _share(counts: Sequence[Count], problems: int, free: int) -> dict[str, float
     }
 
 
-def table(found: dict[str, Any]) -> str:
+def table(result: dict[str, Any]) -> str:
     """Lines of Markdown: consistent results in percent, and failures."""
-    names = list(next(iter(found["cases"].values())))
+    names = list(next(iter(result["cases"].values())))
     lines = ["| case | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
-    for case, entry in found["cases"].items():
+    for case, entry in result["cases"].items():
         cells = [
             f"{100 * e['consistent']:.1f}" + (f" ({e['failed']} failed)" if e["failed"] else "") for e in entry.values()
         ]

@@ -89,7 +89,7 @@ class Arm:
             at += len(block.time)
         return theta, noisy
 
-    def weighed(self, blocks: list[Block]) -> tuple[noise.Noise, Information]:
+    def weight(self, blocks: list[Block]) -> tuple[noise.Noise, Information]:
         """The noise model, estimated anew from its residuals, and the information of the rows."""
         return noise.estimate_noise(blocks, self.setup.columns.names, self.prior.information)
 
@@ -102,14 +102,14 @@ def coverage(seeds: int = 500, seconds: float = 20.0, friction: str = "all") -> 
     hits, naive_hits = [], []
     for seed in range(seeds):
         theta, noisy = arm.draw(np.random.default_rng(1000 + seed))
-        model, info = arm.weighed(noisy)
+        model, info = arm.weight(noisy)
         estimate = least_squares(info, prior.mean, space_of_structure.seen)
         space = replace(space_of_structure, **vars(type(space_of_structure).of(info.R, prior.scale)))
         unc = compute_uncertainty(space, info, long_run_covariance(noisy, model, estimate, space), prior.K)
-        found = base_parameters(space, unc, estimate, setup.columns.names)
+        estimates = base_parameters(space, unc, estimate, setup.columns.names)
         exactly = base_parameters(space, unc, theta, setup.columns.names)
-        error = np.array([f.value - e.value for f, e in zip(found, exactly, strict=True)])
-        hits.append(np.abs(error) < 1.96 * np.array([f.std for f in found]))
+        error = np.array([f.value - e.value for f, e in zip(estimates, exactly, strict=True)])
+        hits.append(np.abs(error) < 1.96 * np.array([f.std for f in estimates]))
         kappa = np.sqrt(np.mean(model.factor))
         Z = space.composition[1]
         half = space.scale[:, None] * (space.V / space.values)

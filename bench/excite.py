@@ -1,6 +1,6 @@
 """Exciting motions of arms: ours beside random feasible ones and beside FIGAROH's, by one criterion.
 
-All keep the same limits (``Limits.of``), last as long, and are judged by ``Task.information``: rows weighed by a
+All keep the same limits (``Limits.of``), last as long, and are judged by ``Task.information``: rows weighted by a
 hundredth of the effort limits, base parameters in natural units; the best is the largest log det, and the condition
 number stands beside it. ``own condition`` is that of FIGAROH's base regressor, rows and columns as they are, at 20 Hz:
 what it minimises. Limits are looked at at 1 kHz, and contacts between samples by ``collision.scan``.
@@ -63,12 +63,12 @@ tasks:
 
 def excite(robots: tuple[str, ...] = CASES, seeds: int = 1, quick: bool = False) -> dict[str, Any]:
     """What each way reaches, medians of ``seeds``; of robots on legs how long a scan for contacts takes."""
-    found = {}
+    result = {}
     for case in robots:
         name, _, contacts = case.partition("+")
         arm = name in LOCKED
-        found[case] = _arm(name, seeds, quick, bool(contacts)) if arm else _scans(name, 10 if quick else 40)
-    return found
+        result[case] = _arm(name, seeds, quick, bool(contacts)) if arm else _scans(name, 10 if quick else 40)
+    return result
 
 
 def _scans(name: str, motions: int) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def _scans(name: str, motions: int) -> dict[str, Any]:
     robot = Robot.load(name)
     began = time.process_time()
     collisions = Collisions.of(robot)
-    made = time.process_time() - began
+    setup = time.process_time() - began
     joints = [robot.description.joints[j] for j in robot.joints]
     low, high = (np.clip([getattr(j, side) for j in joints], -np.pi, np.pi) for side in ("lower", "upper"))
     rng, t = np.random.default_rng(0), np.arange(500) / 100
@@ -91,8 +91,9 @@ def _scans(name: str, motions: int) -> dict[str, Any]:
         began = time.process_time()
         clear += collisions.is_collision_free(t, Q)
         spent.append(time.process_time() - began)
-    return {"bodies": len(robot.bodies), "pieces": len(collisions.pieces), "pairs": len(collisions.pairs), "made": made,
-            "motions": motions, "clear": clear, "cpu": float(np.median(spent)), "cpu worst": max(spent)}  # fmt: skip
+    return {"bodies": len(robot.bodies), "pieces": len(collisions.pieces), "pairs": len(collisions.pairs),
+            "made": setup, "motions": motions, "clear": clear, "cpu": float(np.median(spent)),
+            "cpu worst": max(spent)}  # fmt: skip
 
 
 def _arm(name: str, seeds: int, quick: bool, contacts: bool) -> dict[str, Any]:
@@ -159,7 +160,7 @@ def _judged(task: ArmTask, collisions: Collisions, at: Any, peer: _Figaroh | Non
     tau = task.rows(q, v, a) @ task.prior_parameters
     middle, half = (limits.upper + limits.lower) / 2, (limits.upper - limits.lower) / 2
     contact = collisions.find_contact(t[::10], task.robot.positions(q[::10]), task.robot.motion(v[::10]))
-    found = {
+    scores = {
         "log_det": criteria.log_det(M),
         "condition": criteria.condition(M),
         "position": float(np.max(np.abs(q - middle) / half)),
@@ -168,14 +169,14 @@ def _judged(task: ArmTask, collisions: Collisions, at: Any, peer: _Figaroh | Non
         "clear": contact is None,
         "jump": float(np.max(np.abs(np.diff(a, axis=0)))),  # rad/s² in a millisecond
     }
-    return found | ({"own condition": peer.own(at)} if peer is not None else {})
+    return scores | ({"own condition": peer.own(at)} if peer is not None else {})
 
 
-def table(found: Mapping[str, Any]) -> str:
+def table(result: Mapping[str, Any]) -> str:
     """Lines of Markdown."""
     lines = ["| arm | motion | log det | condition | FIGAROH's condition | position | speed | torque | clear | CPU |"]
     lines.append("|---" * 10 + "|")
-    for arm, ways in found.items():
+    for arm, ways in result.items():
         for way, e in ways.items():
             if isinstance(e, dict) and "log_det" in e:
                 used = " | ".join(f"{100 * e[k]:.1f} %" for k in ("position", "speed", "torque"))
@@ -184,7 +185,7 @@ def table(found: Mapping[str, Any]) -> str:
                 own = f"{e['own condition']:.0f}" if "own condition" in e else "—"
                 start = f"| {arm} | {way} | {e['log_det']:.1f} | {e['condition']:.0f} | {own}"
                 lines.append(f"{start} | {used} | {shown} | {e['cpu']:.2f} s |")
-    scans = {name: e for name, e in found.items() if "pairs" in e}
+    scans = {name: e for name, e in result.items() if "pairs" in e}
     if scans:
         lines += ["", "| robot | bodies | pieces | pairs | 5 s, CPU median | worst | clear |", "|---" * 7 + "|"]
     for name, e in scans.items():
@@ -194,9 +195,9 @@ def table(found: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def kept(found: Mapping[str, Any]) -> bool:
+def kept(result: Mapping[str, Any]) -> bool:
     """Better than random and than FIGAROH in log det, and within every limit."""
-    for ways in found.values():
+    for ways in result.values():
         if "ours" not in ways:
             continue
         ours = ways["ours"]
@@ -257,11 +258,11 @@ class _Figaroh:
             srdf=f'"{srdf}"' if srdf else "null",
         )  # fmt: skip
         self.geometry = robot.geom_model
-        self.maker = self._made(0, False)
+        self.maker = self._maker(0, False)
         left = np.setdiff1d(np.arange(task.columns.n), self.maker.idx_e)
         self.columns = left[self.maker.idx_b]  # that its base regressor is made of
 
-    def _made(self, seed: int, looks: bool) -> Any:
+    def _maker(self, seed: int, looks: bool) -> Any:
         np.random.seed(seed)
         self.robot.geom_model = self.geometry if looks else None
         module = self.module
@@ -284,7 +285,7 @@ class _Figaroh:
 
     def run(self, seed: int, collisions: Collisions, looks: bool) -> dict[str, Any]:
         """One optimal trajectory, or only how long it took to find none; ``looks``: whether for contacts."""
-        maker = self._made(seed, looks)
+        maker = self._maker(seed, looks)
         began = time.process_time()
         with _silent():
             maker.solve(stack_reps=1)
@@ -299,8 +300,8 @@ class _Figaroh:
             q = np.array([np.ravel(curve(x)) for x in inside])
             return q, *(np.array([np.ravel(curve.derivate(x, k)) for x in inside]) for k in (1, 2))  # type: ignore[return-value]
 
-        found = _judged(self.task, collisions, at, self)
-        return {**found, "cpu": cpu, "iterations": len(data["obj_values"]), "converged": bool(data["converged"]),
+        scores = _judged(self.task, collisions, at, self)
+        return {**scores, "cpu": cpu, "iterations": len(data["obj_values"]), "converged": bool(data["converged"]),
                 "constraints": len(problem.get_constraint_bounds()[0])}  # fmt: skip
 
     def own(self, at: Any) -> float:

@@ -120,8 +120,8 @@ class _Axis:
         """Round values within the scale: as few as show it."""
         decades = range(int(np.floor(self.first)), int(np.ceil(self.last)) + 1)
         for steps in ((1,), (1, 2, 5), (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)):
-            found = [m * 10.0**e for e in decades for m in steps]
-            shown = [v for v in found if self.first <= np.log10(v) <= self.last]
+            candidates = [m * 10.0**e for e in decades for m in steps]
+            shown = [v for v in candidates if self.first <= np.log10(v) <= self.last]
             if len(shown) >= 3:
                 break
         return shown

@@ -65,14 +65,14 @@ def _arguments(f: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 def _fields(sources: dict[Path, ast.Module]) -> int:
     """Of ``Options`` and all that it contains."""
-    found = {
+    classes = {
         node.name: node for source in sources.values() for node in ast.walk(source) if isinstance(node, ast.ClassDef)
     }
     return sum(
         isinstance(x, ast.AnnAssign) and "ClassVar" not in ast.unparse(x.annotation)
         for name in BAGS
-        if name in found
-        for x in found[name].body
+        if name in classes
+        for x in classes[name].body
     )
 
 
@@ -87,8 +87,8 @@ def _closure(tree: Path) -> int:
     return int(done.stdout)
 
 
-def table(found: dict[str, Any]) -> Iterator[str]:
+def table(counts: dict[str, Any]) -> Iterator[str]:
     """A line a count."""
-    for name, value in found.items():
+    for name, value in counts.items():
         if name != "where":
             yield f"{value:7d}  {name}"

@@ -1,4 +1,4 @@
-"""At the edge of what can exist: do intervals by profile hold the truth, and do Gaussian ones?
+"""At the boundary of physical consistency: do profile intervals cover the truth, and do Gaussian ones?
 
 One flat body, drawn from the prior and physical; a few noisy equations about its ten parameters. Where the estimate
 ends at the edge of its cone, the intervals of its mass and of its centre of mass are taken both ways.
@@ -51,13 +51,13 @@ def study(problems: int, relative: float, rows: int, noise: float, seed: int = 1
         if profile is None:
             continue
         unc = compute_uncertainty(Subspace.of(data.R, scale), data, data.R.T @ data.R, K)
-        found = profile.intervals(unc, total)["plate"]
+        interval = profile.intervals(unc, total)["plate"]
         com = theta[1:4] / theta[0]
         gradients = [E[0], *((E[1 + k] - com[k] * E[0]) / theta[0] for k in range(3))]
         estimates, true = [theta[0], *com], [truth[0], *truth[1:4] / truth[0]]
         half_widths = [1.96 * unc.std(g) for g in gradients]
         ends = [(low if low is not None else -np.inf, high if high is not None else np.inf)
-                for low, high in (found.mass, *found.com)]  # fmt: skip
+                for low, high in (interval.mass, *interval.com)]  # fmt: skip
         by_profile.append([low <= t <= high for (low, high), t in zip(ends, true, strict=True)])
         by_gauss.append([abs(e - t) <= h for e, t, h in zip(estimates, true, half_widths, strict=True)])
         widths.append([(high - low) / (2 * h) for (low, high), h in zip(ends, half_widths, strict=True)])

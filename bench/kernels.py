@@ -66,8 +66,8 @@ def kept(result: dict[str, Any]) -> bool:
     if result["index"]["agreement"] > AGREE:
         print(f"index: {result['index']}", file=sys.stderr)
         good = False
-    for loop, found in result["packed"].items():
-        if not found["packed"]:
+    for loop, counts in result["packed"].items():
+        if not counts["packed"]:
             print(f"{loop} uses no packed vector instructions", file=sys.stderr)
             good = False
     return good
@@ -87,7 +87,7 @@ def packed() -> dict[str, dict[str, int]]:
     """Packed and scalar double-precision arithmetic in the machine code of each loop, compiled anew."""
     from numba import float64
 
-    found = {}
+    counts = {}
     for loop in LOOPS:
         fresh: Any = type(loop)(loop.py_func, targetoptions=loop.targetoptions)  # type: ignore[attr-defined]
         fresh.compile((float64[::1],) * loop.py_func.__code__.co_argcount)  # type: ignore[attr-defined]
@@ -96,8 +96,8 @@ def packed() -> dict[str, dict[str, int]]:
         arm = {"pd": len(re.findall(r"\bf(?:mla|mls|mul|add|sub)\S*\s+v\d+\.2d", code)), "sd": 0}
         use = intel if any(intel.values()) else arm
         name = f"{loop.__module__.split('.')[-1]}.{loop.__name__}"
-        found[name] = {"packed": use["pd"], "scalar": use["sd"], "bits": max(_widths(code))}
-    return found
+        counts[name] = {"packed": use["pd"], "scalar": use["sd"], "bits": max(_widths(code))}
+    return counts
 
 
 def _widths(code: str) -> Iterator[int]:

@@ -97,7 +97,7 @@ def kept(result: dict[str, Any]) -> bool:
 
 
 class _Ours:
-    """An identifier and windows to feed it with, over and over, at stamps that go on."""
+    """An identifier and windows that are fed to it in turn, with time stamps that increase."""
 
     def __init__(self, identifier: OnlineIdentifier, log: Log):
         self.identifier = identifier
@@ -142,17 +142,17 @@ def _cuboids(box: Box) -> tuple[Any, ...]:
             np.where(np.arange(3) == axis, (lower + upper) / 2, lower),
         )
         parts += [(lower, cut[0]), (cut[1], upper)]
-    found = []
+    shapes = []
     for lower, upper in parts:
         place = np.eye(4)
         place[:3, 3] = (lower + upper) / 2
-        found.append(cuboid(upper - lower, place))
-    return tuple(found)
+        shapes.append(cuboid(upper - lower, place))
+    return tuple(shapes)
 
 
 def _problems(ours: _Ours, count: int) -> list[tuple[Array, Array]]:
     """The quadratic programmes that the step solves, ready made."""
-    found = []
+    problems = []
     fast = ours.identifier.fast
     assert fast is not None
     U, floor = fast.fields["map"][:, :SHAPES], fast.fields["floor"]
@@ -160,8 +160,8 @@ def _problems(ours: _Ours, count: int) -> list[tuple[Array, Array]]:
         ours.step(1)
         H = fast.fields["prior"] + fast.fields["old"] + fast.fields["recent"]
         G = np.ascontiguousarray(U.T @ H[:10, :10] @ U + RIDGE * np.eye(SHAPES))
-        found.append((G, U.T @ (H[:10, 10] - H[:10, :10] @ floor)))
-    return found
+        problems.append((G, U.T @ (H[:10, 10] - H[:10, :10] @ floor)))
+    return problems
 
 
 class _Naive:
@@ -256,15 +256,15 @@ def _interleaved(calls: dict[str, Callable[[int], float]], repeats: int) -> dict
 
 def _spread(ours: _Ours, steps: int) -> dict[str, float]:
     """Percentiles of single steps in µs; the collector of Python's garbage rests, as it should in a control loop."""
-    found, push = np.empty(steps), ours.identifier.push_window
+    spent, push = np.empty(steps), ours.identifier.push_window
     windows = ours.ready(steps)
     gc.disable()
     for k, (times, samples) in enumerate(windows):
         start = time.perf_counter_ns()
         push(times, samples)
-        found[k] = time.perf_counter_ns() - start
+        spent[k] = time.perf_counter_ns() - start
     gc.enable()
-    shares = np.percentile(found, [50, 99, 99.9, 100]) / 1e3
+    shares = np.percentile(spent, [50, 99, 99.9, 100]) / 1e3
     return dict(zip(("p50", "p99", "p99.9", "max"), map(float, shares), strict=True)) | {"steps": steps}
 
 
@@ -322,8 +322,8 @@ def _ceres() -> tuple[str, ...]:
     return ("ceres", "ceres_tight") if peers.installed("pyceres") else ()
 
 
-def _right(problems: list[Problem], best: list[Array], found: list[Array]) -> dict[str, Any]:
+def _right(problems: list[Problem], best: list[Array], solutions: list[Array]) -> dict[str, Any]:
     """In how many windows the objective is the proved optimum's, or within one per cent; by how much it is not."""
-    over = np.array([excess(p, b, x) for p, b, x in zip(problems, best, found, strict=True)])
+    over = np.array([excess(p, b, x) for p, b, x in zip(problems, best, solutions, strict=True)])
     right, near = int(np.sum(over <= RIGHT)), int(np.sum(over <= NEAR))
     return {"right": right, "near": near, "of": len(over), "excess": float(np.max(over))}

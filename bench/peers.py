@@ -137,7 +137,7 @@ def missing(*names: str) -> list[str]:
 
 @cache
 def installed(name: str) -> str | None:
-    """Version of a peer; None where it is missing, which is said once."""
+    """Version of a peer; None if it is missing, which is printed once."""
     try:
         return version(name)
     except PackageNotFoundError:

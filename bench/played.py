@@ -43,17 +43,17 @@ def _robot(robot: Robot, count: int, seed: int) -> dict[str, Any]:
             continue
         truth, motion = perturb_masses(robot, np.random.default_rng([seed, k, 3])), as_log(built, k)
         start = time.process_time()
-        said = simulate_humanoid(robot, motion, Specimen(truth), may_fall=True).metadata["simulation"]
+        simulation = simulate_humanoid(robot, motion, Specimen(truth), may_fall=True).metadata["simulation"]
         playing += time.process_time() - start
         seconds += float(motion.time[-1])
         plays[kind] += 1
         amplitudes.append(tried.amplitude)
-        if said["fell"] is not None:
+        if simulation["fell"] is not None:
             fallen[kind] += 1
-            which.append(f"{kind} {1000 * seed + k} at {said['fell']:.2f} of {motion.time[-1]:.2f} s")
+            which.append(f"{kind} {1000 * seed + k} at {simulation['fell']:.2f} of {motion.time[-1]:.2f} s")
         else:
-            joints.append(said["worst"]["joint"])
-            bases.append(said["worst"]["base"])
+            joints.append(simulation["worst"]["joint"])
+            bases.append(simulation["worst"]["base"])
         print(
             f"{robot.name}: {k + 1} of {count}, {fallen.total()} of {plays.total()} fell", file=sys.stderr, flush=True
         )

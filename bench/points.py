@@ -61,7 +61,7 @@ class Case:
         return cls(robot, Setup(robot, equations, columns), truth, info, other, prior)
 
     def run(self, options: Options, prior: priors.Prior | None = None) -> dict[str, float]:
-        """Solve once: time, objective, base-parameter error, bodies that can exist."""
+        """Solve once: time, objective, base-parameter error."""
         belief = prior or self.prior
         start = time.perf_counter()
         theta = solve(self.setup, self.information, belief, options).theta
@@ -87,15 +87,15 @@ def _study(name: str, seeds: int, grids: Sequence[int]) -> dict[str, Any]:
         covers = [cover(b, b.parameters, n) for b in bodies]
         if sum(c.count + 1 for c in covers) > MAX_UNKNOWNS:
             continue
-        found = [case.run(Options(method=Points(per_edge=n, ridge=0.0))) for case in cases]
-        excess = [f["objective"] / b["objective"] - 1 for f, b in zip(found, best, strict=True)]
+        runs = [case.run(Options(method=Points(per_edge=n, ridge=0.0))) for case in cases]
+        excess = [f["objective"] / b["objective"] - 1 for f, b in zip(runs, best, strict=True)]
         rows.append(
             {
                 "points": n,
                 "masses": sum(c.count for c in covers),
                 "not_covered": sum(not c.inside for c in covers),
                 "objective_excess": float(np.median(excess)),
-                **_summary(found),
+                **_summary(runs),
             }
         )
     described = [base_error(c.yardstick, c.robot.prior, c.truth) for c in cases]
@@ -113,8 +113,8 @@ def _study(name: str, seeds: int, grids: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def _summary(found: Sequence[dict[str, float]]) -> dict[str, float]:
-    return {key: float(np.median([f[key] for f in found])) for key in ("base_error", "seconds")}
+def _summary(runs: Sequence[dict[str, float]]) -> dict[str, float]:
+    return {key: float(np.median([f[key] for f in runs])) for key in ("base_error", "seconds")}
 
 
 def figure(result: dict[str, Any], caption: str) -> str:

@@ -40,7 +40,7 @@ class Setting:
     unit: Information  # of the motion, with noise as large as each row's rms
 
     def draw(self, rng: np.random.Generator, level: float) -> tuple[Array, Information]:
-        """A true robot that differs from its description where it is free, and what the motion says of it."""
+        """A true robot whose free bodies differ from their description, and the information of its motion."""
         true, free = perturbed(self.setup.robot, rng), self.links or self.setup.columns.bodies
         names = self.setup.columns.bodies
         theta = np.concatenate([true[b] if b in free else self.setup.robot.body(b).parameters for b in names])

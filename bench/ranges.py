@@ -49,12 +49,12 @@ def _study(case: str, problems: int) -> dict[str, Any]:
     decided, widths, all_held, open_ended, seconds = [], [], [], [], []
     for truth, data, allowed, unc, estimate in _arm(problems) if name == "demo_arm" else _drawn(name, links, problems):
         start = time.perf_counter()
-        found = find_ranges(data, allowed, which)
+        ranges_of = find_ranges(data, allowed, which)
         seconds.append(time.perf_counter() - start)
         together = find_ranges(data, allowed, "masses", together=True)
         all_held.append(all(_holds(together.bodies[b.name].mass, truth[10 * k]) for k, b in enumerate(allowed.bodies)))
-        open_ended += [found.bodies[b.name].mass[1] is None for b in allowed.bodies]
-        for what, end, value, gradient, size in _quantities(found, allowed, estimate):
+        open_ended += [ranges_of.bodies[b.name].mass[1] is None for b in allowed.bodies]
+        for what, end, value, gradient, size in _quantities(ranges_of, allowed, estimate):
             held.setdefault(what, []).append(_holds(end, value(truth)))
             std = None if gradient is None else unc.std_data(gradient)
             if std is not None and std < CERTAIN * size:
@@ -76,12 +76,12 @@ def _study(case: str, problems: int) -> dict[str, Any]:
 Quantity = tuple[str, Range, Callable[[Array], float], Array | None, float]  # kind, range, of a θ, gradient, size
 
 
-def _quantities(found: Ranges, allowed: Allowed, estimate: Array) -> Iterator[Quantity]:
+def _quantities(ranges_of: Ranges, allowed: Allowed, estimate: Array) -> Iterator[Quantity]:
     E = np.eye(len(estimate))
     masses = E[0 : 10 * len(allowed.bodies) : 10].sum(axis=0)
-    yield "total", found.total, lambda theta: float(masses @ theta), masses, allowed.mass
+    yield "total", ranges_of.total, lambda theta: float(masses @ theta), masses, allowed.mass
     for k, body in enumerate(allowed.bodies):
-        at, got, p = 10 * k, found.bodies[body.name], estimate[10 * k : 10 * k + 10]
+        at, got, p = 10 * k, ranges_of.bodies[body.name], estimate[10 * k : 10 * k + 10]
         mass = max(float(p[0]), 1e-9)
         yield "mass", got.mass, lambda theta, at=at: float(theta[at]), E[at], mass
         for j, end in enumerate(got.com or (), at + 1):

@@ -1,8 +1,8 @@
 """The rooms of ``steelyard/`` and which imports which, drawn from the import graph: ``docs/images/rooms.svg``.
 
 A staircase: every room is a step, in the order of the import-linter contract. A disc to the right of a step, straight
-above a lower one, says that the room of the step imports the lower room, and how many of its modules do, at least. What
-would stand to the left of the stairs is an import in the wrong direction, drawn in red.
+above a lower one: the room of the step imports the lower room, and at least so many of its modules do. Left of the
+stairs would be an import in the wrong direction, drawn in red.
 """
 
 from __future__ import annotations

@@ -125,13 +125,13 @@ def scale(
     seconds: float = 60.0, cases: Mapping[str, Any] = CASES, repeats: int = 2, tasks: int = TASKS
 ) -> dict[str, Any]:
     """All cases by robot-hour, the cost of a task, and a fleet of each."""
-    found: dict[str, Any] = {"cases": {name: _case(*case, seconds, repeats) for name, case in cases.items()}}
-    found["task"] = overhead(tasks)
-    found["fleet"] = {name: fleet(case, found["task"]) for name, case in found["cases"].items()}
+    result: dict[str, Any] = {"cases": {name: _case(*case, seconds, repeats) for name, case in cases.items()}}
+    result["task"] = overhead(tasks)
+    result["fleet"] = {name: fleet(case, result["task"]) for name, case in result["cases"].items()}
     packages = ("numpy", "pyarrow", "dask", "distributed")
-    found["versions"] = {p: version(p) for p in packages}
-    found["machine"] = {"cores": os.cpu_count(), "load": os.getloadavg()[0], "disk": DISK}
-    return found
+    result["versions"] = {p: version(p) for p in packages}
+    result["machine"] = {"cores": os.cpu_count(), "load": os.getloadavg()[0], "disk": DISK}
+    return result
 
 
 def _case(

@@ -26,7 +26,7 @@ def bench_search(repeats: int) -> dict[str, Any]:
     """µs for ``WINDOWS`` simulations of one candidate, and how far apart their ends are."""
     from mujoco import MjData, mjtState, rollout
 
-    found = {}
+    result = {}
     for name, integrator, steps in CASES:
         robot = Robot.load(name)
         windows = _windows(robot, integrator, steps)
@@ -53,13 +53,13 @@ def bench_search(repeats: int) -> dict[str, Any]:
             for k, v in times.items()
         }
         case["ratio"] = {"mujoco.rollout": case["mujoco.rollout"]["min"] / case["ours"]["min"]}
-        found[f"{name}, {integrator}, {steps} steps"] = case | {"equal": equal}
-    return found
+        result[f"{name}, {integrator}, {steps} steps"] = case | {"equal": equal}
+    return result
 
 
-def kept(found: dict[str, Any]) -> bool:
+def kept(result: dict[str, Any]) -> bool:
     """Twice as fast at least, and the same."""
-    return all(c["ratio"]["mujoco.rollout"] >= PROMISED and c["equal"] <= EQUAL for c in found.values())
+    return all(c["ratio"]["mujoco.rollout"] >= PROMISED and c["equal"] <= EQUAL for c in result.values())
 
 
 def _windows(robot: Robot, integrator: Integrator, steps: int) -> Windows:

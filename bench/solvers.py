@@ -2,7 +2,7 @@
 
 Bounds only: the objective is ½xᵀGx − cᵀx over x ≥ 0, and every library gets G and c ready made (scipy's gets R and z).
 Ours is the kernel from G and c, its optimality check included; ``ours_certified`` goes from R to an answer refined on R
-and proved by a certificate. Bodies that can exist: ours is the backend from R, against cvxpy with Clarabel, and
+and proved by a certificate. Consistent bodies: ours is the backend from R, against cvxpy with Clarabel, and
 against Clarabel called directly. An answer's ``excess`` is how far its objective lies above the proved
 optimum, relative to the objective as in ``certify``; ``infeasible`` is the largest violation in units of the unknowns'
 natural size. It is ``right`` where both are below 10⁻⁶.
@@ -71,10 +71,10 @@ def _nonnegative(some: Sequence[Problem], repeats: int) -> dict[str, Any]:
     for name, make in peers.NONNEGATIVE.items():
         if peers.installed(name):
             calls[name] = [make(*d) for d in data]
-    found, times = _measure(calls, repeats)
+    answers, times = _measure(calls, repeats)
     proofs: dict[str, list[Call]] = {"ours_certified": [_proved(p, nnls.solve) for p in some]}
     _, proved = _measure(proofs, min(repeats, 7))
-    return _case(some, nnls.solve, found, times | proved)
+    return _case(some, nnls.solve, answers, times | proved)
 
 
 def _bodies(problem: Problem, repeats: int) -> dict[str, Any]:
@@ -84,9 +84,9 @@ def _bodies(problem: Problem, repeats: int) -> dict[str, Any]:
     }
     if peers.installed("cvxpy"):
         calls["cvxpy"] = [peers.cvxpy(problem)]
-    found, times = _measure(calls, repeats)
+    answers, times = _measure(calls, repeats)
     _, proved = _measure({"ours_certified": [_proved(problem, interior.solve)]}, repeats)
-    return _case([problem], interior.solve, found, times | proved)
+    return _case([problem], interior.solve, answers, times | proved)
 
 
 def _ours(G: Array, c: Array) -> Call:
@@ -105,7 +105,7 @@ def _proved(problem: Problem, solve: Callable[[Problem], Solution]) -> Call:
 
 def _measure(calls: dict[str, list[Call]], repeats: int) -> tuple[dict[str, list[Array]], dict[str, list[float]]]:
     """Answers of one untimed round, then µs a problem of interleaved repeats."""
-    found = {name: [np.asarray(call()) for call in some] for name, some in calls.items()}
+    answers = {name: [np.asarray(call()) for call in some] for name, some in calls.items()}
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(repeats):
         for name, some in calls.items():
@@ -113,13 +113,13 @@ def _measure(calls: dict[str, list[Call]], repeats: int) -> tuple[dict[str, list
             for call in some:
                 call()
             times[name].append(1e6 * (time.perf_counter() - start) / len(some))
-    return found, times
+    return answers, times
 
 
 def _case(
     some: Sequence[Problem],
     reference: Callable[[Problem], Solution],
-    found: dict[str, list[Array]],
+    answers: dict[str, list[Array]],
     times: dict[str, list[float]],
 ) -> dict[str, Any]:
     best = [reference(p) for p in some]
@@ -127,12 +127,12 @@ def _case(
     case: dict[str, Any] = {"n": some[0].information.n, "problems": len(some)}
     for name, t in times.items():
         case[name] = {"min": float(np.min(t)), "median": float(np.median(t))}
-    for name, answers in found.items():
-        above = max(excess(p, s.theta, x) for p, s, x in zip(some, best, answers, strict=True))
-        infeasible = max(_infeasible(p, x) for p, x in zip(some, answers, strict=True))
+    for name, solutions in answers.items():
+        above = max(excess(p, s.theta, x) for p, s, x in zip(some, best, solutions, strict=True))
+        infeasible = max(_infeasible(p, x) for p, x in zip(some, solutions, strict=True))
         case[name] |= {"excess": above, "infeasible": infeasible, "right": max(above, infeasible) <= RIGHT}
     case["ours_certified"] |= {"kkt": max(p.kkt for p in proofs), "gap": max(p.gap for p in proofs)}
-    rivals = [name for name in found if name != "ours"]
+    rivals = [name for name in answers if name != "ours"]
     case["ratio"] = {name: case[name]["min"] / case["ours"]["min"] for name in rivals}
     case["versions"] = {name: peers.installed(name) for name in rivals}
     return case

@@ -212,13 +212,13 @@ def _growth(name: str, samples: int, repeats: int) -> dict[str, Any]:
         for count, r in zip(counts, rows, strict=True)
     }
     t = _measure(calls, repeats)
-    found: dict[str, Any] = {"samples": counts}
+    result: dict[str, Any] = {"samples": counts}
     for way in ("gram", "triangle"):
-        found[way] = [t[f"{way} {count}"]["min"] / 1e6 for count in counts]
-    found["per_sample_ratio"] = {
-        way: found[way][2] / counts[2] / (found[way][1] / counts[1]) for way in ("gram", "triangle")
+        result[way] = [t[f"{way} {count}"]["min"] / 1e6 for count in counts]
+    result["per_sample_ratio"] = {
+        way: result[way][2] / counts[2] / (result[way][1] / counts[1]) for way in ("gram", "triangle")
     }
-    return found
+    return result
 
 
 def _informed(rows: Rows, way: Way, threads: int = 1) -> object:
@@ -284,14 +284,14 @@ def _shapes(repeats: int) -> dict[str, Any]:
     """µs to solve for the base of an A1 as so many cuboids: one window, Gram matrix ready."""
     active_set.warm_up()
     box, windows = a1_information(10)
-    found = []
+    times = []
     for count in SHAPES:
         P = cuboids(box, count)
         ready = [nonnegative(w, P).information for w in windows]
         data = [(np.ascontiguousarray(i.R.T @ i.R), i.R.T @ i.z) for i in ready]
         call: Call = lambda data=data: [active_set.solve(G, c) for G, c in data]  # noqa: E731
-        found.append(_measure({"nnls": call}, repeats)["nnls"]["min"] / len(data))
-    return {"shapes": list(SHAPES), "nnls": found}
+        times.append(_measure({"nnls": call}, repeats)["nnls"]["min"] / len(data))
+    return {"shapes": list(SHAPES), "nnls": times}
 
 
 def _measure(calls: Mapping[str, Call], repeats: int) -> Times:

@@ -51,7 +51,7 @@ def a1_log(robot: Robot, truth: Mapping[str, Array], *, seed: int, seconds: floa
 
 
 def a1_information(count: int, seed: int = 0) -> tuple[Box, list[Information]]:
-    """The box of an A1's base, and what each of some windows says about its ten parameters."""
+    """The box of an A1's base, and the information of each window about its ten parameters."""
     robot = Robot.load("a1")
     truth = perturbed(robot, np.random.default_rng(seed))
     log = a1_log(robot, truth, seed=seed, seconds=3.0)
@@ -81,7 +81,7 @@ def talos_points(seed: int = 0) -> Problem:
 
 
 def talos_bodies(seed: int = 0) -> Problem:
-    """33 bodies that may be anything that can exist."""
+    """33 bodies, each any physically consistent one."""
     robot, total, prior = _talos(seed)
     cones = tuple(Cone(10 * k, pseudo_inertia.lmi(b)) for k, b in enumerate(robot.bodies))
     lower = {10 * k: pseudo_inertia.mass_floor(b) for k, b in enumerate(robot.bodies)}

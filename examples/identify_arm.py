@@ -1,4 +1,4 @@
-"""Weigh a simulated arm that is not quite as its description says, and see which numbers the data decided."""
+"""Identify a simulated arm that differs from its description, and show which values come from the data."""
 
 import numpy as np
 
@@ -16,12 +16,12 @@ test = simulate_arm(robot, truth, seed=3, friction=friction, source="test")
 
 estimate = identify("demo_arm", [train], Options(friction="all"), validate=[test]).estimate
 
-print("body             true mass   described   estimated   who says so")
+print("body             true mass   described   estimated   verdict")
 for body in estimate.bodies:
     masses = truth[body.name][0], body.prior[0], body.mass
     print(f"{body.name:16}" + "".join(f"{kg:10.3f}  " for kg in masses) + f" {body.verdict.mass}")
 
-# No motion of an arm shows its masses one by one. What the data do know are combinations: base parameters.
+# No motion of an arm determines its masses one by one. Identifiable are combinations of them: base parameters.
 exact = {f"{name}.{p}": value for name in truth for p, value in zip(NAMES, truth[name], strict=True)}
 links = [p for p in estimate.base if exact.keys() >= p.terms.keys()]
 print("\nthe three surest base parameters of the links:")

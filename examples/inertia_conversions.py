@@ -16,9 +16,9 @@ print("parameters  ", dict(zip(inertia.NAMES, p.round(4).tolist(), strict=True))
 J = inertia.pseudo(p)
 print("eigenvalues of the pseudo-inertia", np.linalg.eigvalsh(J))
 turned = np.array([[0, -1, 0, 0.3], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]])
-there = inertia.transform(p, turned)
-back = inertia.transform(there, np.linalg.inv(turned))
-print("CoM in another frame", inertia.unpack(there)[1])
+moved = inertia.transform(p, turned)
+back = inertia.transform(moved, np.linalg.inv(turned))
+print("CoM in another frame", inertia.unpack(moved)[1])
 
 # Log-Cholesky coordinates: any ten numbers are a physical body.
 again = inertia.from_log_cholesky(inertia.log_cholesky(p))

@@ -1,4 +1,4 @@
-"""Information adds up: a log in four parts, each weighed alone, says what the whole log says, in any order."""
+"""Information is additive: the sum over four parts of a log, in any order, is that of the whole log."""
 
 import numpy as np
 

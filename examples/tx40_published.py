@@ -17,7 +17,7 @@ motor = estimate["motors"]["joint_6"]
 
 
 def value(kind: str, k: str) -> float:
-    """A parameter as the table means it: motor 6's inertia and viscous friction are in those of joints 5 and 6."""
+    """A parameter as the table defines it: motor 6's inertia and viscous friction are in those of joints 5 and 6."""
     if kind in BODY:
         return estimate["links"][f"link_{k}"]["parameters"][BODY.index(kind)]
     if kind in ("Iam", "fvm", "fsm"):

@@ -1,4 +1,4 @@
-"""Weigh a tool with the force–torque sensor in the wrist: positions and readings, no joint torque, unknown offsets."""
+"""Identify a tool with the force–torque sensor in the wrist: no joint torques, unknown offsets of the sensor."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,10 +12,10 @@ from steelyard.robot.index import find_description
 
 GUESS = """<link name="tool0"><inertial><origin xyz="0 0 0.05"/><mass value="1"/>
   <inertia ixx="0.002" iyy="0.002" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
-OFFSET = np.array([4.0, -3.0, 6.0, 0.2, -0.1, 0.3])  # N, N·m: what the sensor reads with nothing on it
+OFFSET = np.array([4.0, -3.0, 6.0, 0.2, -0.1, 0.3])  # N, N·m: unloaded readings of the sensor
 
 with TemporaryDirectory() as folder:
-    path = Path(folder) / "arm.urdf"  # the arm of the demonstration, with a guess of what the tool may be
+    path = Path(folder) / "arm.urdf"  # the arm of the demonstration, with a guess of the tool's inertia
     path.write_text(find_description("demo_arm").read_text().replace('<link name="tool0"/>', GUESS))
     robot = Robot.load(path, sensors=["tool_joint"])  # the sensor sits in this fixed joint
 

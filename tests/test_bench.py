@@ -163,21 +163,21 @@ def test_a_promise_is_kept_only_if_ours_is_right_and_every_rival_is_slower_by_wh
 @installed
 @pytest.mark.parametrize(("case", "problems"), [("a1 base", 10), ("ur10", 5), ("panda", 5), ("talos", 1)])
 def test_methods_that_promise_robots_that_can_exist_return_them_where_others_do_not(case, problems):
-    found = consistency(problems, [case])["cases"][case]
-    assert set(found) == set(method_names())
+    result = consistency(problems, [case])["cases"][case]
+    assert set(result) == set(method_names())
     for method in PHYSICAL:
-        assert method not in found or (found[method]["consistent"], found[method]["failed"]) == (1.0, 0)
+        assert method not in result or (result[method]["consistent"], result[method]["failed"]) == (1.0, 0)
     if case != "a1 base":  # a single body with all its parameters excited may come out physical by luck
-        assert found["least-squares"]["consistent"] == 0.0
-        assert found["mata"]["bodies"] < 1.0
+        assert result["least-squares"]["consistent"] == 0.0
+        assert result["mata"]["bodies"] < 1.0
 
 
 @installed
 @pytest.mark.parametrize("case", ["talos", "g1", "simple_humanoid"])
 def test_every_body_of_a_humanoid_can_exist(case):
-    found = consistency(1, [case], ["lmi", "least-squares"])["cases"][case]
-    assert found["lmi"]["consistent"] == 1.0
-    assert found["least-squares"]["consistent"] == 0.0
+    result = consistency(1, [case], ["lmi", "least-squares"])["cases"][case]
+    assert result["lmi"]["consistent"] == 1.0
+    assert result["least-squares"]["consistent"] == 0.0
 
 
 @installed
@@ -190,14 +190,14 @@ def test_every_case_of_the_study_can_be_posed_and_its_table_be_read():
 @pytest.mark.study
 @installed
 def test_ranges_hold_the_truth_and_shrink_to_the_interval_where_the_data_decide():
-    found = ranges(2, ["demo_arm"]) | ranges(12, ["a1 base"])
-    held = [share for case in found.values() for share in case["held"].values()]
+    result = ranges(2, ["demo_arm"]) | ranges(12, ["a1 base"])
+    held = [share for case in result.values() for share in case["held"].values()]
     assert min(held) > 0.9  # the full study, with 200 problems, is held to 95 %
     assert sum(held) / len(held) > 0.95
-    base = found["a1 base"]
+    base = result["a1 base"]
     assert base["decided"] > 50
     assert base["decided, width over interval"][1] == pytest.approx(1.0, abs=0.02)
-    assert found["demo_arm"]["masses without upper limit"] == pytest.approx(1 / 3)  # shoulder and upper arm
+    assert result["demo_arm"]["masses without upper limit"] == pytest.approx(1 / 3)  # shoulder and upper arm
 
 
 def test_more_masses_come_nearer_to_any_mass_distribution_and_never_past_it():
@@ -211,7 +211,7 @@ def test_more_masses_come_nearer_to_any_mass_distribution_and_never_past_it():
     assert fine["base_error"] < 0.2 * study["described"]
 
 
-def test_the_figure_shows_every_robot_and_tells_its_command():
+def test_the_figure_shows_every_robot_and_its_command():
     row = {"masses": 160, "objective_excess": 0.1, "base_error": 0.01, "seconds": 0.2}
     study = {"bodies": 6, "lmi": {"base_error": 0.008, "seconds": 0.1}}
     rows = [{**row, "points": 2, "masses": 66}, {**row, "points": 3}, {**row, "points": "auto", "masses": 200}]
@@ -226,11 +226,11 @@ def test_the_figure_shows_every_robot_and_tells_its_command():
 
 
 def test_a_prior_keeps_single_parameters_that_least_squares_loses_however_the_paper_is_read():
-    found = readings("demo_arm", 1)
-    proposed = found["A, as Steelyard reads it"]
-    assert proposed[0] < 0.5 * found["C, the description"][0]
-    assert all(every < 0.2 * found["B, least squares"][1] for name, (_, every) in found.items() if name[0] != "B")
-    assert proposed[1] < found["A, (28) with variances as weights"][1]
+    result = readings("demo_arm", 1)
+    proposed = result["A, as Steelyard reads it"]
+    assert proposed[0] < 0.5 * result["C, the description"][0]
+    assert all(every < 0.2 * result["B, least squares"][1] for name, (_, every) in result.items() if name[0] != "B")
+    assert proposed[1] < result["A, (28) with variances as weights"][1]
 
 
 @pytest.mark.study
@@ -245,16 +245,16 @@ def test_a_study_is_one_json_object_and_its_gate_holds(study, monkeypatch, capsy
 @pytest.mark.study
 @installed
 def test_exciting_motions_beat_random_ones_within_all_limits():
-    found = excite(("ur10", "g1"), quick=True)
-    assert excite_kept(found)
-    arm = found["ur10"]
+    result = excite(("ur10", "g1"), quick=True)
+    assert excite_kept(result)
+    arm = result["ur10"]
     assert arm["base parameters"] == 36
     assert arm["ours"]["log_det"] > arm["random"]["best log_det"]
     assert arm["ours, condition"]["condition"] < arm["random"]["condition"]
     assert arm["random"]["speed"] <= 1
     assert not excite_kept({"ur10": arm | {"figaroh": {"log_det": 1e9}}})
     assert not excite_kept({"ur10": arm | {"ours": arm["ours"] | {"runs": [arm["ours"]["runs"][0] | {"speed": 1.1}]}}})
-    lines = excite_table(found).splitlines()
+    lines = excite_table(result).splitlines()
     assert sum(line.startswith("| ur10 |") for line in lines) == 3
     assert lines[-1].startswith("| g1 | 30 | 41 |")
 
@@ -262,8 +262,8 @@ def test_exciting_motions_beat_random_ones_within_all_limits():
 @pytest.mark.study
 def test_short_simulations_are_compared_with_mujocos_and_their_gate_holds_only_where_they_are_equal():
     pytest.importorskip("mujoco")
-    found = bench_search(repeats=1)
-    assert all(case["equal"] < 1e-10 for case in found.values())
+    result = bench_search(repeats=1)
+    assert all(case["equal"] < 1e-10 for case in result.values())
     case = {"ratio": {"mujoco.rollout": 2.5}, "equal": 1e-12}
     assert search_kept({"puma560": case})
     assert not search_kept({"puma560": case | {"equal": 1e-9}})

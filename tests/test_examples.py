@@ -54,7 +54,7 @@ def test_an_example_imports_nothing_but_the_package_and_its_dependencies(path):
     assert {name.split(".")[0] for name in names} <= DEPENDENCIES | sys.stdlib_module_names
 
 
-def test_every_example_is_run_here():
+def test_every_example_is_run():
     tested = re.findall(r'run\("(\w+)"', Path(__file__).read_text(encoding="utf-8"))
     assert {path.stem for path in EXAMPLES} == set(tested)
 
@@ -83,7 +83,7 @@ def test_a_pinocchio_model_gets_its_identified_inertias(run):
 
 
 @pytest.mark.study
-def test_an_arm_is_weighed_and_no_single_mass_is_called_data(run):
+def test_an_arm_is_identified_and_no_single_mass_is(run):
     printed = run("identify_arm")
     masses = re.findall(r"^\w+_link +([\d.]+) +([\d.]+) +([\d.]+)   (\w+)$", printed, re.MULTILINE)
     assert len(masses) == 6
@@ -113,12 +113,12 @@ def test_information_of_parts_adds_up_to_that_of_the_whole(run):
 
 
 @pytest.mark.study
-def test_a_tool_is_weighed_by_the_sensor_in_the_wrist(run):
+def test_a_tool_is_identified_by_the_sensor_in_the_wrist(run):
     printed = run("wrist_sensor")
     (mass,) = re.findall(r"^mass +([\d.]+) ± [\d.]+ kg, true 1.8 \(identified\)$", printed, re.MULTILINE)
     assert float(mass) == pytest.approx(1.8, abs=0.005)
-    (found,) = re.findall(r"^offset +\[(.*?)\]", printed, re.MULTILINE)
-    assert [float(x) for x in found.split()] == pytest.approx([4, -3, 6, 0.2, -0.1, 0.3], abs=0.02)
+    (offsets,) = re.findall(r"^offset +\[(.*?)\]", printed, re.MULTILINE)
+    assert [float(x) for x in offsets.split()] == pytest.approx([4, -3, 6, 0.2, -0.1, 0.3], abs=0.02)
     assert "16 of 16 base parameters" in printed
 
 
@@ -197,7 +197,7 @@ def test_a_quadruped_notices_what_is_put_on_its_back_and_weighs_it(run):
 
 
 @pytest.mark.study
-def test_a_report_shows_how_a_load_was_found_and_what_was_known_when(run, a1_robot, tmp_path):
+def test_a_report_shows_the_divisions_of_a_load_and_its_estimate_over_time(run, a1_robot, tmp_path):
     printed = run("load_report", tmp_path)
     mass, off = map(float, re.match(r"([\d.]+) kg, ([\d.]+) mm off: .*report\.html$", printed).groups())
     assert mass == pytest.approx(1.0, abs=0.02)

@@ -1,4 +1,4 @@
-"""Papers about humanoids on TALOS, whose motions need not keep their balance here: what the studies say is so."""
+"""Papers about humanoids on TALOS, on motions that need not be balanced: the claims of the studies hold."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def weighed(folder):
+def fitted_truth(folder):
     library = source.Library(source.load("talos"), folder / "talos", followed=True)
     motions = truths.Motions.of(library, 8, 2)
-    return library, motions, *truths.weighed_of(library, motions, 0)
+    return library, motions, *truths.fit_truth(library, motions, 0)
 
 
 def test_a_motion_that_is_followed_obeys_the_equations_of_the_true_robot():
     robot = source.load("talos")
     truth = {b.name: b.parameters * 1.1 for b in robot.bodies}
     log = follow(robot, swinging(robot, 3, "double", seconds=2.0), truth)
-    found = study.weigh(robot, [log], Options(equations="full"))
-    theta = study.as_vector(found.setup, truth)
-    for block in found.blocks:
+    fitted = study.fit_logs(robot, [log], Options(equations="full"))
+    theta = study.as_vector(fitted.setup, truth)
+    for block in fitted.blocks:
         assert np.abs(block.target - block.Y @ theta).max() < 0.2  # N, N·m: differentiated once or twice
 
 
@@ -61,9 +61,9 @@ def test_nearly_all_bodies_by_least_squares_cannot_exist_and_those_of_other_meth
     assert max(ways["Jovic's programme"]["repaired"]) > 0
     rms = result["table5"]
     assert rms["B"]["base.mz"] < rms["the truth"]["base.mz"] < rms["C"]["base.mz"]  # least squares fits the noise, too
-    said = capsys.readouterr().out
-    assert "of 33 inertia matrices are not positive definite" in said
-    assert said.count("| I_cxy/m |") == 5  # four cases and the truth
+    printed = capsys.readouterr().out
+    assert "of 33 inertia matrices are not positive definite" in printed
+    assert printed.count("| I_cxy/m |") == 5  # four cases and the truth
     assert (tmp_path / "figure3-talos.svg").read_text(encoding="utf-8").count("<polyline") == 18
 
 
@@ -84,8 +84,8 @@ def test_added_masses_show_in_what_jovic_programme_predicts(folder, tmp_path, ca
     assert "| cross | z | RMSE |" in capsys.readouterr().out
 
 
-def test_no_single_mass_of_a_humanoid_is_claimed_from_base_rows(weighed):
-    library, motions, _, truth = weighed
+def test_no_single_mass_of_a_humanoid_is_claimed_from_base_rows(fitted_truth):
+    library, motions, _, truth = fitted_truth
     logs = library.logs(motions.learned, truths.truth_of(library, 0), "truth-0")
     estimate = identify(library.robot.description, logs, Options(equations="base")).estimate
     assert {b.verdict.mass for b in estimate.bodies} == {"prior"}
@@ -94,17 +94,17 @@ def test_no_single_mass_of_a_humanoid_is_claimed_from_base_rows(weighed):
     assert estimate.total.mass == pytest.approx(float(truth[::10].sum()), abs=0.1)
 
 
-def test_intervals_of_what_is_called_identified_hold_the_truth(weighed):
-    _, _, found, truth = weighed
-    held = study.covered(found, truth)
+def test_intervals_of_what_is_called_identified_hold_the_truth(fitted_truth):
+    _, _, fitted, truth = fitted_truth
+    held = study.covered(fitted, truth)
     assert len(held["data"]) > 20
     assert np.mean(held["data"]) > 0.85
     assert np.mean(held["posterior"]) > 0.85
     assert held["total"] == [True]
-    assert all(study.ranged(found, truth))
+    assert all(study.ranged(fitted, truth))
 
 
-def test_motions_of_a_study_are_the_most_telling_ones_then_one_of_each_kind_that_is_predicted_then_others(tmp_path):
+def test_motions_of_a_study_are_the_most_informative_then_one_of_each_held_out_kind_then_others(tmp_path):
     robot = source.load("g1")
     library = source.Library(robot, tmp_path)
     motions = truths.Motions.of(library, 4, 2)
@@ -133,29 +133,29 @@ def test_the_whole_robots_centre_of_mass_is_that_of_its_bodies():
     assert mass == pytest.approx(pin.computeTotalMass(robot.model))
 
 
-def test_a_mass_at_the_bases_origin_is_what_the_rest_is_without(weighed):
-    _, motions, found, truth = weighed
-    yardstick = study.Yardstick.of(found.setup.robot, motions.judged[:1], found.setup)
+def test_a_mass_at_the_bases_origin_is_what_the_rest_is_without(fitted_truth):
+    _, motions, fitted, truth = fitted_truth
+    yardstick = study.Yardstick.of(fitted.setup.robot, motions.judged[:1], fitted.setup)
     heavier = np.zeros_like(truth)
     heavier[0] = 1.0
     size, rest = yardstick.sizes(heavier)
     assert rest < 1e-9 * size
-    errors = study.errors(found.setup, yardstick, truth, truth)
+    errors = study.errors(fitted.setup, yardstick, truth, truth)
     assert errors["held"] == errors["base"] == errors["mass_kg"] == 0.0
 
 
-def test_bodies_that_cannot_exist_are_counted(weighed):
-    _, _, found, truth = weighed
+def test_inconsistent_bodies_are_counted(fitted_truth):
+    _, _, fitted, truth = fitted_truth
     wrong = truth.copy()
     wrong[0] = -1.0
     wrong[[14, 16, 19]] = [0.1, 0.1, 0.5]  # breaks the triangle inequality alone
     wrong[11:14] = 0.0
     wrong[[15, 17, 18]] = 0.0
     assert inertia.unpack(wrong[10:20])[0] > 0
-    assert study.impossible(found.setup, wrong) == {"inconsistent": 2, "not_definite": 1}
+    assert study.impossible(fitted.setup, wrong) == {"inconsistent": 2, "not_definite": 1}
 
 
-def test_the_time_of_a_humanoid_is_told_with_its_parts():
+def test_the_time_of_a_humanoid_is_reported_with_its_parts():
     case = humanoid(repeats=1, logs=2, seconds=3.0)["talos"]
     assert case["bodies"] == 33
     assert {"filtering", "weighting rows", "solving", "computing uncertainty", "validating"} <= set(case["parts"])

@@ -1,4 +1,4 @@
-"""What the folders of the papers print is what the pages say they print."""
+"""The studies of the papers print the results that their pages promise."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ def test_the_picture_of_the_divisions_is_the_one_in_the_docs(tmp_path):
 
 @installed
 def test_windows_of_20_ms_order_as_their_cones_do_and_beat_the_paper_on_exact_signals():
-    found = windows.study(seeds=1)
-    value = {method: x["objective"]["median"] for method, x in found.items()}
+    result = windows.study(seeds=1)
+    value = {method: x["objective"]["median"] for method, x in result.items()}
     assert value["linear"] <= value["mata"] <= value["nonlinear"] <= min(value["points"], value["shapes"])
-    assert found["shapes"]["consistent"]["worst"] == found["nonlinear"]["consistent"]["worst"] == 1.0
-    assert found["linear"]["consistent"]["worst"] < 0.2
-    assert found["shapes"]["e_p"]["worst"] < found["linear"]["e_p"]["worst"] / 3
+    assert result["shapes"]["consistent"]["worst"] == result["nonlinear"]["consistent"]["worst"] == 1.0
+    assert result["linear"]["consistent"]["worst"] < 0.2
+    assert result["shapes"]["e_p"]["worst"] < result["linear"]["e_p"]["worst"] / 3
     exact = windows.study(seeds=1, noise="none")
     assert exact["shapes"]["e_p"]["worst"] < 0.007 < windows.PAPER["shapes"][2]
     assert windows.table(exact).count("\n") == 7
 
 
 @installed
-def test_the_base_of_a_trotting_robot_is_weighed_at_once_while_it_moves_and_with_friction():
+def test_the_base_of_a_trotting_robot_is_identified_offline_online_and_with_friction():
     case = accuracy.study(("a1",), 1)["a1"]
     assert case["exact"]["e_p"] < 0.001
     assert case["shapes"]["e_p"]["worst"] < 0.02
@@ -70,22 +70,22 @@ def test_the_base_of_a_trotting_robot_is_weighed_at_once_while_it_moves_and_with
 
 
 @installed
-def test_a_cube_on_a_trotting_robot_is_found_by_nine_divisions():
-    found = loads.study(seeds=1, places=loads.PLACES[:1])
+def test_a_cube_on_a_trotting_robot_is_located_by_nine_divisions():
+    result = loads.study(seeds=1, places=loads.PLACES[:1])
     for case in ("as described, 1 kg", "as described, 1.95 kg", "weighed before, 1 kg"):
-        assert found[case]["mm"]["worst"] < 5
-        assert found[case]["g"]["worst"] < 25
-        assert found[case]["divisions"]["worst"] <= loads.DIVISIONS
-    assert found["as described, 1 kg, gain 2 %"]["mm"]["worst"] > 15  # torques that are wrong by 2 %
-    assert found["weighed before, 1 kg, gain 2 %"]["mm"]["worst"] < 8
-    assert found["weighed before, 1 kg, gain 2 %, unknown"]["g"]["worst"] < 20  # the legs tell the scale
-    assert loads.table(found).count("\n") == 7
+        assert result[case]["mm"]["worst"] < 5
+        assert result[case]["g"]["worst"] < 25
+        assert result[case]["divisions"]["worst"] <= loads.DIVISIONS
+    assert result["as described, 1 kg, gain 2 %"]["mm"]["worst"] > 15  # torques that are wrong by 2 %
+    assert result["weighed before, 1 kg, gain 2 %"]["mm"]["worst"] < 8
+    assert result["weighed before, 1 kg, gain 2 %, unknown"]["g"]["worst"] < 20  # the legs determine the scale
+    assert loads.table(result).count("\n") == 7
 
 
 @installed
-def test_a_quadruped_weighs_itself_as_the_page_says(tmp_path):
-    told = run("papers.lee.run", "--quick", "-o", tmp_path)
-    rows = {line.split("|")[1].strip(): line.split("|")[2:-1] for line in told.splitlines() if line.startswith("| ")}
+def test_a_quadruped_is_calibrated_to_the_accuracy_of_the_page(tmp_path):
+    printed = run("papers.lee.run", "--quick", "-o", tmp_path)
+    rows = {line.split("|")[1].strip(): line.split("|")[2:-1] for line in printed.splitlines() if line.startswith("| ")}
     assert float(rows["momentum, with z"][2]) < 1.5  # mm in x and y
     assert float(rows["momentum, with z"][4]) < 5  # mm in z
     assert int(rows["momentum, with z"][6]) <= 6
@@ -96,16 +96,16 @@ def test_a_quadruped_weighs_itself_as_the_page_says(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["balance.svg", "figure3.svg", "joints.svg"]
 
 
-def test_prediction_is_learnt_and_parameters_are_not_as_the_page_says(tmp_path):
+def test_a_search_learns_to_predict_but_not_the_parameters(tmp_path):
     pytest.importorskip("nlopt")
-    told = run("papers.go.run", "--quick", "-o", tmp_path)
-    rows = {line.split("|")[1].strip(): line.split("|")[2:-1] for line in told.splitlines() if line.startswith("| ")}
-    found = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["runs"]
-    assert all(found[name][0]["reduction"] > 100 for name in ("cobyla", "genetic", "combined"))
-    assert found["gauss-newton"][0]["reduction"] > 1e8
-    assert found["gauss-newton"][0]["base_found"] < 0.005
+    printed = run("papers.go.run", "--quick", "-o", tmp_path)
+    rows = {line.split("|")[1].strip(): line.split("|")[2:-1] for line in printed.splitlines() if line.startswith("| ")}
+    runs = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["runs"]
+    assert all(runs[name][0]["reduction"] > 100 for name in ("cobyla", "genetic", "combined"))
+    assert runs["gauss-newton"][0]["reduction"] > 1e8
+    assert runs["gauss-newton"][0]["base_found"] < 0.005
     for name in ("cobyla", "genetic"):  # the paper's puzzle
-        assert found[name][0]["parameter_found"] > found[name][0]["parameter_start"]
-        assert all(after < 0.02 * before for before, after in found[name][0]["others"])
+        assert runs[name][0]["parameter_found"] > runs[name][0]["parameter_start"]
+        assert all(after < 0.02 * before for before, after in runs[name][0]["others"])
     assert rows["0.02"][2:4] == [" 36 ", " 60 "]
     assert sorted(p.name for p in tmp_path.iterdir()) == [*(f"figure{k}.svg" for k in (2, 3, 4, 5)), "results.json"]

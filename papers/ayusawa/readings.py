@@ -37,8 +37,8 @@ def widths(body: Body, *, error: str = "min", negative: bool = False) -> tuple[n
     placement = np.eye(4)
     placement[:3, 3] = (lower + upper) / 2
     B = inertia.transform_matrix(placement)
-    here = np.linalg.solve(B, body.parameters)
-    return B, np.maximum(most - here, here - least)
+    described = np.linalg.solve(B, body.parameters)
+    return B, np.maximum(most - described, described - least)
 
 
 def root(case: Case, weight=lambda sigma: 1 / sigma, **read) -> np.ndarray:
@@ -80,13 +80,13 @@ def errors(case: Case, theta: np.ndarray) -> tuple[float, float]:
 def readings(robot: str = "a1", seeds: int = 5) -> dict[str, tuple[float, float]]:
     """Reading → median errors."""
     cases = [Case.make(robot, seed) for seed in range(seeds)]
-    found = {"C, the description": [errors(case, case.robot.prior) for case in cases]}
+    results = {"C, the description": [errors(case, case.robot.prior) for case in cases]}
     for name, (options, K) in READINGS.items():
-        found[name] = [
+        results[name] = [
             errors(case, solve(case.setup, case.information, replace(case.prior, K=K(case)), options).theta)
             for case in cases
         ]
-    return {name: tuple(np.median(each, axis=0)) for name, each in found.items()}
+    return {name: tuple(np.median(each, axis=0)) for name, each in results.items()}
 
 
 if __name__ == "__main__":

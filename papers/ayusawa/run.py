@@ -52,19 +52,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def reproduce(name: str, library: Library, motions: Motions, count: int) -> tuple[dict[str, Any], str]:
     """All of one robot: printed as it comes, and returned."""
-    found, truth = truths.weighed_of(library, motions, 0)
-    robot, links = found.setup.robot, LINKS[name]
-    thetas = {case: study.by(way, found)[0] for case, way in CASES.items()}
+    fitted, truth = truths.fit_truth(library, motions, 0)
+    robot, links = fitted.setup.robot, LINKS[name]
+    thetas = {case: study.by(way, fitted)[0] for case, way in CASES.items()}
     print(f"## {name}: Tables I to IV, one truth\n", flush=True)
     for case, theta in (*thetas.items(), ("the truth", truth)):
         print(f"{case} ({', '.join(links)})\n\n{standard(robot, links, theta)}\n", flush=True)
-    bad = {case: study.impossible(found.setup, theta) for case, theta in thetas.items()}
+    bad = {case: study.impossible(fitted.setup, theta) for case, theta in thetas.items()}
     for case, each in bad.items():
         print(f"{case}: {each['not_definite']} of {len(robot.bodies)} inertia matrices are not positive definite, "
-              f"{each['inconsistent']} bodies cannot exist")  # fmt: skip
-    rms = table5(found, {**thetas, "the truth": truth})
+              f"{each['inconsistent']} bodies are inconsistent")  # fmt: skip
+    rms = table5(fitted, {**thetas, "the truth": truth})
     print(f"\n## {name}: Table V, root mean squares of the base's equations\n\n{_rms_table(rms)}\n", flush=True)
-    shown, cross = figure3(library, motions, found, thetas, name)
+    shown, cross = figure3(library, motions, fitted, thetas, name)
     print(f"## {name}: Figure 3, a walk that was not learned from\n\n{_rms_table(cross)}\n", flush=True)
     print(f"## {name}: all methods, median of {count} truth{'s' if count > 1 else ''} (worst)\n", flush=True)
     everything = (
@@ -99,9 +99,9 @@ def _relative(body: Body, p: Array, total: float) -> Array:
     return np.array([mass / total, *s, *six])
 
 
-def table5(found: study.Weighed, thetas: Mapping[str, Array]) -> dict[str, dict[str, float]]:
+def table5(fitted: study.FittedLogs, thetas: Mapping[str, Array]) -> dict[str, dict[str, float]]:
     """Case → row → root mean square of the error of what was learned from, N and N·m."""
-    blocks = found.blocks
+    blocks = fitted.blocks
     squares = {case: np.concatenate([b.target - b.Y @ theta for b in blocks]) ** 2 for case, theta in thetas.items()}
     return {case: dict(zip(BASE_ROWS, np.sqrt(e.mean(axis=0)).tolist(), strict=True)) for case, e in squares.items()}
 
@@ -115,12 +115,12 @@ def _rms_table(rms: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def figure3(
-    library: Library, motions: Motions, found: study.Weighed, thetas: Mapping[str, Array], name: str
+    library: Library, motions: Motions, fitted: study.FittedLogs, thetas: Mapping[str, Array], name: str
 ) -> tuple[str, dict[str, dict[str, float]]]:
     """The walk, measured and as the proposed method and least squares predict it; errors of all cases."""
     walk = motions.held[0]
     (log,) = library.logs([walk], truths.truth_of(library, 0), "truth-0", seed=77)
-    (rows,) = study.rows_of(found, [log])
+    (rows,) = study.rows_of(fitted, [log])
     seen = {case: predict(rows, theta, log) for case, theta in thetas.items()}
     errors = {
         case: dict(zip(BASE_ROWS, np.sqrt(np.mean((p.smoothed[0] - p.smoothed[1]) ** 2, axis=0)).tolist(), strict=True))

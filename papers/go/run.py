@@ -90,19 +90,19 @@ def case(task: tuple[int, str, int, bool]) -> dict[str, Any]:
         others = [space.configurations(np.array([z]))[0] for z in state["population"]]
         least.append(min([parameter_error(space, v, true)["relative"] for v in others] or [best[-1]]))
 
-    found = run_search(asked, algorithm, seed=seed, evaluations=evaluations, watch=watch)  # type: ignore[arg-type]
+    result = run_search(asked, algorithm, seed=seed, evaluations=evaluations, watch=watch)  # type: ignore[arg-type]
     first = parameters_about_origin(space.values)
     others = []
     for motion in (1, 2):
         other = SearchProblem(space, (CompiledEngine(robot(), windows(motion)),))
-        others.append((other.gc_error(first), other.gc_error(found.parameters)))
+        others.append((other.gc_error(first), other.gc_error(result.parameters)))
     return {
-        "start": found.start, "error": found.error, "reduction": found.reduction, "evaluations": found.evaluations,
-        "history": found.history, "others": others,
+        "start": result.start, "error": result.error, "reduction": result.reduction, "evaluations": result.evaluations,
+        "history": result.history, "others": others,
         "parameter_start": parameter_error(space, space.values, true)["relative"],
         "parameter_found": best[-1], "parameter_best": best, "parameter_least": least,
         "base_start": base_parameter_error(robot(), first, truth()),
-        "base_found": base_parameter_error(robot(), found.parameters, truth()),
+        "base_found": base_parameter_error(robot(), result.parameters, truth()),
     }  # fmt: skip
 
 
@@ -199,8 +199,8 @@ def _sight(views: list[dict[str, Any]]) -> None:
     print("What prediction can see of all ten parameters of six links: rank of the GC Jacobian at the truth")
     print("| horizon, s | motions | windows | rank | of | condition |\n" + "|---" * 6 + "|")
     for v in views:
-        told = [f"{v[key]:g}" for key in ("horizon", "motions", "windows", "rank", "of")]
-        print(f"| {' | '.join(told)} | {v['condition']:.1e} |")
+        cells = [f"{v[key]:g}" for key in ("horizon", "motions", "windows", "rank", "of")]
+        print(f"| {' | '.join(cells)} | {v['condition']:.1e} |")
     seen = views[0]["seen"]
     for how in ("never", "alone"):
         print(f"{how}: {', '.join(name for name, word in seen.items() if word == how)}")
@@ -234,8 +234,8 @@ def _figures(runs: dict[str, list[dict[str, Any]]], near: list[float]) -> dict[s
     ]  # fmt: skip
     parameter = [
         Panel(title, [
-            Line(told, [e for e, _ in row["history"]][-len(row[key]) :], row[key])
-            for told, key in (("least GC error", "parameter_best"), ("least parameter error", "parameter_least"))
+            Line(label, [e for e, _ in row["history"]][-len(row[key]) :], row[key])
+            for label, key in (("least GC error", "parameter_best"), ("least parameter error", "parameter_least"))
         ], y_scale="linear")
         for name, title in both.items() for row in runs[name][:1]
     ]  # fmt: skip

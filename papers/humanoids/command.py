@@ -21,18 +21,18 @@ QUICK = 8  # motions that are played, in short
 
 def parser(paper: str, about: str) -> argparse.ArgumentParser:
     """Options of ``steelyard reproduce PAPER``."""
-    found = argparse.ArgumentParser(prog=f"steelyard reproduce {paper}", description=about)
-    found.add_argument("--quick", action="store_true", help="one robot, few motions")
-    found.add_argument("--robots", default="", help="names, with commas; default all that are there")
-    found.add_argument("--played", type=int, default=24, help="motions that are played")
-    found.add_argument("--followed", action="store_true", help="motions followed to the letter, without MuJoCo")
-    found.add_argument("--logs", type=Path, help="folder where motions and logs are kept, and taken from")
-    found.add_argument("-o", "--out", type=Path, help="folder for figures and numbers")
-    return found
+    options = argparse.ArgumentParser(prog=f"steelyard reproduce {paper}", description=about)
+    options.add_argument("--quick", action="store_true", help="one robot, few motions")
+    options.add_argument("--robots", default="", help="names, with commas; default all that are there")
+    options.add_argument("--played", type=int, default=24, help="motions that are played")
+    options.add_argument("--followed", action="store_true", help="motions followed to the letter, without MuJoCo")
+    options.add_argument("--logs", type=Path, help="folder where motions and logs are kept, and taken from")
+    options.add_argument("-o", "--out", type=Path, help="folder for figures and numbers")
+    return options
 
 
 def cases(title: str, options: argparse.Namespace, judged: int) -> Iterator[tuple[str, Library, Motions]]:
-    """Says what runs, and gives every robot that is there with its motions; ``judged`` of them are never played."""
+    """Print title and versions, then yield robots with their motions; ``judged`` of these are never tracked."""
     versions = ", ".join(f"{name} {version(name)}" for name in ("mujoco", "pin", "numpy", "clarabel"))
     print(f"{title}; {datetime.now(UTC):%Y-%m-%d}; {versions}\n", flush=True)
     names = [n for n in options.robots.split(",") if n] or (["talos"] if options.quick else list(source.ROBOTS))

@@ -1,7 +1,7 @@
 """A motion followed to the letter: what the ground and the motors of a true robot must do, by inverse dynamics.
 
-The base's six equations say what both feet do together; each foot gets its share of that, all of it where it stands
-alone. It takes a tenth of a second a motion where MuJoCo takes many, and has neither slip nor tracking error.
+The base's six equations determine the sum of the feet's wrenches; each foot gets its share of that, all of it in single
+support. It takes a tenth of a second a motion where MuJoCo takes many, and has neither slip nor tracking error.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def follow(robot: Robot, motion: Log, truth: Mapping[str, Array]) -> Log:
 
 
 def _vector(motion: Log, name: str, components: str = "xyz") -> Array:
-    found = motion.vector(name, components)
-    assert found is not None
-    return found
+    vector = motion.vector(name, components)
+    assert vector is not None
+    return vector
 
 
 def _shares(standing: Array) -> Array:

@@ -2,7 +2,7 @@
 
 ``python -m papers.humanoids.motions [ROBOT …] [--candidates 300] [--keep FOLDER] [--json]``
 
-Candidates are drawn, made possible, and played in MuJoCo by a true robot that nobody told the planner about (+5 kg on
+Candidates are drawn, made feasible, and tracked in MuJoCo by a true robot that the planner does not know (+5 kg on
 its torso, every mass off by up to 30 %). What did not fall is then chosen from in several ways, choices are improved,
 and each is judged by what the true robot's logs of it come to: errors on motions that were never played, noise-free.
 """
@@ -22,7 +22,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from papers.humanoids.source import NOISE, Library, load
-from papers.humanoids.study import Yardstick, as_vector, errors, weigh
+from papers.humanoids.study import Yardstick, as_vector, errors, fit_logs
 from papers.humanoids.truths import truth_of
 from steelyard.experiment.excite.build_motion import WholeBodyMotion
 from steelyard.experiment.excite.candidate_cache import NAME, CandidateCache
@@ -51,7 +51,7 @@ def screened(
     wanted = [(kind, k, ()) for k, kind in enumerate(draw_kinds(count, 0))]
     pool.attempt("double", count)  # kernels are compiled, or read from their cache, before anything is timed
     before, start = len(kept.entries), time.process_time()
-    tried = pool.screen(wanted, kept, lambda n: _say(f"candidates {n} of {count}"))
+    tried = pool.screen(wanted, kept, lambda n: _progress(f"candidates {n} of {count}"))
     return tried, (time.process_time() - start) / max(len(kept.entries) - before, 1)
 
 
@@ -66,17 +66,17 @@ def study(name: str, folder: Path, count: int = 300) -> dict[str, Any] | None:
     kept = CandidateCache(folder / NAME, {"robot": robot.description.sha256}, ScreenedCandidate, every=20)
     tried, cpu = screened(pool, count, kept)
     alive = [k for k, t in enumerate(tried) if t.scale is not None]
-    told, triangles, logs, upright, motions = [], [], list[Log](), list[int](), list[WholeBodyMotion]()
+    informations, triangles, logs, upright, motions = [], [], list[Log](), list[int](), list[WholeBodyMotion]()
     for n, k in enumerate(alive):
         path = folder / f"candidate-{k:03d}.parquet"
         built = pool.rebuild(tried[k])
         if not path.is_file():
             write_log(path, as_log(built, k))
         log = library.played(read_log(path), truth, "truth-0")
-        _say(f"{name}: played {n + 1} of {len(alive)}")
+        _progress(f"{name}: played {n + 1} of {len(alive)}")
         if log is not None:
             triangles.append(informativeness.triangle(built.trajectory))
-            told.append(MotionInformation.of(informativeness, triangles[-1]))
+            informations.append(MotionInformation.of(informativeness, triangles[-1]))
             logs.append(measure(log, NOISE, k))
             upright.append(k)
             motions.append(built)
@@ -100,9 +100,9 @@ def study(name: str, folder: Path, count: int = 300) -> dict[str, Any] | None:
     rng = np.random.default_rng(0)
     choices: dict[str, list[int]] = {
         "all": list(range(len(logs))),
-        "three for each link": select_by_link(told),
-        f"D-optimal, {MANY}": select_d_optimal(told, MANY),
-        f"D-optimal, {FEW}": select_d_optimal(told, FEW),
+        "three for each link": select_by_link(informations),
+        f"D-optimal, {MANY}": select_d_optimal(informations, MANY),
+        f"D-optimal, {FEW}": select_d_optimal(informations, FEW),
     }
     for size in (MANY, FEW):
         for draw in range(DRAWS):
@@ -111,25 +111,25 @@ def study(name: str, folder: Path, count: int = 300) -> dict[str, Any] | None:
             ).tolist()
     played = {choice: [(logs[k], triangles[k]) for k in some] for choice, some in choices.items()}
     for choice in (f"D-optimal, {MANY}", f"D-optimal, {FEW}"):
-        _say(f"{name}: improving {choice}")
+        _progress(f"{name}: improving {choice}")
         better, gains = improve_motions(
             pool, informativeness, [motions[k] for k in choices[choice]], len(choices[choice])
         )
         result["improved"] = {**result.get("improved", {}), choice: gains}
-        tag, made = "improved-" + choice.split()[-1], list[tuple[Log, Array]]()
+        tag, improved = "improved-" + choice.split()[-1], list[tuple[Log, Array]]()
         for k, built in enumerate(better):
             path = folder / f"{tag}-{k:03d}.parquet"
             write_log(path, as_log(built, k))
             log = library.played(read_log(path), truth, "truth-0")
             if log is not None:
-                made.append((measure(log, NOISE, 10_000 + k), informativeness.triangle(built.trajectory)))
-        played[f"{choice}, improved"] = made
+                improved.append((measure(log, NOISE, 10_000 + k), informativeness.triangle(built.trajectory)))
+        played[f"{choice}, improved"] = improved
     yardstick = None
     for choice, some in played.items():
-        _say(f"{name}: {choice}")
-        found = weigh(robot, [log for log, _ in some])
-        yardstick = yardstick or Yardstick.of(found.setup.robot, held, found.setup)
-        off = errors(found.setup, yardstick, found.found.theta, as_vector(found.setup, truth))
+        _progress(f"{name}: {choice}")
+        fitted = fit_logs(robot, [log for log, _ in some])
+        yardstick = yardstick or Yardstick.of(fitted.setup.robot, held, fitted.setup)
+        off = errors(fitted.setup, yardstick, fitted.fit.theta, as_vector(fitted.setup, truth))
         result["choices"][choice] = {
             "motions": len(some),
             "seconds": float(sum(log.time[-1] - log.time[0] for log, _ in some)),
@@ -166,7 +166,7 @@ def table(results: dict[str, dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _say(text: str) -> None:
+def _progress(text: str) -> None:
     print(f"\r{text:<60}", end="", file=sys.stderr, flush=True)
 
 
@@ -174,13 +174,13 @@ def main(args: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
     parser = argparse.ArgumentParser(prog="python -m papers.humanoids.motions", description=__doc__)
     parser.add_argument("robots", nargs="*", default=["talos", "g1"])
     parser.add_argument("--candidates", type=int, default=300)
-    parser.add_argument("--keep", type=Path, default=None, help="folder of motions and logs, to go on from")
+    parser.add_argument("--keep", type=Path, default=None, help="folder of motions and logs, to resume from")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args(args)
-    with tempfile.TemporaryDirectory() as there:
-        folder = asked.keep or Path(there)
-        found = {name: study(name, folder / name, asked.candidates) for name in asked.robots}
-    results = {name: r for name, r in found.items() if r is not None}
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = asked.keep or Path(scratch)
+        results = {name: study(name, folder / name, asked.candidates) for name in asked.robots}
+    results = {name: r for name, r in results.items() if r is not None}
     print(json.dumps(results, indent=1) if asked.json else table(results))
     return results
 

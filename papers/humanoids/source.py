@@ -44,7 +44,7 @@ class Library:
     followed: bool = False  # motions are followed to the letter, rather than played in MuJoCo
 
     def motions(self, count: int, more: int) -> list[Log]:
-        """``count`` that tell much together, one of each kind of ``HELD`` last, and ``more`` at random."""
+        """``count`` that are informative together, one of each kind of ``HELD`` last, and ``more`` at random."""
         paths = sorted(self.folder.glob("motion-*.parquet"))
         if len(paths) < count + more:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -54,7 +54,7 @@ class Library:
         return [read_log(path) for path in paths[: count + more]]
 
     def played(self, motion: Log, truth: Mapping[str, Array], name: str) -> Log | None:
-        """The exact log of a true robot, known by ``name``, that played a motion; None where it fell."""
+        """The exact log of a true robot, known by ``name``, that tracked a motion; None if it fell."""
         path = self.folder / (f"{name}-followed" if self.followed else name) / Path(motion.source).name
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,13 +70,13 @@ class Library:
         return simulate_humanoid(self.robot, motion, Specimen(truth), Recording(source=motion.source), may_fall=True)
 
     def logs(self, motions: Sequence[Log], truth: Mapping[str, Array], name: str, seed: int = 0) -> list[Log]:
-        """What sensors wrote of all motions that did not end in a fall; each seed draws other noise."""
+        """Measured logs of all motions that did not end in a fall; each seed draws other noise."""
         exact = [self.played(motion, truth, name) for motion in motions]
         return [measure(log, NOISE, 1000 * seed + k) for k, log in enumerate(exact) if log is not None]
 
 
 def exciting(robot: Robot, count: int, more: int) -> list[Log]:
-    """Of ``DRAWN`` times as many that keep their balance those that together tell most; then others, for judging."""
+    """The most informative set among ``DRAWN`` times as many balanced motions, then others, for validation."""
     from steelyard.experiment.excite.candidate_pool import CandidatePool, draw_kinds
     from steelyard.experiment.excite.excite_humanoid import as_log
     from steelyard.experiment.excite.informativeness import Informativeness, MotionInformation, select_d_optimal
@@ -84,8 +84,8 @@ def exciting(robot: Robot, count: int, more: int) -> list[Log]:
     pool = CandidatePool.of(robot)
     informativeness, drawn = Informativeness(pool.stance), DRAWN * count
     built = [b for k, kind in enumerate(draw_kinds(drawn, 0)) if (b := pool.attempt(kind, k)[1]) is not None]
-    told = [MotionInformation.of(informativeness, informativeness.triangle(b.trajectory)) for b in built]
-    chosen = select_d_optimal(told, count - len(HELD))
+    informations = [MotionInformation.of(informativeness, informativeness.triangle(b.trajectory)) for b in built]
+    chosen = select_d_optimal(informations, count - len(HELD))
     for wanted in HELD:
         chosen.append(next(k for k, b in enumerate(built) if b.candidate.kind == wanted and k not in chosen))
     chosen += [k for k in range(len(built)) if k not in chosen][:more]

@@ -1,7 +1,7 @@
-"""What each method makes of the logs of a humanoid whose truth is known.
+"""Errors of each method on the logs of a humanoid whose truth is known.
 
-All methods get the same information: base rows (Ayusawa 33), weighed by what their residuals say. Errors are measured
-on the exact kinematics of motions that were not learned from, where no noise hides them:
+All methods get the same information: base rows (Ayusawa 33), weighted by the noise of their residuals. Errors are
+computed on the exact kinematics of held-out motions, without noise:
 
     held  = ‖Y(θ̂ − θ)‖ / ‖Y(θ_CAD − θ)‖       wrench error, of that of the description,
     base  = ‖Y(θ̂ − θ)‖ / ‖Yθ‖                  base-parameter error,
@@ -57,7 +57,7 @@ THIN = 10  # every so many-th sample of held-out motions is judged by
 
 @dataclass(frozen=True)
 class Yardstick:
-    """Exact rows of motions that nothing is learned from."""
+    """Exact rows of held-out motions."""
 
     R: Array  # (n, n) their triangle, in N and N·m
 
@@ -78,12 +78,12 @@ class Yardstick:
 
 
 @dataclass(frozen=True)
-class Weighed:
-    """Logs of one true robot, on their way to parameters."""
+class FittedLogs:
+    """Equations and fit of the logs of one true robot."""
 
     setup: Setup
     rows: Sequence[Rows]  # of each log
-    found: Fit  # by the pseudo-inertia
+    fit: Fit  # by the pseudo-inertia
 
     @property
     def blocks(self) -> list[Any]:
@@ -96,32 +96,32 @@ def plan_of(robot: Robot) -> Setup:
     return Setup(robot, "base", Columns(tuple(b.name for b in robot.bodies)))
 
 
-def weigh(robot: Robot, logs: Sequence[Log], options: Options | None = None, load: str | None = None) -> Weighed:
-    """Rows, their noise, and the information in them; ``load`` is the link that carries one in logs that are loaded."""
+def fit_logs(robot: Robot, logs: Sequence[Log], options: Options | None = None, load: str | None = None) -> FittedLogs:
+    """Rows, their noise, and a fit; ``load`` is the link that carries one in logs that are loaded."""
     options = options or Options(equations="base")
     setup = Setup.of(robot.description, logs, options, load=load)
     segments = [setup.segments(log)[0] for log in logs]
     samples = sum(len(s.time) for each in segments for s in each)
     rows = [setup.rows(s, samples=samples) for s in segments]
-    return Weighed(setup, rows, fit(setup, Training([(r, None) for r in rows]), options))
+    return FittedLogs(setup, rows, fit(setup, Training([(r, None) for r in rows]), options))
 
 
-def rows_of(weighed: Weighed, logs: Sequence[Log]) -> list[Rows]:
-    """Rows of other logs, filtered as those that were learned from."""
-    return [weighed.setup.rows(weighed.setup.segments(log)[0]) for log in logs]
+def rows_of(fitted: FittedLogs, logs: Sequence[Log]) -> list[Rows]:
+    """Rows of other logs, filtered as those of the fit."""
+    return [fitted.setup.rows(fitted.setup.segments(log)[0]) for log in logs]
 
 
-def by(way: str, weighed: Weighed) -> tuple[Array, tuple[str, ...]]:
-    """θ by one of the ways, and what the method has to say."""
+def by(way: str, fitted: FittedLogs) -> tuple[Array, tuple[str, ...]]:
+    """θ by one of the ways, and the notices of the method."""
     if way == DESCRIPTION:
-        return weighed.setup.robot.prior, ()
-    options, setup = replace(WAYS[way], equations=weighed.setup.equations), weighed.setup
-    answer = solve(setup, weighed.found.information, build_prior(setup, options), options)
+        return fitted.setup.robot.prior, ()
+    options, setup = replace(WAYS[way], equations=fitted.setup.equations), fitted.setup
+    answer = solve(setup, fitted.fit.information, build_prior(setup, options), options)
     return answer.theta, answer.notices
 
 
 def errors(setup: Setup, yardstick: Yardstick, theta: Array, truth: Array) -> dict[str, float]:
-    """How far θ is from the truth, in every way that means something."""
+    """Errors of θ: of base parameters, wrenches, total mass and centre of mass, and inconsistent bodies."""
     (off, off_rest), (cad, cad_rest), (size, size_rest) = (
         yardstick.sizes(x) for x in (theta - truth, setup.robot.prior - truth, truth)
     )
@@ -139,7 +139,7 @@ def errors(setup: Setup, yardstick: Yardstick, theta: Array, truth: Array) -> di
 
 
 def impossible(setup: Setup, theta: Array) -> dict[str, int]:
-    """Bodies that cannot exist, and those of which not even the inertia is positive definite."""
+    """Number of inconsistent bodies, and of those of which not even the inertia is positive definite."""
     bodies = [(theta[setup.columns.body(b.name)], b.size) for b in setup.robot.bodies]
     definite = [p[0] > 0 and np.linalg.eigvalsh(inertia.unpack(p)[2])[0] > 0 for p, _ in bodies]
     return {
@@ -164,17 +164,17 @@ def as_vector(setup: Setup, truth: Mapping[str, Array]) -> Array:
     return np.concatenate([truth[name] for name in setup.columns.bodies])
 
 
-def covered(weighed: Weighed, truth: Array) -> dict[str, list[bool]]:
+def covered(fitted: FittedLogs, truth: Array) -> dict[str, list[bool]]:
     """Whether 95 % intervals of base parameters called identified hold the truth.
 
     ``data``: of least squares, ± 1.96 standard deviations by the data alone. ``posterior``: of the pseudo-inertia,
     ± 1.96 posterior ones. ``total``: of the total mass, the same.
     """
-    setup, found = weighed.setup, weighed.found
+    setup, result = fitted.setup, fitted.fit
     masses = np.zeros(setup.columns.n)
     masses[::10] = 1.0
-    plain, _ = by("B, least squares", weighed)
-    base = base_parameters(found.space, found.uncertainty, found.theta, setup.columns.names, [masses])
+    plain, _ = by("B, least squares", fitted)
+    base = base_parameters(result.space, result.uncertainty, result.theta, setup.columns.names, [masses])
     at = {name: k for k, name in enumerate(setup.columns.names)}
     held: dict[str, list[bool]] = {"data": [], "posterior": []}
     for p in base:
@@ -182,29 +182,29 @@ def covered(weighed: Weighed, truth: Array) -> dict[str, list[bool]]:
             z = np.zeros(setup.columns.n)
             z[[at[name] for name in p.terms]] = list(p.terms.values())
             held["data"].append(bool(abs(z @ (plain - truth)) < 1.96 * p.std))
-            held["posterior"].append(bool(abs(z @ (found.theta - truth)) < 1.96 * found.uncertainty.std(z)))
-    total = abs(masses @ (found.theta - truth)) < 1.96 * found.uncertainty.std(masses)
+            held["posterior"].append(bool(abs(z @ (result.theta - truth)) < 1.96 * result.uncertainty.std(z)))
+    total = abs(masses @ (result.theta - truth)) < 1.96 * result.uncertainty.std(masses)
     return {**held, "total": [bool(total)]}
 
 
-def ranged(weighed: Weighed, truth: Array) -> list[bool]:
+def ranged(fitted: FittedLogs, truth: Array) -> list[bool]:
     """Whether guaranteed ranges of masses (``--ranges masses``) hold the truth: of every body, and of the whole."""
-    setup = weighed.setup
-    found = bounds.compute_ranges(setup, weighed.found, Job(ranges=RangeOptions("masses")))
-    assert found is not None
-    ends = [(found.bodies[b].mass, truth[setup.columns.body(b).start]) for b in setup.columns.bodies]
-    every = [*ends, (found.total, truth[::10].sum())]
+    setup = fitted.setup
+    ranges = bounds.compute_ranges(setup, fitted.fit, Job(ranges=RangeOptions("masses")))
+    assert ranges is not None
+    ends = [(ranges.bodies[b].mass, truth[setup.columns.body(b).start]) for b in setup.columns.bodies]
+    every = [*ends, (ranges.total, truth[::10].sum())]
     return [bool((low is None or low <= m) and (high is None or m <= high)) for (low, high), m in every]
 
 
 def compare(
-    weighed: Weighed, yardstick: Yardstick, truth: Array, ways: Sequence[str] = tuple(WAYS)
+    fitted: FittedLogs, yardstick: Yardstick, truth: Array, ways: Sequence[str] = tuple(WAYS)
 ) -> dict[str, dict[str, float]]:
     """Way → errors, of one truth."""
-    found = {}
+    result = {}
     for way in (DESCRIPTION, *ways):
         start = time.perf_counter()
-        theta, said = by(way, weighed)
-        found[way] = {**errors(weighed.setup, yardstick, theta, truth), "seconds": time.perf_counter() - start}
-        found[way]["repaired"] = sum(len(s.split(REPAIRED)[1].split(", ")) for s in said if REPAIRED in s)
-    return found
+        theta, notices = by(way, fitted)
+        result[way] = {**errors(fitted.setup, yardstick, theta, truth), "seconds": time.perf_counter() - start}
+        result[way]["repaired"] = sum(len(s.split(REPAIRED)[1].split(", ")) for s in notices if REPAIRED in s)
+    return result

@@ -1,4 +1,4 @@
-"""The study of all truths: every method in one table, and whether intervals hold what they promise."""
+"""The study of all truths: every method in one table, and coverage of intervals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 
 from papers.humanoids.source import HELD, Library, kind
-from papers.humanoids.study import DESCRIPTION, WAYS, Weighed, Yardstick, as_vector, compare, covered, ranged, weigh
+from papers.humanoids.study import (
+    DESCRIPTION,
+    WAYS,
+    FittedLogs,
+    Yardstick,
+    as_vector,
+    compare,
+    covered,
+    fit_logs,
+    ranged,
+)
 from steelyard.experiment.simulate.truth import perturb_masses
 from steelyard.log.log import Log
 from steelyard.spatial import Array
@@ -19,7 +29,7 @@ FIGURES = ("held", "held_rest", "base", "base_rest", "mass_kg", "com_mm", "incon
 
 @dataclass(frozen=True)
 class Motions:
-    """What is learned from, what is predicted, and what is only judged by."""
+    """Motions of the fit, of validation, and of the errors only."""
 
     learned: list[Log]
     held: list[Log]
@@ -39,11 +49,11 @@ def truth_of(library: Library, seed: int) -> dict[str, Array]:
     return perturb_masses(library.robot, np.random.default_rng(seed))
 
 
-def weighed_of(library: Library, motions: Motions, seed: int, noise: int = 0) -> tuple[Weighed, Array]:
-    """What the logs of one truth come to, and the truth."""
+def fit_truth(library: Library, motions: Motions, seed: int, noise: int = 0) -> tuple[FittedLogs, Array]:
+    """The fitted logs of one truth, and the truth."""
     truth = truth_of(library, seed)
-    found = weigh(library.robot, library.logs(motions.learned, truth, f"truth-{seed}", 100 * seed + noise))
-    return found, as_vector(found.setup, truth)
+    fitted = fit_logs(library.robot, library.logs(motions.learned, truth, f"truth-{seed}", 100 * seed + noise))
+    return fitted, as_vector(fitted.setup, truth)
 
 
 def study(
@@ -54,13 +64,13 @@ def study(
     held: dict[str, list[bool]] = {}
     for seed in range(truths):
         for noise in range(seeds):
-            found, truth = weighed_of(library, motions, seed, noise)
-            for name, hits in covered(found, truth).items():
+            fitted, truth = fit_truth(library, motions, seed, noise)
+            for name, hits in covered(fitted, truth).items():
                 held.setdefault(name, []).extend(hits)
             if noise == 0:
-                held.setdefault("ranges", []).extend(ranged(found, truth))
-                yardstick = Yardstick.of(found.setup.robot, motions.judged, found.setup)
-                for way, each in compare(found, yardstick, truth, ways).items():
+                held.setdefault("ranges", []).extend(ranged(fitted, truth))
+                yardstick = Yardstick.of(fitted.setup.robot, motions.judged, fitted.setup)
+                for way, each in compare(fitted, yardstick, truth, ways).items():
                     errors[way].append(each)
     return {
         "bodies": len(library.robot.bodies),
@@ -76,7 +86,7 @@ def study(
 def table(result: dict[str, Any]) -> str:
     """All ways: medians over the truths, and the worst behind them."""
     heads = ("", "wrench error, of the description's", "without total mass", "base parameters", "without total mass",
-             "total mass, kg", "centre of mass, mm", "bodies that cannot exist")  # fmt: skip
+             "total mass, kg", "centre of mass, mm", "inconsistent bodies")  # fmt: skip
     lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     for way, e in result["ways"].items():
         shown = [_pair(e[key], 100, "%") for key in ("held", "held_rest", "base", "base_rest")]

@@ -68,15 +68,15 @@ def reproduce(name: str, library: Library, motions: Motions) -> tuple[dict[str, 
     """All of one robot: printed as it comes, and returned."""
     robot, truth = library.robot, modified(library.robot, MODIFIED[name])
     logs = library.logs(motions.learned, truth, "modified")
-    found = study.weigh(robot, logs)
-    robot = found.setup.robot
-    theta, said = study.by(WAY, found)
+    fitted = study.fit_logs(robot, logs)
+    robot = fitted.setup.robot
+    theta, notices = study.by(WAY, fitted)
     print(f"## {name}: Table I, condition numbers of sub-regressors\n", flush=True)
-    chosen, conditions = conditioned(found.setup.robot, motions.learned)
+    chosen, conditions = conditioned(fitted.setup.robot, motions.learned)
     print(f"{len(chosen)} of {len(motions.learned)} motions, the best {BEST} of every segment\n")
     print(_columns("segment", list(conditions), {"condition": list(conditions.values())}, ".0f") + "\n", flush=True)
     cross = library.logs(motions.held, truth, "modified", seed=9)
-    scores = {"direct": scored(found, logs[0], theta), "cross": scored(found, cross[0], theta)}
+    scores = {"direct": scored(fitted, logs[0], theta), "cross": scored(fitted, cross[0], theta)}
     print(f"## {name}: Tables II and IV, measured and predicted\n\n{_scores(scores)}\n", flush=True)
     print(f"## {name}: Table III, trunk and right leg\n\n{_inertias(robot, LEGS[name], theta)}\n", flush=True)
     masses = {b.name: float(theta[10 * k]) for k, b in enumerate(robot.bodies)}
@@ -85,19 +85,19 @@ def reproduce(name: str, library: Library, motions: Motions) -> tuple[dict[str, 
         f"{m} {masses[m]:.2f} (described {robot.body(m).parameters[0]:.2f}, expected {e:.2f})"
         for m, e in expected.items()
     )
-    print(f"## {name}: Figure 5\n\n{shown}\n\n{'; '.join(said)}\n", flush=True)
+    print(f"## {name}: Figure 5\n\n{shown}\n\n{'; '.join(notices)}\n", flush=True)
     result: dict[str, Any] = {
         "chosen": len(chosen), "conditions": conditions, "scores": scores, "masses": masses, "expected": expected,
-        "impossible": study.impossible(found.setup, theta), "notices": said,
+        "impossible": study.impossible(fitted.setup, theta), "notices": notices,
     }  # fmt: skip
     result["known"] = known_mass(library, motions, truth, MODIFIED[name][1])
     k = result["known"]
-    print(f"## {name}: a known mass on a limb\n\n{KNOWN:g} kg on {MODIFIED[name][1]}: found {k['mass']:.3f} ± "
+    print(f"## {name}: a known mass on a limb\n\n{KNOWN:g} kg on {MODIFIED[name][1]}: fitted {k['mass']:.3f} ± "
           f"{1.96 * k['std']:.2g} kg, its centre {k['mm']:.1f} mm off\n", flush=True)  # fmt: skip
     if name in WRIST:
-        result["wrist"] = one_joint_less(found, library, motions, truth, WRIST[name])
+        result["wrist"] = one_joint_less(fitted, library, motions, truth, WRIST[name])
         print(f"## {name}: one wrist joint more than described\n\n{_wrist(result['wrist'])}\n", flush=True)
-    figures = {f"figure4-{name}.svg": figure4(found, cross[0], theta, name)}
+    figures = {f"figure4-{name}.svg": figure4(fitted, cross[0], theta, name)}
     order = sorted(masses, key=lambda m: [b.name for b in robot.bodies].index(m))
     figures[f"figure5-{name}.svg"] = bars(
         order, [float(robot.body(m).parameters[0]) for m in order], [masses[m] for m in order], expected,
@@ -140,42 +140,42 @@ def conditioned(robot: Robot, motions: Sequence[Log]) -> tuple[list[int], dict[s
     return chosen, conditions(np.linalg.qr(np.vstack([roots[k] for k in chosen]), mode="r"))
 
 
-def scored(found: study.Weighed, log: Log, theta: Array) -> dict[str, dict[str, dict[str, float | None]]]:
+def scored(fitted: study.FittedLogs, log: Log, theta: Array) -> dict[str, dict[str, dict[str, float | None]]]:
     """identified, described → rmse, correlation → row, against what was measured, not filtered."""
-    (rows,) = study.rows_of(found, [log])
+    (rows,) = study.rows_of(fitted, [log])
     scores = {who: predict(rows, x, log).score("validation")[0] for who, x in
-              (("identified", theta), ("described", found.setup.robot.prior))}  # fmt: skip
+              (("identified", theta), ("described", fitted.setup.robot.prior))}  # fmt: skip
     return {who: {"rmse": dict(s.rmse), "correlation": dict(s.correlation)} for who, s in scores.items()}
 
 
 def known_mass(library: Library, motions: Motions, truth: Mapping[str, Array], hand: str) -> dict[str, float]:
-    """A mass that was weighed before, carried in some motions: what the same rows say it weighs."""
+    """A known mass, carried in some motions: its estimate from the same rows."""
     load = Load("", _block(library.robot.body(hand), KNOWN))
     heavier = {**truth, hand: truth[hand] + load.parameters}
     count = min(LOADED, len(motions.learned) // 2)
     logs = library.logs(motions.learned[:-count], truth, "modified", seed=3)
     logs += [replace(log, loaded=True) for log in library.logs(motions.learned[-count:], heavier, "loaded", seed=4)]
-    found = study.weigh(library.robot, logs, Options(equations="base"), load=hand)
-    at = found.setup.columns.body(LOAD)
-    unit = np.eye(found.setup.columns.n)[at.start]
-    mass, com, _ = inertia.unpack(found.found.theta[at])
+    fitted = study.fit_logs(library.robot, logs, Options(equations="base"), load=hand)
+    at = fitted.setup.columns.body(LOAD)
+    unit = np.eye(fitted.setup.columns.n)[at.start]
+    mass, com, _ = inertia.unpack(fitted.fit.theta[at])
     _, true, _ = inertia.unpack(load.parameters)
     return {
         "mass": float(mass),
-        "std": found.found.uncertainty.std(unit),
+        "std": fitted.fit.uncertainty.std(unit),
         "mm": 1e3 * float(np.linalg.norm(com - true)),
     }
 
 
 def one_joint_less(
-    found: study.Weighed, library: Library, motions: Motions, truth: Mapping[str, Array], joint: str
+    fitted: study.FittedLogs, library: Library, motions: Motions, truth: Mapping[str, Array], joint: str
 ) -> dict[str, dict[str, float]]:
     """The same logs with a description that lacks a joint of the wrist: root mean squares of a held-out motion."""
     logs = library.logs(motions.learned, truth, "modified")
     held = library.logs(motions.held, truth, "modified", seed=9)
-    less = study.weigh(library.robot, [_without(log, joint) for log in logs])
+    less = study.fit_logs(library.robot, [_without(log, joint) for log in logs])
     result = {}
-    for who, each, cut in (("as it is", found, False), ("one joint less", less, True)):
+    for who, each, cut in (("as it is", fitted, False), ("one joint less", less, True)):
         theta, _ = study.by("pseudo-inertia", each)
         (rows,) = study.rows_of(each, [_without(held[0], joint) if cut else held[0]])
         p = predict(rows, theta, held[0])
@@ -188,10 +188,10 @@ def _without(log: Log, joint: str) -> Log:
     return replace(log, columns={c: x for c, x in log.columns.items() if c not in (f"q.{joint}", f"tau.{joint}")})
 
 
-def figure4(found: study.Weighed, log: Log, theta: Array, name: str) -> str:
+def figure4(fitted: study.FittedLogs, log: Log, theta: Array, name: str) -> str:
     """Ground reaction forces and moments of a motion that was not learned from."""
-    (rows,) = study.rows_of(found, [log])
-    identified, described = (predict(rows, x, log) for x in (theta, found.setup.robot.prior))
+    (rows,) = study.rows_of(fitted, [log])
+    identified, described = (predict(rows, x, log) for x in (theta, fitted.setup.robot.prior))
     step = max(1, len(identified.grid) // 300)
     time = identified.grid[::step].tolist()
     panels = []

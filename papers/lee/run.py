@@ -2,7 +2,7 @@
 
     steelyard reproduce lee [--quick] [-o DIR]
 
-Every robot here has a trunk that is not as described and, but in Table I, a load that nobody told it of.
+Every robot here has a trunk that is not as described and, but in Table I, a load that its description lacks.
 Sensors are those of level ``mid``.
 """
 
@@ -47,14 +47,14 @@ def loaded(seed: int, zero_error: float = 0.0, load: bool = True) -> SimulatedRi
     return simulated_rig(robot, seed=seed, loads=loads, noise=level("mid").but({"q_bias": zero_error}))
 
 
-def after(found: CentreOfMass, true: np.ndarray, count: int) -> list[float]:
+def after(measured: CentreOfMass, true: np.ndarray, count: int) -> list[float]:
     """mm from the truth in x and y as it looked after so many trials on each diagonal."""
-    lines = [line for line in found.lines if line.turn == 0]
+    lines = [line for line in measured.lines if line.turn == 0]
     A = np.array([line.normal for line in lines])
     errors = []
     for k in range(count):
         shift = np.array([line.estimates[min(k, len(line.estimates) - 1)] for line in lines])
-        d = shift + A @ found.described - A[:, 2] * true[2]
+        d = shift + A @ measured.described - A[:, 2] * true[2]
         errors.append(1e3 * float(np.linalg.norm(np.linalg.solve(A[:, :2], d) - true[:2])))
     return errors
 
@@ -64,12 +64,12 @@ def com_case(task: tuple[int, str, bool, float]) -> dict[str, Any]:
     rig = loaded(seed, zero_error)
     exact = true_stance(rig)
     true = exact.com(exact.nominal)
-    found = find_com(rig, Bisection(method), tilt=tilt, zero_error=zero_error)  # type: ignore[arg-type]
-    off = 1e3 * (found.com - true)
+    measured = find_com(rig, Bisection(method), tilt=tilt, zero_error=zero_error)  # type: ignore[arg-type]
+    off = 1e3 * (measured.com - true)
     return {
-        "xy": float(np.hypot(*off[:2])), "z": abs(float(off[2])), "sigmas": np.abs(off / (1e3 * found.std)).tolist(),
-        "belief": 1e3 * float(np.linalg.norm((true - found.described)[:2])), "after": after(found, true, 6),
-        "trials": max(len(line.trials) for line in found.lines), "mass": found.mass - exact.mass,
+        "xy": float(np.hypot(*off[:2])), "z": abs(float(off[2])), "sigmas": np.abs(off / (1e3 * measured.std)).tolist(),
+        "belief": 1e3 * float(np.linalg.norm((true - measured.described)[:2])), "after": after(measured, true, 6),
+        "trials": max(len(line.trials) for line in measured.lines), "mass": measured.mass - exact.mass,
     }  # fmt: skip
 
 
@@ -77,13 +77,14 @@ def inertia_case(task: tuple[int, bool]) -> dict[str, Any]:
     seed, load = task
     rig = loaded(seed, load=load)
     exact = true_stance(rig)
-    found = find_inertia(rig)
+    measured = find_inertia(rig)
     effective = np.array([effective_of(exact.model, exact, axis) for axis in AXES])
     whole = np.diag(inertia.unpack(frozen(exact, rig.world.truth))[2])
     return {
-        "effective": effective.tolist(), "found": [one.inertia for one in found.effective],
-        "std": [one.std for one in found.effective], "composite": whole.tolist(),
-        "composite_found": np.diag(found.composite.inertia).tolist(), "composite_std": found.composite.std.tolist(),
+        "effective": effective.tolist(), "found": [one.inertia for one in measured.effective],
+        "std": [one.std for one in measured.effective], "composite": whole.tolist(),
+        "composite_found": np.diag(measured.composite.inertia).tolist(),
+        "composite_std": measured.composite.std.tolist(),
     }  # fmt: skip
 
 
@@ -91,8 +92,12 @@ def table_one(seed: int) -> dict[str, Any]:
     case = inertia_case((seed, False))
     rig = loaded(seed, load=False)
     exact = true_stance(rig)
-    found = find_com(rig, tilt=True)
-    return case | {"true": exact.com(exact.nominal).tolist(), "com": found.com.tolist(), "com_std": found.std.tolist()}
+    measured = find_com(rig, tilt=True)
+    return case | {
+        "true": exact.com(exact.nominal).tolist(),
+        "com": measured.com.tolist(),
+        "com_std": measured.std.tolist(),
+    }
 
 
 def balance_case(task: tuple[int, int, float]) -> tuple[float, bool, float]:
@@ -107,12 +112,15 @@ def balance_case(task: tuple[int, int, float]) -> tuple[float, bool, float]:
     return error, done.stood, done.seconds
 
 
-def found_case(seed: int) -> list[bool]:
-    """Whether it balances with the centre of mass that the bisection found, and with the described one."""
+def belief_case(seed: int) -> list[bool]:
+    """Whether it balances with the centre of mass that the bisection measured, and with the described one."""
     rig = loaded(seed)
-    found = find_com(rig, tilt=True)
+    measured = find_com(rig, tilt=True)
     stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
-    beliefs = (stance.with_mass_and_com(found.mass, found.com), stance.with_mass_and_com(found.mass, found.described))
+    beliefs = (
+        stance.with_mass_and_com(measured.mass, measured.com),
+        stance.with_mass_and_com(measured.mass, measured.described),
+    )
     return [balance_on(rig, b, d).stood for b in beliefs for d in stance.diagonals]
 
 
@@ -147,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for seed in range(1 if quick else 2)
         ]
         figures["balance.svg"] = _balance(run(balance_case, tasks))
-        _found(run(found_case, range(1 if quick else 6)))
+        _beliefs(run(belief_case, range(1 if quick else 6)))
     if options.out:
         options.out.mkdir(parents=True, exist_ok=True)
         for name, text in figures.items():
@@ -159,10 +167,12 @@ def _table_one(case: dict[str, Any]) -> None:
     print("Table I: an A1 whose trunk is not as described, no load; effective inertia kg·m², centre of mass m")
     names = [*(f"I_{a}" for a in AXES), "p_x", "p_y", "p_z"]
     print("| | " + " | ".join(names) + " |\n|---" * 1 + "|---" * len(names) + "|")
-    true, found = [*case["effective"], *case["true"]], [*case["found"], *case["com"]]
+    true, measured = [*case["effective"], *case["true"]], [*case["found"], *case["com"]]
     std = [*case["std"], *case["com_std"]]
     print("| simulated | " + " | ".join(f"{x:.5f}" for x in true) + " |")
-    print("| estimated | " + " | ".join(f"{x:.5f} ± {1.96 * s:.5f}" for x, s in zip(found, std, strict=True)) + " |\n")
+    print(
+        "| estimated | " + " | ".join(f"{x:.5f} ± {1.96 * s:.5f}" for x, s in zip(measured, std, strict=True)) + " |\n"
+    )
 
 
 def _monte_carlo(cases: dict[str, list[dict[str, Any]]]) -> None:
@@ -184,8 +194,8 @@ def _figure_three(tilted: list[dict[str, Any]], halved: list[dict[str, Any]]) ->
     series = []
     for name, rows in (("halving, as in the paper", halved), ("momentum", tilted)):
         E = np.array([r["after"] for r in rows])
-        told = " | ".join(f"{a:.1f} ({b:.1f})" for a, b in zip(E.mean(axis=0), E.max(axis=0), strict=True))
-        print(f"| {name} | {told} |")
+        cells = " | ".join(f"{a:.1f} ({b:.1f})" for a, b in zip(E.mean(axis=0), E.max(axis=0), strict=True))
+        print(f"| {name} | {cells} |")
         series.append(Series(name, range(1, 7), E.mean(axis=0).tolist()))
     print()
     return chart("Centre of mass in x and y: mm from the truth", "trials a diagonal", series, level=5.0)
@@ -196,8 +206,8 @@ def _inertias(rows: list[dict[str, Any]]) -> None:
     print("| | x | y | z |\n|---|---|---|---|")
     for name, got, true in (("effective", "found", "effective"), ("composite", "composite_found", "composite")):
         E = 100 * np.abs(np.array([r[got] for r in rows]) / np.array([r[true] for r in rows]) - 1)
-        told = " | ".join(f"{a:.2f} ({b:.2f})" for a, b in zip(np.median(E, axis=0), E.max(axis=0), strict=True))
-        print(f"| {name} | {told} |")
+        cells = " | ".join(f"{a:.2f} ({b:.2f})" for a, b in zip(np.median(E, axis=0), E.max(axis=0), strict=True))
+        print(f"| {name} | {cells} |")
     E = np.array([r["effective"] for r in rows]) / np.array([r["composite"] for r in rows]) - 1
     print(
         "| effective less than composite by | " + " | ".join(f"{-100 * x:.0f} %" for x in np.median(E, axis=0)) + " |\n"
@@ -231,7 +241,7 @@ def _balance(rows: list[tuple[float, bool, float]]) -> str:
                  [Series("", errors, shares)])  # fmt: skip
 
 
-def _found(rows: list[list[bool]]) -> None:
+def _beliefs(rows: list[list[bool]]) -> None:
     table = np.array(rows)
     print(f"With the centre of mass that was found: {table[:, :2].sum()} of {table[:, :2].size} balance; "
           f"with the described one: {table[:, 2:].sum()} of {table[:, 2:].size}.\n")  # fmt: skip

@@ -31,12 +31,12 @@ NOISE = "mid"
 def batch(of: Trot, log: Log, method: str = "shapes", friction: str = "none") -> Off:
     """One identification of the whole log."""
     options = Options(method=method, feet=of.feet, links=(of.base,), friction=friction)  # type: ignore[arg-type]
-    found = identify(of.robot.description, [log], options)
-    return Off.of(found.estimate.bodies[0].parameters, of.truth)
+    result = identify(of.robot.description, [log], options)
+    return Off.of(result.estimate.bodies[0].parameters, of.truth)
 
 
 def recursive(of: Trot, log: Log, like: Log) -> dict[str, float]:
-    """A window every 20 ms: errors from 1 s on, and the share of windows whose answer can exist."""
+    """A window every 20 ms: errors from 1 s on, and the share of windows with a consistent estimate."""
     options = Options(method="shapes", feet=of.feet, links=(of.base,))
     online = OnlineIdentifier(of.robot.description, like, options, OnlineOptions(alarm_every=np.inf))
     samples = np.column_stack([log.columns[name] for name in online.inputs])
@@ -61,17 +61,17 @@ def study(robots: Sequence[str] = ROBOTS, seeds: int = 12, *, friction: bool = T
         quiet = trot(name)
         case: dict[str, Any] = {"described": asdict(Off.of(quiet.robot.bodies[0].parameters, quiet.truth))}
         case["exact"] = asdict(batch(quiet, quiet.log))
-        logs = [quiet.measured(NOISE, seed) for seed in range(seeds)]
+        logs = [quiet.measure(NOISE, seed) for seed in range(seeds)]
         for method in ("shapes", "lmi"):
             case[method] = summary([asdict(batch(quiet, log, method)) for log in logs])
-        like = quiet.measured(NOISE, 1000)
+        like = quiet.measure(NOISE, 1000)
         case["recursive"] = summary([recursive(quiet, log, like) for log in logs])
         if friction:
             rough = trot(name, friction="mid")
             for kind in ("armature", "all"):
-                rubbed = [asdict(batch(rough, rough.measured(NOISE, s), "shapes", kind)) for s in range(seeds)]
+                rubbed = [asdict(batch(rough, rough.measure(NOISE, s), "shapes", kind)) for s in range(seeds)]
                 case[f"friction, {kind}"] = summary(rubbed)
-            case["friction ignored"] = asdict(batch(rough, rough.measured(NOISE, 0)))
+            case["friction ignored"] = asdict(batch(rough, rough.measure(NOISE, 0)))
         result[name] = case
     return result
 

@@ -2,7 +2,7 @@
 
     python -m papers.xu.divide [--cubes 100] [--svg FILE]
 
-A cube of 1 kg and 4 cm lies somewhere on 0.4 × 0.2 m. What walking tells about it is taken to be its ten parameters,
+A cube of 1 kg and 4 cm lies somewhere on 0.4 × 0.2 m. The data of a walk are taken to be its ten parameters,
 with independent errors of 5 g, 1 g·m and 0.5 g·m² (``--noise 0``: none).
 """
 
@@ -66,10 +66,10 @@ def table(cubes: int, noise: float) -> None:
     for name, rule in RULES.items():
         rows = []
         for seed in range(cubes):
-            found, place = find(seed, rule, noise)
-            mass, com, _ = inertia.unpack(found.theta)
-            carrying = found.steps[-1].shapes
-            rows.append([1e3 * np.linalg.norm(com - place), 1e3 * abs(mass - 1), len(found.steps) - 1, carrying])
+            result, place = find(seed, rule, noise)
+            mass, com, _ = inertia.unpack(result.theta)
+            carrying = result.steps[-1].shapes
+            rows.append([1e3 * np.linalg.norm(com - place), 1e3 * abs(mass - 1), len(result.steps) - 1, carrying])
         mm, g, k, n = np.array(rows).T
         print(
             f"{name:32}{np.median(mm):10.2f}{mm.max():8.2f}{np.median(g):10.1f}{g.max():8.1f}{k.mean():11.1f}{n.max():8.0f}"
@@ -78,8 +78,8 @@ def table(cubes: int, noise: float) -> None:
 
 def picture(seed: int, noise: float, steps: tuple[int, ...] = (0, 1, 2, 3, 5, 7, 9, 12)) -> str:
     """One cube after so many divisions."""
-    found, place = find(seed, Rule(most=max(steps), patience=100), noise)
-    return drawn([step for step in found.steps if step.k in steps], "load", place, 0.02)
+    result, place = find(seed, Rule(most=max(steps), patience=100), noise)
+    return drawn([step for step in result.steps if step.k in steps], "load", place, 0.02)
 
 
 def drawn(steps: Sequence[Step], name: str, place: np.ndarray, half: float) -> str:
@@ -97,8 +97,8 @@ def drawn(steps: Sequence[Step], name: str, place: np.ndarray, half: float) -> s
             look = f'fill="#c00" fill-opacity="{min(max(m / mass, 0.0), 1.0):.3f}" stroke="#888" stroke-width="0.5"'
             parts.append(rectangle(origin, scale, *part.box, look))
         parts.append(rectangle(origin, scale, place - half, place + half, 'fill="none" stroke="#06c"'))
-        said = f"k = {step.k}: {1e3 * mass:.0f} g, {1e3 * np.linalg.norm(com - place):.1f} mm off"
-        parts.append(f'<text x="{left:.0f}" y="{top - 6:.0f}">{said}</text>')
+        caption = f"k = {step.k}: {1e3 * mass:.0f} g, {1e3 * np.linalg.norm(com - place):.1f} mm off"
+        parts.append(f'<text x="{left:.0f}" y="{top - 6:.0f}">{caption}</text>')
     width, height = 12 + across * (wide + 16), 26 + -(-len(steps) // across) * (high + gap)
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" font-family="sans-serif"'
     return f'{head} font-size="11">\n<rect width="100%" height="100%" fill="#fff"/>\n' + "\n".join(parts) + "\n</svg>\n"

@@ -4,7 +4,7 @@
 
 *as described*: the robot is, as in the paper's simulation. *weighed before*: it is not, and was identified without the
 load by the same sensors, whose uncertainty is carried along. *gain*: all torques read 2 % too high. *unknown*: torques
-are taken as currents of drives whose gains nobody knows; the legs, held as described, tell their scale. Trots of 10 s,
+are taken as currents of drives of unknown gain; the legs, held as described, determine their scale. Trots of 10 s,
 at most nine divisions. Errors of the place in mm, of the mass in g.
 """
 
@@ -63,7 +63,7 @@ def find(
 ) -> Identification:
     """The load of one log."""
     carried = UnknownLoad(of.link, area=of.area, divisions=divisions)
-    log = of.measured(noise, seed)
+    log = of.measure(noise, seed)
     log = as_currents(log) if unknown else log
     return weigh_load(str(of.robot.description.path), [log], carried, Options(feet=of.feet), earlier=earlier)
 
@@ -110,7 +110,7 @@ def study(name: str = "a1", seeds: int = 6, places: Sequence[tuple[float, float]
 
 def _weigh(of: Trot, noise: Sensors, seed: int, folder: Path, unknown: bool) -> None:
     """The base of a robot without load."""
-    options, log = Options(feet=of.feet, links=(of.base,)), of.measured(noise, seed)
+    options, log = Options(feet=of.feet, links=(of.base,)), of.measure(noise, seed)
     write_results(identify(of.robot.description, [as_currents(log) if unknown else log], options), folder)
 
 

@@ -56,7 +56,7 @@ class Trot:
 
     @property
     def truth(self) -> Array:
-        """(10,) of the base, what it carries included."""
+        """(10,) of the base with its payload."""
         return np.array(self.log.metadata["truth"]["parameters"][self.base])
 
     @property
@@ -65,7 +65,7 @@ class Trot:
         return tuple(self.log.metadata["simulation"]["feet"])
 
     def measure(self, noise: Sensors | str, seed: int) -> Log:
-        """What noisy sensors would have written."""
+        """The log as measured by noisy sensors."""
         return measure(self.log, noise, seed)
 
 
@@ -110,11 +110,11 @@ class Off:
     inertia: float  # %, of the norm of the inertia about the centre of mass
 
     @classmethod
-    def of(cls, found: Array, truth: Array) -> Off:
+    def of(cls, estimate: Array, truth: Array) -> Off:
         """In the units that people use."""
-        (m, c, I), (M, C, J) = inertia.unpack(found), inertia.unpack(truth)
+        (m, c, I), (M, C, J) = inertia.unpack(estimate), inertia.unpack(truth)
         return cls(
-            float(np.linalg.norm(found - truth)),
+            float(np.linalg.norm(estimate - truth)),
             100 * abs(m / M - 1),
             1e3 * float(np.linalg.norm(c - C)),
             100 * float(np.linalg.norm(I - J) / np.linalg.norm(J)),
@@ -123,9 +123,9 @@ class Off:
 
 def summary(rows: list[dict[str, float]]) -> dict[str, dict[str, float]]:
     """Median and worst of every figure; of a share of what is good the least is the worst."""
-    found = {}
+    result = {}
     for key in rows[0]:
         values = [row[key] for row in rows]
         worst = min(values) if key == "consistent" else max(values)
-        found[key] = {"median": float(np.median(values)), "worst": float(worst)}
-    return found
+        result[key] = {"median": float(np.median(values)), "worst": float(worst)}
+    return result

@@ -2,8 +2,8 @@
 
     python -m papers.xu.windows [--seeds 12] [--quick] [--json FILE] [--figures FOLDER]
 
-A trot of 5 s is cut into windows of ten samples. Each window is solved on its own, and answers are averaged as (17)
-says, α = 0.5. Rows are contact-free, both sides smoothed at 10 Hz, channels weighed by their noise; the legs are as
+A trot of 5 s is cut into windows of ten samples. Each window is solved on its own, and estimates are averaged by (17),
+α = 0.5. Rows are contact-free, both sides smoothed at 10 Hz, channels weighted by their noise; the legs are as
 described. The problem of a window is given as its triangle, and what is timed is solving it, each method by its own
 solver: *shapes* and *points* by our compiled active set, *nonlinear* in log-Cholesky coordinates, *mata* by the conic
 solver, *linear* in closed form. ``objective`` is the mean over windows of ½‖Y Φ − F‖² a row, in units of the noise.
@@ -53,7 +53,7 @@ PAPER = {  # t_c ms, v_obj, e_p; simulation
 
 @dataclass(frozen=True)
 class Windows:
-    """What each window says about the base, and when."""
+    """Rows of each window about the base, and its time."""
 
     body: Body
     time: Array  # (W,) s, of the last sample
@@ -123,9 +123,9 @@ def methods(body: Body) -> dict[str, tuple[Callable[[Information], Any], Solver,
 
 @dataclass(frozen=True)
 class Course:
-    """What a method found, window by window."""
+    """Estimates of a method, window by window."""
 
-    theta: Array  # (W, 10) averaged as (17) says
+    theta: Array  # (W, 10) averaged by (17)
     microseconds: float  # a window, least of three rounds
     objective: float
     alone: Array  # (W, 10) each window by itself
@@ -148,21 +148,21 @@ def follow(windows: Windows, posing: Callable[[Information], Any], solver: Solve
 
 
 def study(name: str = "a1", seeds: int = 12, noise: str = "mid") -> dict[str, Any]:
-    """Method → unknowns, µs, objective, e_p averaged over windows, share of windows whose answer can exist."""
+    """Method → unknowns, µs, objective, e_p averaged over windows, share of windows with a consistent estimate."""
     of = trot(name)
     body = of.robot.bodies[0]
-    found: dict[str, list[dict[str, float]]] = {}
+    result: dict[str, list[dict[str, float]]] = {}
     tried = methods(body)
     for seed in range(seeds):
-        windows = cut(of, of.measured(noise, seed) if noise != "none" else of.log)
+        windows = cut(of, of.measure(noise, seed) if noise != "none" else of.log)
         for method, (posing, solver, unknowns) in tried.items():
             course = follow(windows, posing, solver)
-            found.setdefault(method, []).append({
+            result.setdefault(method, []).append({
                 "unknowns": unknowns, "us": course.microseconds, "objective": course.objective,
                 "e_p": float(np.mean(np.linalg.norm(course.theta - windows.truth, axis=1))),
                 "consistent": float(np.mean([inertia.is_consistent(x, body.size) for x in course.alone])),
             })  # fmt: skip
-    return {method: summary(rows) for method, rows in found.items()}
+    return {method: summary(rows) for method, rows in result.items()}
 
 
 def table(result: dict[str, Any]) -> str:
@@ -183,7 +183,7 @@ def table(result: dict[str, Any]) -> str:
 def figures(name: str = "a1", seed: int = 0) -> dict[str, str]:
     """Fig. 4, parameters over time, and Fig. 5, three projected forces by the last answer of each method."""
     of = trot(name)
-    windows = cut(of, of.measured("mid", seed))
+    windows = cut(of, of.measure("mid", seed))
     courses = {m: follow(windows, *methods(windows.body)[m][:2]) for m in ("shapes", "points", "linear", "nonlinear")}
     shown = {0: "mass, kg", 1: "m·x, kg·m", 3: "m·z, kg·m", 4: "Ixx, kg·m²", 6: "Iyy, kg·m²", 9: "Izz, kg·m²"}
     panels = []

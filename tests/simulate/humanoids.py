@@ -25,10 +25,10 @@ def _load(name: str) -> Robot | str:
 
 
 def humanoid(name: str) -> Robot:
-    found = _load(name)
-    if isinstance(found, str):
-        pytest.skip(found)
-    return found
+    loaded = _load(name)
+    if isinstance(loaded, str):
+        pytest.skip(loaded)
+    return loaded
 
 
 class Stance:

@@ -1,4 +1,4 @@
-"""Quadrupeds of the index, loaded once, or a skip that says what is missing."""
+"""Quadrupeds of the index, loaded once, or a skip with its reason."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _load(name: str) -> Robot | str:
 
 
 def quadruped(name: str) -> Robot:
-    found = _load(name)
-    if isinstance(found, str):
-        pytest.skip(found)
-    return found
+    loaded = _load(name)
+    if isinstance(loaded, str):
+        pytest.skip(loaded)
+    return loaded

@@ -149,7 +149,7 @@ def test_motions_in_sequence_start_at_the_final_pose_of_the_one_before():
         simulate_humanoid(robot, [one, Log(one.time, columns)])
 
 
-def test_a_robot_that_falls_is_refused_or_its_log_ends_there():
+def test_a_robot_that_falls_is_refused_or_its_log_ends_with_the_fall():
     robot = humanoid("g1")
     stance = Stance(robot)
     motion = stance.motion(1.5, arms=0.0)

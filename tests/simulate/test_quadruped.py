@@ -61,8 +61,8 @@ def trot():
 
 
 def distance(result, log):
-    found = np.array(json.loads(estimate_text(estimate_json(result.estimate)))["links"]["base"]["parameters"])
-    return np.linalg.norm(found - log.metadata["truth"]["parameters"]["base"])
+    parameters = np.array(json.loads(estimate_text(estimate_json(result.estimate)))["links"]["base"]["parameters"])
+    return np.linalg.norm(parameters - log.metadata["truth"]["parameters"]["base"])
 
 
 @pytest.mark.slow
@@ -98,7 +98,7 @@ def test_the_equation_holds_with_friction_but_where_dry_friction_sticks():
 
 
 @pytest.mark.slow
-def test_the_trunk_is_found_to_a_millionth_where_the_contact_points_are_known():
+def test_the_trunk_is_identified_to_a_millionth_where_the_contact_points_are_known():
     """Contact-free rows of single samples, each ball's radius shortened by as much as it sinks in; no force is used."""
     robot = quadruped("a1")
     log = simulate_quadruped(robot, "trot", recording=FELT, seconds=2.0, seed=3)
@@ -122,8 +122,8 @@ def test_the_trunk_is_found_to_a_millionth_where_the_contact_points_are_known():
         Y, tau = N @ dynamics.regressor(bodies)[0], N @ dynamics.applied()[0]
         rows.append(Y[:, :10])
         targets.append(tau - Y[:, 10:] @ np.ravel([truth[b] for b in bodies[1:]]))
-    found = np.linalg.lstsq(np.concatenate(rows), np.concatenate(targets), rcond=None)[0]
-    assert np.linalg.norm(found - truth["base"]) < 1e-6
+    parameters = np.linalg.lstsq(np.concatenate(rows), np.concatenate(targets), rcond=None)[0]
+    assert np.linalg.norm(parameters - truth["base"]) < 1e-6
 
 
 def robot_rotation(robot, part, at):
@@ -134,7 +134,7 @@ def robot_rotation(robot, part, at):
 
 
 @pytest.mark.slow
-def test_the_trunk_is_found_from_joints_and_imu(trot):
+def test_the_trunk_is_identified_from_joints_and_imu(trot):
     feet = tuple(trot.metadata["simulation"]["feet"])
     described = np.linalg.norm(quadruped("a1").body("base").parameters - trot.metadata["truth"]["parameters"]["base"])
     exact = identify("a1", [measure(trot, Sensors(), 0)], Options(links=("base",), feet=feet))
@@ -212,7 +212,7 @@ def test_perturbing_the_base_leaves_the_legs_as_described():
         assert not np.allclose(every[body.name], body.parameters, rtol=0.01)
 
 
-def test_metadata_tells_the_truth_with_and_without_the_load():
+def test_metadata_has_the_truth_with_and_without_the_load():
     robot = quadruped("a1")
     load = Load.cuboid("trunk", 1.0, (0.05, 0, 0.1), (0.08, 0.08, 0.04))
     specimen = Specimen(perturb="none", loads=[load], friction="low", ground=Ground(grip=0.7))
@@ -307,7 +307,7 @@ def test_the_command_names_the_option_and_the_code_of_a_fault(steelyard, tmp_pat
 
 
 @pytest.mark.slow
-def test_the_documentation_shows_the_levels_there_are_and_code_that_runs():
+def test_the_documentation_shows_the_levels_of_noise_and_code_that_runs():
     quadruped("a1")
     text = (Path(__file__).parents[2] / "docs" / "simulate.md").read_text(encoding="utf-8")
     for name, s in LEVELS.items():

@@ -27,17 +27,17 @@ def test_masses_are_off_by_up_to_the_share_and_the_torso_carries_the_rest(name):
 @pytest.mark.parametrize("name", ["talos", "g1"])
 def test_five_truths_are_five_kinds_all_physical_and_the_same_by_the_same_seed(name):
     robot = humanoid(name)
-    found, again = truths(robot, 6, 3), truths(robot, 6, 3)
-    assert len({t.name.split()[0] for t in found}) == 5
-    for one, other in zip(found, again, strict=True):
+    drawn, again = truths(robot, 6, 3), truths(robot, 6, 3)
+    assert len({t.name.split()[0] for t in drawn}) == 5
+    for one, other in zip(drawn, again, strict=True):
         assert all(np.array_equal(one.parameters[b.name], other.parameters[b.name]) for b in robot.bodies)
         whole = add_loads(robot, one.parameters, one.loads)
         assert all(inertia.is_consistent(whole[b.name], b.size) for b in robot.bodies)
-    (limb,) = (t for t in found if t.loads)
+    (limb,) = (t for t in drawn if t.loads)
     assert limb.loads[0].link == wrist(robot)
     whole = sum(b.parameters[0] for b in robot.bodies)
     assert limb.loads[0].parameters[0] == pytest.approx(0.01 * whole)
-    assert not np.array_equal(found[0].parameters[torso(robot).name], found[5].parameters[torso(robot).name])
+    assert not np.array_equal(drawn[0].parameters[torso(robot).name], drawn[5].parameters[torso(robot).name])
 
 
 def test_a_description_may_lack_a_wrist_that_the_robot_has():

@@ -1,4 +1,4 @@
-"""An arm whose last motor turns with two joints: its friction is recovered, and told apart from the joints'."""
+"""An arm whose last motor turns with two joints: its friction is recovered separately from the joints'."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_motor_columns_of_a_csv_come_in_through_a_mapping_and_go_out_as_json_and
     assert "Coupled motors" in (tmp_path / "out" / "report.html").read_text()
 
 
-def test_a_gain_of_an_uncoupled_motor_is_found_beside_coupled_ones(arm, logs):
+def test_a_gain_of_an_uncoupled_motor_is_identified_beside_coupled_ones(arm, logs):
     """The elbow has a current and no gain; both wrists have torques behind their transmission."""
     columns = dict(logs[0].columns)
     columns["current.elbow_joint"] = columns.pop("tau.elbow_joint") / 9.0
@@ -130,7 +130,7 @@ def test_a_gain_of_an_uncoupled_motor_is_found_beside_coupled_ones(arm, logs):
     assert estimate.motors["wrist_3_joint"]["coulomb"] == pytest.approx(COULOMB, rel=0.1)
 
 
-def test_what_to_move_is_said_in_joints_where_a_motor_is_known_least(arm):
+def test_advice_names_joints_where_a_motor_is_known_least(arm):
     """A wrist that hardly turns: the advice names a joint, never a motor."""
     still = coupled_log(arm, 3, noise=0.5, seconds=4.0)
     advice = identify("demo_arm", [still], Options(friction="all")).estimate.advice
@@ -143,8 +143,8 @@ def test_friction_of_a_motor_is_not_negative_where_noise_would_have_it_so(arm):
     below = False
     for seed in range(5, 9):
         log = coupled_log(arm, seed, noise=0.3, seconds=6.0, shaft=0.0)
-        found = {m: identify("demo_arm", [log], Options(friction="all", method=m)) for m in ("least-squares", "lmi")}
-        below |= min(found["least-squares"].estimate.motors["wrist_3_joint"].values()) < -1e-3
-        assert min(found["lmi"].estimate.motors["wrist_3_joint"].values()) >= -1e-9
-        assert found["lmi"].estimate.certificate.holds
+        results = {m: identify("demo_arm", [log], Options(friction="all", method=m)) for m in ("least-squares", "lmi")}
+        below |= min(results["least-squares"].estimate.motors["wrist_3_joint"].values()) < -1e-3
+        assert min(results["lmi"].estimate.motors["wrist_3_joint"].values()) >= -1e-9
+        assert results["lmi"].estimate.certificate.holds
     assert below
