@@ -120,7 +120,7 @@ def _arm(problems: int) -> Iterator[Drawn]:
     allowed = Allowed(robot.bodies, lowest, arm.prior.scale, others, mass, length)
     for seed in range(problems):
         theta, blocks = arm.draw(np.random.default_rng([seed, 3]), another=True)
-        model, info = arm.weighed(blocks)
+        model, info = arm.weight(blocks)
         estimate = info.solve()
         space = Subspace.of(info.R, arm.prior.scale)
         score_covariance = long_run_covariance(blocks, model, estimate, space)
