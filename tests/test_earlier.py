@@ -56,6 +56,7 @@ def test_the_command_resumes_from_a_folder_and_from_its_own_results(steelyard, a
     over = steelyard("identify", "demo_arm", arm.test, "--from", folder, "-o", folder)
     assert over.code == 2
     assert "estimate.json: " in over.err
+    assert "[input-overwritten]" in over.err
 
 
 def test_bodies_held_fixed_are_refused_together_with_an_earlier_estimate(steelyard, arm, folder, tmp_path):

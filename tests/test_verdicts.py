@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from steelyard import LeastSquares, Lmi, Options, identify, inertia
+from steelyard import LeastSquares, Lmi, Options, UsageError, identify, inertia
 from steelyard.compose import prior as priors
 from steelyard.equations.columns import Columns
 from steelyard.equations.setup import Setup
@@ -26,6 +26,7 @@ from steelyard.robot.build import build
 from steelyard.robot.description import read_description
 from steelyard.robot.model import Robot
 from tests.motions import segment
+from tests.refusals import refuses
 
 HINGE = """<robot name="hinge"><link name="world"/><link name="arm">
 <inertial><origin xyz="{com}"/><mass value="2"/>
@@ -251,7 +252,7 @@ def test_one_failed_check_is_enough_not_to_be_trusted(identified, what, code, ch
 def test_python_refuses_to_overwrite_an_input_too(identified, arm, tmp_path):
     inputs = {str(tmp_path / "series.npz"): "0" * 64}
     result = replace(identified, estimate=replace(identified.estimate, provenance={"inputs": inputs}))
-    with pytest.raises(Exception, match="would be overwritten"):
+    with refuses(UsageError, "input-overwritten", "series.npz"):
         write_results(result, tmp_path)
     assert not list(tmp_path.iterdir())
 
@@ -269,6 +270,7 @@ def test_an_input_that_a_result_would_replace_is_refused_before_any_work(steelya
     done = steelyard("identify", robot, log, "-o", tmp_path, *more)
     assert done.code == 2
     assert f"{file.name}: " in done.err
+    assert "[input-overwritten]" in done.err
     assert file.read_text() == "mine"
 
 
