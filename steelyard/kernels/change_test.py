@@ -1,4 +1,4 @@
-"""Whether the last windows are of another robot than all before: the rule, and its statistic from Gram matrices.
+"""The change test: whether the last windows fit the same robot as all before; its rule and its statistic.
 
 With G and c the Gram matrix and right-hand side of the last windows' rows, θ the optimum of all before and H its
 matrix, prior included,
@@ -12,11 +12,8 @@ picked up makes it large. Gram matrices are those of [Y z], (n + 1)², flat; roo
 
 from __future__ import annotations
 
-import numpy as np
-
 from steelyard.kernels.compiled import compiled
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 LEARNED, CHANGED, NOT_HERE = 1, 2, -1  # what a window came to; the last: nothing was done, another way has to be taken
 DEPENDENT = 1e-12  # of a diagonal entry: a pivot below this is rounding
@@ -47,7 +44,7 @@ def tick(clock: Array, span: int) -> bool:
 
 @compiled
 def _eliminate(A: Array, n: int) -> tuple[float, int]:
-    """Gauss on n equations [G g], a row each, G symmetric: gᵀG⁺g, and how many pivots were not rounding."""
+    """Eliminate n equations [G g], G symmetric; return gᵀG⁺g and the number of pivots above rounding."""
     total, rank = 0.0, 0
     for j in range(n):
         top = A[j]
@@ -68,7 +65,7 @@ def _eliminate(A: Array, n: int) -> tuple[float, int]:
 
 @compiled
 def _spread(G: Array, n: int, A: Array) -> None:
-    """[G g] of a Gram matrix, flat, as rows; its diagonal is the row behind them."""
+    """Write [G g] of a flat Gram matrix as rows, and its diagonal as the row behind them."""
     for i in range(n):
         for c in range(n + 1):
             A[i, c] = G[(n + 1) * i + c]
@@ -79,7 +76,7 @@ def _spread(G: Array, n: int, A: Array) -> None:
 
 @compiled
 def settle(prior: Array, old: Array, before: Array, optimum: Array, A: Array) -> None:
-    """What was known before the next windows, prior included, and its optimum (n,)."""
+    """Write the Gram matrix of prior and older windows, and its optimum (n,)."""
     n = len(optimum)
     for i in range((n + 1) * (n + 1)):
         before[i] = prior[i] + old[i]
@@ -94,7 +91,7 @@ def settle(prior: Array, old: Array, before: Array, optimum: Array, A: Array) ->
 
 @compiled
 def statistic(before: Array, optimum: Array, recent: Array, A: Array, B: Array) -> tuple[float, int]:
-    """χ² of the recent Gram matrix against all before, g = c − G θ: gᵀG⁺g − gᵀ(G_before + G)⁻¹g; and its freedom."""
+    """Return χ² = gᵀG⁺g − gᵀ(G_before + G)⁻¹g of the recent Gram matrix, g = c − G θ, and its degrees of freedom."""
     n = len(optimum)
     _spread(recent, n, B)
     _spread(before, n, A)

@@ -23,8 +23,7 @@ from steelyard.kernels.contact_free import contact_free_rows
 from steelyard.kernels.leg_elimination import UP
 from steelyard.kernels.state_layout import AT, EQUATION, N1, number, part
 from steelyard.kernels.tree import BASE, LANES
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 L = LANES
 SQUARE = N1 * N1
@@ -47,7 +46,7 @@ def _filter(integers: Array, reals: Array, values: Array) -> None:
 
 @compiled
 def _spread(integers: Array, reals: Array, k: int) -> None:
-    """Filtered samples as lanes: base, joints, torques; those that are not there repeat the first."""
+    """Write filtered samples as lanes: base, joints, torques; unused lanes repeat the first sample."""
     q, tau = part(integers, integers, AT.q), part(integers, integers, AT.tau)
     gyro, acc = number(integers, integers, AT.gyro), number(integers, integers, AT.acc)
     filtered, C = part(reals, integers, AT.filtered), len(part(reals, integers, AT.last))
@@ -83,7 +82,7 @@ def _spread(integers: Array, reals: Array, k: int) -> None:
 
 @compiled
 def _find_up(integers: Array, reals: Array, k: int) -> None:
-    """What is up, by the quaternion or by following gravity."""
+    """Write the upward direction: from the quaternion, or by tracking gravity."""
     state, up = part(reals, integers, AT.state), part(reals, integers, AT.next_up)
     before, C = part(reals, integers, AT.up), len(part(reals, integers, AT.last))
     q = number(integers, integers, AT.quaternion)
@@ -113,7 +112,7 @@ def _find_up(integers: Array, reals: Array, k: int) -> None:
 
 @compiled
 def _gram(rows: Array, k: int, G: Array) -> None:
-    """G (121) of rows (6·11·16), of which the first k lanes count."""
+    """Write the Gram matrix G (121) of rows (6·11·16), of which the first k lanes are used."""
     for r in range(6 * N1):
         for l in range(k, L):
             rows[r * L + l] = 0.0
@@ -136,7 +135,7 @@ def _gram(rows: Array, k: int, G: Array) -> None:
 
 @compiled
 def solve(integers: Array, reals: Array, data: Array) -> None:
-    """Masses of shapes that explain data (121) and prior best, and the ``answer``, parameters with their proof."""
+    """Solve for the masses of the shapes given data (121) and prior; write parameters and their proof to ``answer``."""
     U, floor, ridge = part(reals, integers, AT.map), part(reals, integers, AT.floor), part(reals, integers, AT.ridge)
     prior, H, HU = part(reals, integers, AT.prior), part(reals, integers, AT.hessian), part(reals, integers, AT.mapped)
     line, c, x = part(reals, integers, AT.line), part(reals, integers, AT.linear), part(reals, integers, AT.masses)
@@ -209,7 +208,7 @@ def solve(integers: Array, reals: Array, data: Array) -> None:
 
 @compiled
 def step(integers: Array, reals: Array, values: Array) -> int:
-    """Learn from evenly spaced samples (k, C)."""
+    """Update the information with evenly spaced samples (k, C)."""
     k = len(values)
     _filter(integers, reals, values)
     _spread(integers, reals, k)
@@ -228,7 +227,7 @@ def step(integers: Array, reals: Array, values: Array) -> int:
 
 @compiled
 def learn(integers: Array, reals: Array, rows: int) -> int:
-    """Take in the Gram matrix of one window of so many rows: forget, add, test, solve."""
+    """Process the Gram matrix of one window of so many rows: forget, add, test, solve."""
     gram, old, recent = part(reals, integers, AT.gram), part(reals, integers, AT.old), part(reals, integers, AT.recent)
     before, optimum = part(reals, integers, AT.before), part(reals, integers, AT.optimum)
     clock, counts = part(integers, integers, AT.clock), part(integers, integers, AT.row_counts)
@@ -271,7 +270,7 @@ def learn(integers: Array, reals: Array, rows: int) -> int:
 
 @compiled
 def window(integers: Array, reals: Array, values: Array, times: Array, samples: Array) -> int:
-    """A step from raw samples (k, C) as they were measured, if nothing is amiss: stamps even, all finite, k as many."""
+    """Run a step on raw samples (k, C) if they are valid: evenly stamped, finite, and as many as a window has."""
     factors, last = part(reals, integers, AT.factors), part(reals, integers, AT.last)
     stamp, limits = part(reals, integers, AT.stamp), part(reals, integers, AT.step_limits)
     k, C, rate = len(times), len(factors), number(reals, integers, AT.rate)

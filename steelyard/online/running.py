@@ -11,8 +11,7 @@ import numpy as np
 from steelyard.information import Information
 from steelyard.kernels.change_test import CHANGED, LEARNED, NOT_HERE, judge, row_width, settle, statistic, tick
 from steelyard.online.change import ChangeTest
-
-Array = np.ndarray
+from steelyard.spatial import Array
 
 
 class Running:
