@@ -174,6 +174,7 @@ def test_neither_a_robot_nor_a_log_may_be_just_anything(arm):
     assert refused.value.findings[0].code == "log-kind-unknown"
 
 
+@pytest.mark.slow
 def test_a_type_checker_knows_every_type_of_the_examples(tmp_path):
     pyright = shutil.which("pyright", path=str(Path(sys.executable).parent))
     if pyright is None or shutil.which("node") is None:

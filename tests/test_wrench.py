@@ -329,6 +329,7 @@ def test_the_total_mass_of_a_humanoid_whose_feet_measure_fz_alone_is_identified(
     assert (whole.value, whole.name) == (pytest.approx(estimate.total.mass), "base_link.m")
 
 
+@pytest.mark.slow
 @installed
 def test_feet_without_moments_identify_the_parameters_of_forces_alone():
     robot, log = talos_log(scaled=1.1)

@@ -58,6 +58,7 @@ def test_d_optimal_motions_have_a_larger_determinant_than_random_ones():
     assert select_d_optimal([], 3) == []
 
 
+@pytest.mark.slow
 @installed
 def test_without_a_lifted_left_foot_the_weakest_parameter_is_of_its_ankle():
     informativeness = Informativeness(pool("g1").stance)

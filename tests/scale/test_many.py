@@ -138,6 +138,7 @@ def test_patterns_are_expanded_without_workers_too(few, fleet, steelyard, tmp_pa
     assert [name for name in inputs if name.endswith(".parquet")] == few[:3]
 
 
+@pytest.mark.slow
 def test_a_log_at_a_url_equals_the_log_on_disk_and_leaves_no_copy(few, tmp_path, monkeypatch):
     fsspec = pytest.importorskip("fsspec")
     monkeypatch.setenv("TMPDIR", str(tmp_path))
