@@ -66,6 +66,8 @@ def weigh_load(
     *,
     empty: LogSources = (),
     earlier: str | Path | None = None,
+    validate: LogSources = (),
+    mapping: MappingSource | None = None,
     job: Job | None = None,
     **keywords: Unpack[OptionKeywords],
 ) -> Result:
@@ -78,6 +80,8 @@ def weigh_load(
         options: How to identify; the defaults suit most logs.
         empty: Logs without the load, fitted along: robot, friction and drive gains then come from the same sensors.
         earlier: Folder that ``identify`` wrote without the load, instead of ``empty``.
+        validate: Held-out logs with the load.
+        mapping: How foreign files are read.
         job: What else one run is asked for.
         **keywords: Single options, as in ``identify``.
 
@@ -97,7 +101,10 @@ def weigh_load(
     from steelyard.output.result import Result
 
     folder = Path(earlier) if earlier is not None else None
-    return Result.of(run(robot, logs, on, options_from(options, keywords), empty=empty, earlier=folder, job=job))
+    chosen = options_from(options, keywords)
+    return Result.of(
+        run(robot, logs, on, chosen, empty=empty, earlier=folder, validate=validate, mapping=mapping, job=job)
+    )
 
 
 def check(
