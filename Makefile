@@ -57,7 +57,7 @@ docs: $(STAMPS)/setup
 # One thread a process: two test processes share the cores.
 test test-fast laws: export OPENBLAS_NUM_THREADS = 1
 test: lint layers types docs
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --other-words
 
 test-fast: $(STAMPS)/setup
 	$(BIN)/python -m pytest -n 2 -m "not slow and not study"
