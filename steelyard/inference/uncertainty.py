@@ -139,7 +139,7 @@ def long_run_covariance(
     squares, count = 0.0, 0.0
     tail = np.zeros((0, len(W), n))
     for block in blocks:
-        Y = W @ block.Y
+        Y = np.einsum("ij,tjn->tin", W, block.Y)
         residual = block.target @ W.T - Y @ theta
         weight = curvature = np.ones_like(residual)
         if robust:
