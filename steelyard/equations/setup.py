@@ -45,6 +45,7 @@ class Setup:
     filter: Filter | None = None  # of both sides, every value set; None: unfiltered rows at every sample
     links: tuple[str, ...] | None = None  # names of the free bodies; None means all
     notices: tuple[str, ...] = ()
+    commanded: tuple[str, ...] = ()  # joints whose torque is what the drive was commanded, in any log
 
     @classmethod
     def of(
@@ -103,6 +104,8 @@ class Setup:
             *(n for log in every for n in log.notices),
             *(n for m in matches for n in m.notices),
         ]
+        commanded = _commanded(robot, every) if torques else ()
+        notices += _describe_commanded(robot, commanded)
         feet, remarks = _feet(robot, every[0], equations, options.feet)
         unknown = unmeasured(robot, every, base=plates)
         columns = _columns(robot, every, FRICTION[options.friction] if torques else None)
@@ -114,6 +117,7 @@ class Setup:
             options.filter.for_logs(logs, equations),
             tuple(robot.body(link).name for link in options.links) or None,
             (*notices, *remarks, *partly_measured(unknown)),
+            commanded,
         )
 
     @property
@@ -270,6 +274,20 @@ def _sensors(
     if findings:
         raise LogError(findings)
     return every[0]
+
+
+def _commanded(robot: Robot, logs: Sequence[Log]) -> tuple[str, ...]:
+    """Joints whose torque is commanded, not measured, in any log."""
+    named = {joint for log in logs for joint in log.metadata.get("commanded", ())}
+    return tuple(joint for joint in robot.joints if joint in named)
+
+
+def _describe_commanded(robot: Robot, commanded: Sequence[str]) -> list[str]:
+    if not commanded:
+        return []
+    whose = "all joints" if len(commanded) == len(robot.joints) else ", ".join(commanded)
+    why = "the delay, the gain error and the saturation of the drives bias the estimate"
+    return [f"the torque of {whose} is commanded, not measured: {why}"]
 
 
 def _frames(robot: Robot, log: Log) -> Iterator[Finding]:

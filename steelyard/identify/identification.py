@@ -211,4 +211,5 @@ def provenance(
         "seed": None,
         "filter": {**vars(filter), "predicted": filter.predicted, "kind": FILTERS[filter.causal]},
         "options": {**options.as_json(), **where},
+        **({"commanded": list(setup.commanded)} if setup.commanded else {}),
     }

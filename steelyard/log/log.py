@@ -332,6 +332,10 @@ def _metadata_findings(metadata: Mapping[str, Any], source: str) -> Iterator[Fin
     if frame is not None and not isinstance(frame, str):
         where = f"{source}, metadata, imu_frame"
         yield Finding("metadata-invalid", where, f"is {frame!r}, not a name", "Name a frame of the robot")
+    commanded = metadata.get("commanded", [])
+    if not isinstance(commanded, list | tuple) or not all(isinstance(joint, str) for joint in commanded):
+        where, what = f"{source}, metadata, commanded", f"is {commanded!r}, not a list of joints"
+        yield Finding("metadata-invalid", where, what, "Name the joints whose torque was commanded, not measured")
     if "transmission" in metadata:
         yield from _transmission_findings(metadata["transmission"], f"{source}, metadata, transmission")
     yield from _plate_findings(metadata.get("plates", {}), f"{source}, metadata, plates")

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import Finding, LogError, unknown_name
+from steelyard.log.column_source import ColumnSource
+from steelyard.log.drive_law import law_sources
 from steelyard.log.format import Table, table_format
 from steelyard.log.log import Log, is_column
-from steelyard.log.mapping import ColumnMap, ColumnSource
+from steelyard.log.mapping import ColumnMap
 from steelyard.log.transmission import to_joint_side, transmission_findings
 from steelyard.spatial import Array
 
@@ -21,15 +23,17 @@ def mapped_log(path: Path, mapping: ColumnMap) -> Log:
     """Read a log, and the files beside it that the mapping names."""
     tables = _tables(path, mapping)
     own = tables[None]
-    sources = mapping.columns or {name: ColumnSource(name) for name in own.columns if is_column(name)}
+    sources = dict(mapping.columns) or {name: ColumnSource(name) for name in own.columns if is_column(name)}
     if findings := list(_mapping_findings(path, mapping, sources, own)):
         raise LogError(findings)
+    sources |= law_sources(mapping.laws)
     columns = _picked(path, mapping, tables, sources)
     count, notices = _count(path, tables, sources, columns)
     kept, remarks = _rows(path, mapping, count)
     columns = {name: values[:count][kept] for name, values in columns.items()}
     if mapping.rate is not None:
         columns["time"] = np.arange(count)[kept] / mapping.rate
+    columns = _drive_torques(mapping, sources, columns)
     columns, metadata = _joint_side(mapping, sources, columns, own.metadata)
     used = {(source.file, source.name) for source in sources.values()}
     read_along = {mapping.source: mapping.digest} if mapping.digest else {}
@@ -53,7 +57,7 @@ def _place(path: Path, file: str | None) -> Path:
 def _tables(path: Path, mapping: ColumnMap) -> dict[str | None, Table]:
     """The tables of the log (key None) and of the files beside it; refused with the faults of all."""
     names: dict[str | None, set[str]] = {None: set()}
-    for source in mapping.columns.values():
+    for source in (*mapping.columns.values(), *law_sources(mapping.laws).values()):
         names.setdefault(source.file, set()).add(source.name)
     tables, findings = {}, list[Finding]()
     for file, wanted in names.items():
@@ -154,12 +158,30 @@ def _mapping_findings(
             yield unknown_name(where, "has no column of current", joint, currents, fix)
     if mapping.transmission is not None:
         gains = _gains(mapping, own.metadata)
-        yield from transmission_findings(mapping.transmission, columns, gains, f"{mapping.source}, transmission")
+        every = dict.fromkeys([*columns, *(f"tau.{joint}" for joint in mapping.laws)])
+        yield from transmission_findings(mapping.transmission, every, gains, f"{mapping.source}, transmission")
 
 
 def _gains(mapping: ColumnMap, metadata: Mapping[str, Any]) -> dict[str, Any]:
     known = metadata.get("gains")
     return {**(known if isinstance(known, Mapping) else {}), **mapping.gains}
+
+
+def _drive_torques(
+    mapping: ColumnMap, sources: Mapping[str, ColumnSource], columns: Mapping[str, Array]
+) -> dict[str, Array]:
+    """The columns, with torques in place of the columns of the drives' laws.
+
+    A law is that of the motor: behind a transmission it compares the motor's columns, which have no offset.
+    """
+    motors = mapping.transmission.joints if mapping.transmission else ()
+    offsets = {column: source.offset for column, source in sources.items()}
+    torques = {
+        f"tau.{joint}": law.torque(joint, columns, {} if joint in motors else offsets)
+        for joint, law in mapping.laws.items()
+    }
+    unused = law_sources(mapping.laws)
+    return {**{name: values for name, values in columns.items() if name not in unused}, **torques}
 
 
 def _joint_side(
@@ -176,7 +198,10 @@ def _joint_side(
         gains = unused
     if gains or "gains" in metadata:
         metadata["gains"] = gains
+    if mapping.laws:
+        known = metadata.get("commanded")
+        metadata["commanded"] = list(dict.fromkeys([*(known if isinstance(known, list) else []), *mapping.laws]))
     for column, source in sources.items():
-        if source.offset and not column.startswith("current."):
+        if source.offset and column in columns and not column.startswith("current."):
             columns[column] = columns[column] + source.offset
     return columns, metadata

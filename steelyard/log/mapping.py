@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import LogError, unknown_name
+from steelyard.errors import Finding, LogError, unknown_name
+from steelyard.log.column_source import ColumnSource
+from steelyard.log.drive_law import KEYS, LIKE, DriveLaw, law_findings
 from steelyard.log.format import refuse_absent
 from steelyard.log.layout import TableLayout
 from steelyard.log.log import BASE_VECTORS, QUATERNION, is_column
@@ -32,18 +34,9 @@ SECTIONS = {
     "metadata": (),
 }
 SPECIFICATION = ("name", "unit", "scale", "offset", "sign", "file")
+LAW = "pd"  # key of a column that is computed by the drive's law
 RESERVED = ("gains", "transmission")  # metadata that has a section of its own
 SEPARATORS = (",", ";", "\t", "|", " ")
-
-
-@dataclass(frozen=True)
-class ColumnSource:
-    """The source of a column: factor · raw + offset, in SI."""
-
-    name: str  # of a column in the file
-    factor: float = 1.0  # sign · scale · unit
-    offset: float = 0.0  # SI; on the joint side of a transmission (of a current: before its gain)
-    file: str | None = None  # in the log's folder; None: the log itself
 
 
 @dataclass(frozen=True)
@@ -58,6 +51,7 @@ class ColumnMap:
     gains: Mapping[str, float] = field(default_factory=dict)  # joint → N·m/A
     transmission: Transmission | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    laws: Mapping[str, DriveLaw] = field(default_factory=dict)  # joint → law of its drive, where no torque is logged
     digest: str = field(default="", compare=False, repr=False)  # SHA-256 of the file's bytes
 
 
@@ -77,15 +71,17 @@ class _Mapping(Checker):
         sections = {name: self.section(document, name) for name in SECTIONS}
         table = sections["table"]
         names = self.names(table)
+        columns = self.columns(sections["columns"], names)
         checked = ColumnMap(
             self.source,
             self.layout(table, names),
-            self.columns(sections["columns"], names),
+            columns,
             self.rows(table.get("rows")),
             self.take("table", table, "rate", 0.0, lambda x: x > 0, "a positive number", "Give samples a second"),
             {j: self.number(f"gains, {j}", x, nonzero=True) for j, x in sections["gains"].items()},
             self.transmission(sections["transmission"]) if isinstance(document.get("transmission"), dict) else None,
             self.metadata(sections["metadata"]),
+            self.laws(sections["columns"], columns, names),
         )
         if self.findings:
             raise LogError(self.findings)
@@ -144,12 +140,67 @@ class _Mapping(Checker):
                 fix = "Use time, q.JOINT, v.JOINT, tau.JOINT, current.JOINT, …"
                 place = f"{self.source}, {where}"
                 self.findings.append(unknown_name(place, "is not a column of a log", column, _EXAMPLES, fix))
+            elif isinstance(value, dict) and LAW in value:
+                continue
             elif (source := self.column(where, column, value)) is not None:
                 sources[column] = source
-                if names and source.name not in names:
-                    what, fix = f"{source.name!r} is not in [table] names", "Choose from [table] names"
-                    self.findings.append(unknown_name(f"{self.source}, {where}", what, source.name, names, fix))
+                self.among(names, where, source)
         return sources
+
+    def among(self, names: tuple[str, ...], where: str, source: ColumnSource) -> None:
+        """Add a finding about a source that is not among the names of the table, where these are given."""
+        if names and source.name not in names:
+            what, fix = f"{source.name!r} is not in [table] names", "Choose from [table] names"
+            self.findings.append(unknown_name(f"{self.source}, {where}", what, source.name, names, fix))
+
+    def laws(
+        self, section: Mapping[str, Any], columns: Mapping[str, ColumnSource], names: tuple[str, ...]
+    ) -> dict[str, DriveLaw]:
+        """Laws of the drives whose torque is computed."""
+        laws = {}
+        for column, value in _flat(section):
+            if not isinstance(value, dict) or LAW not in value or not is_column(column):
+                continue
+            kind, _, joint = column.partition(".")
+            where = f"columns, {column}"
+            if kind != "tau":
+                self.wrong(where, "has a law of a drive, and is no torque", f"Give {LAW} to tau.JOINT", "key-misplaced")
+                continue
+            for key in value.keys() - {LAW}:
+                what, fix = f"is given beside {LAW}, which has columns of its own", "Remove one of them"
+                self.wrong(f"{where}, {key}", what, fix, "option-conflict")
+            if (law := self.law(f"{where}, {LAW}", joint, value[LAW], columns)) is not None:
+                laws[joint] = law
+                for role, source in law.columns.items():
+                    self.among(names, f"{where}, {LAW}, {role}", source)
+        self.findings += law_findings(laws, columns, f"{self.source}, columns")
+        return laws
+
+    def law(self, where: str, joint: str, table: Any, columns: Mapping[str, ColumnSource]) -> DriveLaw | None:
+        if not isinstance(table, dict):
+            self.wrong(where, f"is {shown(table)}", "Give { target, kp, kd }")
+            return None
+        self.unknown(where, table, KEYS, "key")
+        if missing := [key for key in KEYS[:3] if key not in table]:
+            fix = "Give the target's column and both gains of the drive"
+            what = f"lacks {', '.join(missing)}"
+            place, remedy = f"{self.source}, {where}", {"columns": missing}
+            self.findings.append(Finding("drive-law-incomplete", place, what, fix, remedy))
+            return None
+        gains = [self.number(f"{where}, {key}", table[key], nonzero=False) for key in ("kp", "kd")]
+        for key, gain in zip(("kp", "kd"), gains, strict=True):
+            if gain < 0:
+                what, fix = f"must be ≥ 0 (got {gain:g})", "Give the drive's gain; a reversed axis has sign = -1"
+                self.wrong(f"{where}, {key}", what, fix)
+        sources = {}
+        for role in table.keys() & LIKE.keys():
+            like = f"{LIKE[role]}.{joint}"
+            source = self.column(f"{where}, {role}", like, table[role])
+            if source is not None and isinstance(table[role], str) and like in columns:  # as what it is compared with
+                source = replace(source, factor=columns[like].factor, offset=columns[like].offset)
+            if source is not None:
+                sources[role] = source
+        return DriveLaw(gains[0], gains[1], sources) if "target" in sources else None
 
     def column(self, where: str, column: str, value: Any) -> ColumnSource | None:
         spec = {"name": value} if isinstance(value, str) else value
@@ -223,7 +274,7 @@ def _flat(section: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, A
     """Entries of a section; names with unquoted dots, which are nested tables in TOML, are joined."""
     for key, value in section.items():
         column = prefix + key
-        if isinstance(value, dict) and not is_column(column) and not set(value) <= set(SPECIFICATION):
+        if isinstance(value, dict) and not is_column(column) and not set(value) <= {*SPECIFICATION, LAW}:
             yield from _flat(value, f"{column}.")
         else:
             yield column, value

@@ -253,6 +253,108 @@ def coupled(tmp_path, columns, more, rows=20):
     return table, path
 
 
+PD = """
+[columns]
+time = "t"
+"q.a" = { name = "q1", unit = "deg", sign = -1, offset = 0.5 }
+"v.a" = { name = "v1", unit = "deg/s" }
+"""
+DRIVEN = "t,q1,v1,goal,speed,push\n0,1,2,3,5,7\n1,2,4,1,6,8\n2,4,1,2,7,9\n"
+
+
+def driven(goal):
+    return f'{PD}"tau.a" = {{ pd = {goal} }}\n'
+
+
+def test_the_law_of_a_drive_gives_the_commanded_torque(tmp_path):
+    """A target that is a name alone has the unit, sign and offset of what it is compared with."""
+    log = read(tmp_path, driven('{ target = "goal", kp = 20, kd = 1.5 }'), DRIVEN)
+    error = -np.deg2rad(np.array([3, 1, 2]) - np.array([1, 2, 4]))
+    damped = 20 * error - 1.5 * np.deg2rad([2, 4, 1])
+    np.testing.assert_allclose(log.columns["tau.a"], damped, rtol=1e-13)
+    assert set(log.columns) == {"q.a", "v.a", "tau.a"}
+    assert log.metadata["commanded"] == ["a"]
+    assert log.ignored == ("speed", "push")
+    more = ', target_velocity = "speed", feedforward = { name = "push", unit = "mN·m" } }'
+    full = read(tmp_path, driven('{ target = "goal", kp = 20, kd = 1.5' + more), DRIVEN)
+    expected = damped + 1.5 * np.deg2rad([5, 6, 7]) + 1e-3 * np.array([7, 8, 9])
+    np.testing.assert_allclose(full.columns["tau.a"], expected, rtol=1e-13)
+    assert full.ignored == ()
+    own = read(tmp_path, driven('{ target = { name = "goal", offset = 0.1 }, kp = 1, kd = 0 }'), DRIVEN)
+    np.testing.assert_allclose(own.columns["tau.a"], np.array([3, 1, 2]) + 0.1 - own.columns["q.a"], rtol=1e-13)
+    write_log(tmp_path / "out.csv", log)
+    assert read_log(tmp_path / "out.csv").metadata == log.metadata
+
+
+def test_behind_a_transmission_the_law_is_that_of_the_motor(tmp_path):
+    gear = '[transmission]\njoints = ["a"]\nmatrix = [[100]]\n'
+    log = read(tmp_path, driven('{ target = "goal", kp = 20, kd = 0 }') + gear, DRIVEN)
+    motor = -20 * np.deg2rad(np.array([3, 1, 2]) - np.array([1, 2, 4]))
+    np.testing.assert_allclose(log.columns["tau.a"], 100 * motor, rtol=1e-13)
+    np.testing.assert_allclose(log.columns["q.a"], -np.deg2rad([1, 2, 4]) / 100 + 0.5, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "where", "remedy"),
+    [
+        (driven("3"), "value-invalid", "tau.a, pd", {}),
+        (driven('{ target = "goal" }'), "drive-law-incomplete", "tau.a, pd", {"columns": ["kp", "kd"]}),
+        (driven("{ kp = 1, kd = 1 }"), "drive-law-incomplete", "tau.a, pd", {"columns": ["target"]}),
+        (driven('{ target = "goal", kp = -1, kd = 1 }'), "value-invalid", "tau.a, pd, kp", {}),
+        (driven('{ target = "goal", kp = 1, kd = "x" }'), "value-invalid", "tau.a, pd, kd", {}),
+        (driven('{ target = "goal", kp = 1, kd = nan }'), "value-invalid", "tau.a, pd, kd", {}),
+        (driven("{ target = 3, kp = 1, kd = 1 }"), "value-invalid", "tau.a, pd, target", {}),
+        (driven('{ target = "goal", kp = 1, kd = 1, ki = 2 }'), "key-unknown", "tau.a, pd, ki", None),
+        (
+            driven('{ target = { name = "goal", unit = "kg" }, kp = 1, kd = 1 }'),
+            "unit-unknown",
+            "tau.a, pd, target",
+            None,
+        ),
+        (
+            f'{PD}"tau.a" = {{ name = "q1", pd = {{ target = "goal", kp = 1, kd = 1 }} }}\n',
+            "option-conflict",
+            "tau.a, name",
+            {},
+        ),
+        (f'{PD}"current.b" = {{ pd = {{ target = "goal", kp = 1, kd = 1 }} }}\n', "key-misplaced", "current.b", {}),
+        (
+            f'{PD}"tau.b" = {{ pd = {{ target = "goal", kp = 1, kd = 1 }} }}\n',
+            "drive-law-incomplete",
+            "tau.b, pd",
+            {"columns": ["q.b", "v.b"]},
+        ),
+        (
+            driven('{ target = "goal", kp = 1, kd = 1 }') + '"current.a" = "push"\n',
+            "torque-given-twice",
+            "tau.a, pd",
+            {},
+        ),
+        (
+            '[table]\nnames = ["t", "q1", "v1", "goal"]' + driven('{ target = "goals", kp = 1, kd = 1 }'),
+            "name-unknown",
+            "tau.a, pd, target",
+            {"name": "goal"},
+        ),
+    ],
+)
+def test_a_bad_law_of_a_drive_is_refused(tmp_path, text, code, where, remedy):
+    (finding,) = of_mapping(put(tmp_path, "map.toml", text))
+    assert (finding.code, finding.where) == (code, f"{tmp_path}/map.toml, columns, {where}")
+    assert remedy is None or finding.remedy == remedy
+
+
+def test_a_law_whose_target_is_not_in_the_table_is_refused(tmp_path):
+    (finding,) = refusals(tmp_path, driven('{ target = "goals", kp = 1, kd = 1 }'), DRIVEN)
+    assert (finding.code, finding.remedy) == ("name-unknown", {"name": "goal"})
+    assert finding.where == f"{tmp_path}/map.toml, columns, tau.a, pd, target"
+
+
+def test_joints_that_are_commanded_are_named_in_a_list(tmp_path):
+    (finding,) = refusals(tmp_path, f'{WHOLE}[metadata]\ncommanded = "a"\n')
+    assert finding.code == "metadata-invalid"
+
+
 MATRIX = np.array([[45.0, 0.0], [32.0, 32.0]])
 WRIST = '[transmission]\njoints = ["b", "c"]\nmatrix = [[45, 0], [32, 32]]\n'
 
