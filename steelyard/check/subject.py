@@ -10,12 +10,16 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any, ClassVar
 
+import numpy as np
+
 from steelyard.check.delay import Delay, estimate_delay
 from steelyard.check.torque_balance import TorqueBalance, balance, slowed
 from steelyard.equations.segment import Segment
 from steelyard.equations.setup import Setup
 from steelyard.errors import Finding, LogError
 from steelyard.log.log import Log
+
+LEAST_MOVING = 0.2  # of the time
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,12 @@ class Subject:
         except LogError:  # no segment is long enough for the low cut-off
             return None
         return balance(slow, segments)
+
+    @cached_property
+    def moves(self) -> bool:
+        """Whether at least half of the joints move for a fifth of the time: gravity and delay need as much."""
+        shares = np.mean(np.vstack([s.v != 0 for s in self.segments]), axis=0)
+        return not shares.size or bool(np.mean(shares >= LEAST_MOVING) >= 0.5)
 
     @cached_property
     def lag(self) -> Delay | None:

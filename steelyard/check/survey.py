@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from steelyard.check.checks.signals import Timing
+from steelyard.check.diagnosis import diagnose
 from steelyard.check.excitation import NOISE, Excitation, excitation
 from steelyard.check.opening import open_logs
-from steelyard.check.subject import Subject, all_checks
+from steelyard.check.subject import Subject
 from steelyard.check.torque_balance import MOST_SAMPLES, spread
 from steelyard.compose import prior as priors
 from steelyard.equations.equation_options import EquationOptions
@@ -97,16 +98,12 @@ def survey(
     if quiet := _quiet(setup, segments):
         facts["hardly moving"] = ", ".join(quiet)
     progress("comparing channels")
-    subject, findings = Subject(setup, log, segments), list[Finding]()
-    data: dict[str, Any] = {"timing": vars(timing), "excitation": excited.as_json(), "delay": None}
-    for check in all_checks():
-        if not (check.after_others and findings):
-            facts |= check.facts(subject)
-            data |= check.data(subject)
-            findings += check.find(subject)
+    diagnosis = diagnose(Subject(setup, log, segments))
+    findings, facts = diagnosis.findings, facts | diagnosis.facts
+    data = {"timing": vars(timing), "excitation": excited.as_json(), "delay": None, **diagnosis.data}
     notices = (*setup.notices, *remarks)
     if findings:
-        return Survey(tuple(findings), facts, notices, _not_usable(findings), data)
+        return Survey(findings, facts, notices, _not_usable(findings), data)
     sentence = f"Usable: the motion excites {excited.strong} of {excited.possible} base parameters strongly."
     if excited.advice:
         sentence += f" To learn more, {'; '.join(motion.help for motion in excited.advice)}."

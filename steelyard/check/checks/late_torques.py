@@ -18,7 +18,9 @@ class LateTorques(Check):
     def find(self, subject: Subject) -> list[Finding]:
         """Findings of this check."""
         lag, filter = subject.lag, subject.setup.filter
-        return [] if lag is None or filter is None else delay_findings(subject.log, lag, filter.delay)
+        return (
+            [] if lag is None or filter is None or not subject.moves else delay_findings(subject.log, lag, filter.delay)
+        )
 
     def facts(self, subject: Subject) -> dict[str, str]:
         """The delay, as text."""

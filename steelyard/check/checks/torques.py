@@ -45,12 +45,12 @@ class JointGain(NamedTuple):
         return int(np.sign(self.friction_sign + self.reliable * np.sign(self.gain)))
 
 
-def torque_findings(balance: TorqueBalance, log: Log) -> list[Finding]:
+def torque_findings(balance: TorqueBalance, log: Log, moves: bool = True) -> list[Finding]:
     """Joints whose torque has the wrong sign or scale; gravity in another direction than described."""
     root = np.linalg.inv(priors.make(balance.robot, Columns(balance.columns.bodies)).K)
     if not balance.separate:
         return list(_all_gains(balance, log, root))
-    if findings := gravity_findings(balance, log):
+    if moves and (findings := gravity_findings(balance, log)):
         return findings
     gains = {joint: _joint_gain(balance, j, root) for j, joint in enumerate(balance.robot.joints)}
     judged = (_judge(log, joint, g.gain if g.reliable else None, g.sign) for joint, g in gains.items())
@@ -132,4 +132,4 @@ class Torques(Check):
         balance = subject.balance
         if balance is None or (subject.lag is not None and subject.lag.beyond):
             return []
-        return torque_findings(balance, subject.log)
+        return torque_findings(balance, subject.log, subject.moves)
