@@ -19,10 +19,10 @@ class Diagnosis:
 
 
 def diagnose(subject: Subject) -> Diagnosis:
-    """Run every check; those that need an otherwise good log run only where no other found a fault."""
+    """Run every check; those that need an otherwise good log run only where no other found an error."""
     findings, facts, data = list[Finding](), dict[str, str](), dict[str, Any]()
     for check in all_checks():
-        if not (check.after_others and findings):
+        if not (check.after_others and any(f.severity == "error" for f in findings)):
             facts |= check.facts(subject)
             data |= check.data(subject)
             findings += check.find(subject)

@@ -59,7 +59,7 @@ class Check(ABC):
     """A search for one kind of fault in a log of valid numbers."""
 
     rank: ClassVar[int] = 50  # checks run in this order
-    after_others: ClassVar[bool] = False  # whether it is skipped after a finding of an earlier check
+    after_others: ClassVar[bool] = False  # whether it is skipped after an error of an earlier check
 
     @abstractmethod
     def find(self, subject: Subject) -> list[Finding]:

@@ -19,11 +19,13 @@ from steelyard.equations.equation_options import EquationOptions
 from steelyard.equations.segment import Segment
 from steelyard.equations.setup import Setup
 from steelyard.equations.subspace import Subspace
-from steelyard.errors import Finding, SteelyardError
+from steelyard.errors import Finding, Severity, SteelyardError
 from steelyard.inference import noise
 from steelyard.log.log import Log
 from steelyard.log.log_source import LogSource, MappingSource, as_log
 from steelyard.robot.description import Description, RobotSource, read_description
+
+LABELS: dict[Severity, str] = {"error": "to correct", "doubt": "doubtful", "note": "note"}
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,11 @@ class Survey:
     notices: tuple[str, ...]
     sentence: str
     data: dict[str, Any] = field(default_factory=dict)  # as numbers: timing, excitation, delay
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """Findings for which ``identify`` refuses the log; the others are doubts and notes."""
+        return tuple(f for f in self.findings if f.severity == "error")
 
     def as_json(self) -> dict[str, Any]:
         """For ``--json``."""
@@ -50,7 +57,7 @@ class Survey:
     def lines(self, show: Callable[[Finding], str] = str) -> list[str]:
         """As text; ``show`` formats a finding (the command line adds its flags)."""
         shown = [f"{name}: {value}" for name, value in self.facts.items()]
-        shown += [f"to correct: {show(finding)}" for finding in self.findings]
+        shown += [f"{LABELS[finding.severity]}: {show(finding)}" for finding in self.findings]
         return [*shown, *(f"note: {n}" for n in self.notices), "", self.sentence]
 
 
@@ -102,12 +109,14 @@ def survey(
     findings, facts = diagnosis.findings, facts | diagnosis.facts
     data = {"timing": vars(timing), "excitation": excited.as_json(), "delay": None, **diagnosis.data}
     notices = (*setup.notices, *remarks)
-    if findings:
-        return Survey(findings, facts, notices, _not_usable(findings), data)
-    sentence = f"Usable: the motion excites {excited.strong} of {excited.possible} base parameters strongly."
+    if errors := [f for f in findings if f.severity == "error"]:
+        return Survey(findings, facts, notices, _not_usable(errors), data)
+    doubts = sum(f.severity == "doubt" for f in findings)
+    usable = f"Usable, with {doubts} doubt{'s' if doubts > 1 else ''}" if doubts else "Usable"
+    sentence = f"{usable}: the motion excites {excited.strong} of {excited.possible} base parameters strongly."
     if excited.advice:
         sentence += f" To learn more, {'; '.join(motion.help for motion in excited.advice)}."
-    return Survey((), facts, notices, sentence, data)
+    return Survey(findings, facts, notices, sentence, data)
 
 
 def _not_usable(findings: Sequence[Finding]) -> str:

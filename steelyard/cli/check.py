@@ -48,7 +48,7 @@ def check(
     else:
         for line in result.lines(lambda finding: finding_text(finding, "check")):
             print(line)
-    raise typer.Exit(3 if result.findings else 0)
+    raise typer.Exit(3 if result.errors else 0)
 
 
 def _write_draft(robot: str, log: Path, file: Path, as_json: bool, mapping: Path | None) -> None:

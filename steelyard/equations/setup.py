@@ -46,6 +46,7 @@ class Setup:
     links: tuple[str, ...] | None = None  # names of the free bodies; None means all
     notices: tuple[str, ...] = ()
     commanded: tuple[str, ...] = ()  # joints whose torque is what the drive was commanded, in any log
+    without_columns: tuple[str, ...] = ()  # movable joints that no log measures, locked at neutral
 
     @classmethod
     def of(
@@ -118,6 +119,7 @@ class Setup:
             tuple(robot.body(link).name for link in options.links) or None,
             (*notices, *remarks, *partly_measured(unknown)),
             commanded,
+            matches[0].locked,
         )
 
     @property

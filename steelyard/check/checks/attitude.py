@@ -54,7 +54,7 @@ def _compare_rates(log: Log, quaternion: Array, gyro: Array, R_quaternion: Array
         "wxyz": quaternion[:, [1, 2, 3, 0]],  # the column called x holds w
         "conjugate": quaternion * [-1, -1, -1, 1],
     }
-    rates = {name: _body_rate(q[::step], time) @ R_quaternion.T for name, q in conventions.items()}
+    rates = {name: body_rate(q[::step], time) @ R_quaternion.T for name, q in conventions.items()}
     residual = {
         name: float(np.sqrt(np.mean(np.sum((rate - measured) ** 2, axis=1))) / size) for name, rate in rates.items()
     }
@@ -99,7 +99,7 @@ def _axis(row: Array) -> str:
     return f"{'-' if row[k] < 0 else ''}{'xyz'[k]}"
 
 
-def _body_rate(q: Array, time: Array) -> Array:
+def body_rate(q: Array, time: Array) -> Array:
     """Angular velocity in body axes between neighbouring samples."""
     a, b, dt = q[:-1], q[1:], np.diff(time)
     av, aw, bv, bw = a[:, :3], a[:, 3:], b[:, :3], b[:, 3:]
