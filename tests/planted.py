@@ -21,6 +21,7 @@ class Fault:
     code: str
     where: tuple[str, ...]  # columns that must be named, and no others; none: the log as a whole
     remedy: Mapping[str, Any] = field(default_factory=dict)  # of every finding, beside ``column`` where it has one
+    severity: str = "error"
 
     def __str__(self) -> str:
         return self.name
@@ -119,7 +120,7 @@ def arm_faults(joints: list[str], kind: str, *, loaded: str, vertical: str, rubb
         yield Fault(f"motor side at {column}", scaled(column, 0.02), "torque-too-small", (column,))
     yield from delay_faults(kind)
     yield Fault("frozen torque", frozen(name), "channel-frozen", (name,))
-    yield Fault("frozen position", frozen(f"q.{loaded}"), "channel-frozen", (f"q.{loaded}",))
+    yield Fault("frozen position", frozen(f"q.{loaded}"), "position-frozen", (f"q.{loaded}",))
     yield Fault("saturation", clipped(name), "channel-clipped", (name,))
     yield from loss_faults()
 
@@ -137,8 +138,8 @@ def delay_faults(kind: str) -> Iterator[Fault]:
 
 
 def loss_faults() -> Iterator[Fault]:
-    yield Fault("samples lost", lossy(0.15), "samples-lost", ("time",))
-    yield Fault("samples held", held, "samples-repeated", ())
+    yield Fault("samples lost", lossy(0.3), "samples-lost", ("time",), severity="doubt")
+    yield Fault("samples held", held, "rows-repeated", ())
 
 
 def _quaternion(order: str) -> Callable[[Log], Log]:
@@ -211,7 +212,8 @@ def floating_faults(joint: str, joints: list[str]) -> Iterator[Fault]:
     yield Fault("motor side", scaled("tau.", 1 / 9), "torque-too-small", everywhere)
     yield from delay_faults("tau")
     for column in (name, f"q.{joint}", "imu.gyro", "imu.acc"):
-        yield Fault(f"frozen {column}", frozen(column), "channel-frozen", (column,))
+        code = "position-frozen" if column.startswith("q.") else "channel-frozen"
+        yield Fault(f"frozen {column}", frozen(column), code, (column,))
     for column in (name, "imu.acc.z"):
         yield Fault(f"saturated {column}", clipped(column), "channel-clipped", (column,))
     yield from loss_faults()
@@ -223,7 +225,7 @@ def assert_reported(fault: Fault, findings: list[dict]) -> None:
     assert set(named) == set(fault.where or ("",)), findings
     for column, finding in zip(named, findings, strict=True):
         assert finding["code"] == fault.code
-        assert finding["severity"] == "error"
+        assert finding["severity"] == fault.severity
         remedy = finding["remedy"]
         assert remedy.get("column", column) == column
         assert {key: remedy[key] for key in fault.remedy} == fault.remedy, finding

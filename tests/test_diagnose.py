@@ -10,7 +10,7 @@ import pinocchio as pin
 import pytest
 
 from steelyard.check.checks.attitude import attitude_findings
-from steelyard.check.checks.signals import Timing
+from steelyard.check.checks.sampling import Timing
 from steelyard.check.delay import TWO_SIDED_95, estimate_delay
 from steelyard.check.torque_balance import slowed, spread
 from steelyard.cli.finding_text import finding_text

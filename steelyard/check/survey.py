@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.check.checks.signals import Timing
+from steelyard.check.checks.sampling import Timing
 from steelyard.check.diagnosis import diagnose
 from steelyard.check.excitation import NOISE, Excitation, excitation
 from steelyard.check.opening import open_logs
