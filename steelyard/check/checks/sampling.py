@@ -23,6 +23,7 @@ MISSED = 1.6  # regular steps: samples are missing in a longer step
 PAUSE = 0.5  # s: a longer gap is a pause, not lost samples
 LOST = 0.2  # share of samples lost from which the log is doubtful
 ON_GRID, OFF_GRID = 0.9, 0.1  # share of steps that are multiples of one step, within so much of it: a grid with holes
+HOLES = 6.0  # regular steps in the median one, at most: shorter steps are bursts of a logger that catches up
 REPEATED, REPEATED_MOST = 0.005, 0.1  # share of rows that repeat the previous one: doubtful, and refused
 MOVING, AROUND = 0.05, 0.05  # rad/s or m/s within s on either side: of a joint that moves through a repeated row
 DISPLACED = 0.25  # of the step: a stamp further from the middle of its neighbours is wrong …
@@ -87,7 +88,7 @@ def _grid(steps: Array) -> float:
         count = np.maximum(np.round(short / max(step, 1e-12)), 1)
         step = float(np.median(short / count))
     on_grid = np.mean(np.abs(short / step - np.round(short / step)) < OFF_GRID) if step > 0 else 0.0
-    return step if step < usual / MISSED and on_grid > ON_GRID else usual
+    return step if usual / HOLES < step < usual / MISSED and on_grid > ON_GRID else usual
 
 
 def _lost(log: Log) -> Iterator[Finding]:

@@ -87,7 +87,8 @@ def _ratios(robot: Robot, log: Log) -> Iterator[tuple[str, str, Ratio | None]]:
                 yield high, low, _ratio(log.time, log.columns[low][:, None], log.columns[high][:, None])
     quaternion = log.vector("base.quaternion", "xyzw")
     if robot.floating and quaternion is not None and (gyro := log.vector("imu.gyro")) is not None:
-        yield "imu.gyro", "base.quaternion", _turning(robot, log, quaternion, gyro)
+        ratio = _turning(robot, log, quaternion, gyro)
+        yield "imu.gyro", "base.quaternion", None if ratio is None or ratio.factor < 0 else ratio  # see attitude.py
 
 
 def _ratio(time: Array, low: Array, high: Array) -> Ratio | None:
