@@ -43,7 +43,7 @@ def repeated(log, share):
 
 
 def sampled_late(log, sigma):
-    """Samples that were taken at other times than their stamps say."""
+    """Samples that were taken at other times than their stamps."""
     at = log.time + sigma * np.random.default_rng(1).normal(size=len(log)).clip(-2, 2)
     return replace(log, columns={c: CubicSpline(log.time, x)(at) for c, x in log.columns.items()})
 

@@ -47,7 +47,7 @@ def test_a_position_that_is_frozen_in_motion_is_refused(good, seconds, start):
     assert good.time[last] == pytest.approx(start + seconds, abs=0.02)
 
 
-def test_a_frozen_position_is_found_beside_a_longer_standstill(walking, a1_robot):
+def test_a_frozen_position_is_reported_beside_a_longer_standstill(walking, a1_robot):
     bad = held(held(walking, "q.FR_calf_joint", 2.0, 0.4), "q.FL_calf_joint", 3.0, 0.2)
     columns = {f.remedy["column"] for f in findings(bad, "a1") if f.code == "position-frozen"}
     assert columns == {"q.FR_calf_joint", "q.FL_calf_joint"}

@@ -66,7 +66,7 @@ def test_a_gyro_of_another_scale_contradicts_the_orientation(a1_robot):
     log = floating_log(a1_robot, truth, FEET, seconds=8, rate=200, noise=MID)
     assert findings(log, "a1", feet=FEET) == ()
     for slower in (scaled("imu.gyro", 1.5)(log), replace(log, time=1.5 * log.time)):
-        found = next(f for f in findings(slower, "a1", feet=FEET) if f.code == "velocity-inconsistent")
-        assert found.severity == "error"
-        assert found.remedy["column"] == "imu.gyro"
-        assert found.remedy["scale"] == pytest.approx(1 / 1.5, rel=0.02)
+        finding = next(f for f in findings(slower, "a1", feet=FEET) if f.code == "velocity-inconsistent")
+        assert finding.severity == "error"
+        assert finding.remedy["column"] == "imu.gyro"
+        assert finding.remedy["scale"] == pytest.approx(1 / 1.5, rel=0.02)

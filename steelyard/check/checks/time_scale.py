@@ -2,7 +2,7 @@
 
 The rows are Y = G + M with G the columns at rest and M those of the motion, which scale with the square of the rate.
 First moments of bodies are in both. So with all parameters free, friction and armature included, τ ≈ (G + α M) θ is
-best at α = 1, whatever the description says of the inertias; stamps that are s times too long give α = s².
+best at α = 1, whatever inertias are described; stamps that are s times too long give α = s².
 """
 
 from __future__ import annotations
