@@ -109,17 +109,17 @@ def weigh_load(
 
 def check(
     robot: RobotSource,
-    log: LogSource,
+    log: LogSource | None = None,
     *,
     mapping: MappingSource | None = None,
     topics: Mapping[str, str] | None = None,
     **keywords: Unpack[EquationKeywords],
 ) -> Survey:
-    """Check whether a log fits a robot, and which parameters its motion excites; nothing is identified.
+    """Check a description, and whether a log fits it and which parameters its motion excites; nothing is identified.
 
     Args:
         robot: As in ``identify``.
-        log: A file, a ``Log`` or a frame.
+        log: A file, a ``Log`` or a frame; None to check the description alone.
         mapping: How a foreign file is read.
         topics: Topics of a bag, as in ``Log.read``.
         **keywords: Options that decide which equations the log gives: ``base``, ``equations``, ``feet``, ``lock``, …

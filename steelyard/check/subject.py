@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
+from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -78,8 +79,14 @@ def all_checks() -> Iterator[Check]:
     """A check for each file in ``checks/``, in the order of their ranks."""
     from steelyard.check import checks
 
-    classes = list[type[Check]]()
-    for module in pkgutil.iter_modules(checks.__path__):
-        names = vars(import_module(f"{checks.__name__}.{module.name}"))
-        classes += [x for x in names.values() if isinstance(x, type) and issubclass(x, Check) and x is not Check]
-    return (check() for check in sorted(dict.fromkeys(classes), key=lambda check: (check.rank, check.__name__)))
+    classes: list[type[Check]] = classes_in(checks, Check)
+    return (check() for check in sorted(classes, key=lambda check: (check.rank, check.__name__)))
+
+
+def classes_in(package: ModuleType, kind: type) -> list[Any]:
+    """Subclasses of ``kind`` that the files of a package define."""
+    classes = list[Any]()
+    for module in pkgutil.iter_modules(package.__path__):
+        names = vars(import_module(f"{package.__name__}.{module.name}"))
+        classes += [x for x in names.values() if isinstance(x, type) and issubclass(x, kind) and x is not kind]
+    return list(dict.fromkeys(classes))

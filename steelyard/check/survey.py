@@ -1,4 +1,5 @@
-"""``steelyard check``: whether a log matches its robot, and which base parameters it excites; nothing is identified."""
+"""``steelyard check``: whether a description is plausible, whether a log matches it, and which base parameters the log
+excites; nothing is identified."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.check.checks.sampling import Timing
+from steelyard.check.description import check_description, description_findings
 from steelyard.check.diagnosis import diagnose
 from steelyard.check.excitation import NOISE, Excitation, excitation
 from steelyard.check.opening import open_logs
@@ -30,7 +32,7 @@ LABELS: dict[Severity, str] = {"error": "to correct", "doubt": "doubtful", "note
 
 @dataclass(frozen=True)
 class Survey:
-    """Findings, measured quantities and verdict of a log."""
+    """Findings, measured quantities and verdict of a description, and of a log if one is given."""
 
     findings: tuple[Finding, ...]
     facts: dict[str, Any]  # as text: rate, duration, gaps, equations, base parameters …
@@ -42,6 +44,12 @@ class Survey:
     def errors(self) -> tuple[Finding, ...]:
         """Findings for which ``identify`` refuses the log; the others are doubts and notes."""
         return tuple(f for f in self.findings if f.severity == "error")
+
+    @property
+    def exit_code(self) -> int:
+        """Of the command line: 0 nothing, 4 doubts only, 3 errors; notes do not count."""
+        severities = {f.severity for f in self.findings}
+        return 3 if "error" in severities else 4 if "doubt" in severities else 0
 
     def as_json(self) -> dict[str, Any]:
         """For ``--json``."""
@@ -63,17 +71,17 @@ class Survey:
 
 def survey(
     source: RobotSource,
-    log: LogSource,
+    log: LogSource | None = None,
     progress: Callable[[str], None] = lambda _: None,
     mapping: MappingSource | None = None,
     topics: Mapping[str, str] | None = None,
     options: EquationOptions | None = None,
 ) -> Survey:
-    """Check a log against a robot.
+    """Check a description, and a log against it.
 
     Args:
         source: Description of the robot, or its name.
-        path: The log.
+        log: The log; None to check the description alone.
         progress: Called with each step.
         mapping: TOML file for foreign logs.
         topics: Topics of a bag, by kind.
@@ -83,9 +91,12 @@ def survey(
         Findings, quantities and a verdict; unreadable files are findings too, not errors.
     """
     progress("reading")
+    options = options or EquationOptions()
+    if log is None:
+        return _survey_description(source, options)
     try:
         description, log = read_description(source), as_log(log, mapping, topics)
-        setup = _opened(description, log, options or EquationOptions())
+        setup, refusals = _opened(description, log, options)
         segments, remarks = setup.segments(log, level=True)
     except SteelyardError as error:
         return Survey(error.findings, {}, (), _not_usable(error.findings))
@@ -106,31 +117,61 @@ def survey(
         facts["hardly moving"] = ", ".join(quiet)
     progress("comparing channels")
     diagnosis = diagnose(Subject(setup, log, segments))
-    findings, facts = diagnosis.findings, facts | diagnosis.facts
+    described = description_findings(setup.robot)
+    findings, facts = (*refusals, *diagnosis.findings, *described), facts | diagnosis.facts
     data = {"timing": vars(timing), "excitation": excited.as_json(), "delay": None, **diagnosis.data}
-    notices = (*setup.notices, *remarks)
-    if errors := [f for f in findings if f.severity == "error"]:
-        return Survey(findings, facts, notices, _not_usable(errors), data)
-    doubts = sum(f.severity == "doubt" for f in findings)
-    usable = f"Usable, with {doubts} doubt{'s' if doubts > 1 else ''}" if doubts else "Usable"
-    sentence = f"{usable}: the motion excites {excited.strong} of {excited.possible} base parameters strongly."
+    notices = (*_unreported(setup.notices, described), *remarks)
+    if any(f.severity == "error" for f in findings):
+        return Survey(findings, facts, notices, _not_usable(findings), data)
+    share = f"{excited.strong} of {excited.possible} base parameters"
+    sentence = f"Usable{_doubts(findings)}: the motion excites {share} strongly."
     if excited.advice:
         sentence += f" To learn more, {'; '.join(motion.help for motion in excited.advice)}."
     return Survey(findings, facts, notices, sentence, data)
 
 
+def _survey_description(source: RobotSource, options: EquationOptions) -> Survey:
+    try:
+        robot, findings = check_description(source, read_description(source), options)
+    except SteelyardError as error:
+        return Survey(error.findings, {}, (), _not_usable(error.findings))
+    notices = _unreported(robot.notices, findings)
+    judged = sum(robot.has_shape(body) for body in robot.bodies)
+    facts = {
+        "robot": f"{robot.name}, {robot.base} base, {len(robot.bodies)} moving bodies",
+        "mass": f"{sum(float(b.parameters[0]) for b in robot.bodies):.4g} kg in the moving bodies",
+        "shapes": f"of {judged} bodies, whose inertia is judged by them",
+    }
+    if any(f.severity == "error" for f in findings):
+        return Survey(tuple(findings), facts, notices, _not_usable(findings))
+    sentence = f"Usable{_doubts(findings)}: the description is physically consistent."
+    return Survey(tuple(findings), facts, notices, sentence)
+
+
+def _unreported(notices: Sequence[str], findings: Sequence[Finding]) -> tuple[str, ...]:
+    """Notices without the one on rounded angles, where these are findings."""
+    rounded = any(f.code == "angle-rounded" for f in findings)
+    return tuple(n for n in notices if not (rounded and "rounded angles" in n))
+
+
 def _not_usable(findings: Sequence[Finding]) -> str:
-    count = len(findings)
+    count = sum(f.severity == "error" for f in findings)
     return f"Not usable yet: {count} thing{'s' if count > 1 else ''} to correct."
 
 
-def _opened(description: Description, log: Log, options: EquationOptions) -> Setup:
+def _doubts(findings: Sequence[Finding]) -> str:
+    count = sum(f.severity == "doubt" for f in findings)
+    return f", with {count} doubt{'s' if count > 1 else ''}" if count else ""
+
+
+def _opened(description: Description, log: Log, options: EquationOptions) -> tuple[Setup, tuple[Finding, ...]]:
+    """The setup, and why identification refuses the description, whose bodies are then repaired."""
     try:
-        return open_logs(description, [log], options)
+        return open_logs(description, [log], options), ()
     except SteelyardError as error:
         if not any("repair_prior" in f.remedy for f in error.findings):
             raise
-        return open_logs(description, [log], replace(options, repair_prior=True))
+        return open_logs(description, [log], replace(options, repair_prior=True)), error.findings
 
 
 def _excited(setup: Setup, segments: Sequence[Segment]) -> Excitation:

@@ -16,11 +16,20 @@ from steelyard.cli.terminal import print_table, shown_progress
 from steelyard.equations.equation_options import EquationOptions
 
 
-@takes(EquationOptions, panel="Robot and equations", only=("base", "equations", "feet", "lock", "filter", "gravity"))
+@takes(
+    EquationOptions,
+    panel="Robot and equations",
+    only=("base", "equations", "feet", "lock", "filter", "gravity", "repair_prior"),
+)
 def check(
     robot: RobotArgument,
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="Table (.parquet, .csv, .npz) or bag of the motion.")],
     options: EquationOptions,
+    log: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[LOG]", help="Table (.parquet, .csv, .npz) or bag of the motion; without it the robot is checked."
+        ),
+    ] = None,
     mapping: MappingOption = None,
     write_mapping: Annotated[
         Path | None, typer.Option(metavar="F", help="Write a draft of a mapping for this log, and exit.")
@@ -29,16 +38,20 @@ def check(
     list_topics: Annotated[bool, typer.Option("--topics", help="List the topics of a bag, and exit.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a log: units, signs, delays and excitation.
+    """Check a robot description, and a log of its motion: units, signs, delays and excitation.
 
-    Takes seconds, and identifies nothing. Exit code 3 if something has to be corrected.
+    Takes seconds, and identifies nothing. Exit code 3 if something has to be corrected, 4 if there are doubts only.
     """
     from steelyard.check.survey import survey
+    from steelyard.errors import Finding, UsageError
 
-    if list_topics:
+    for flag, given in (("--topics", list_topics), ("--write-mapping", write_mapping), ("--mapping", mapping)):
+        if log is None and given:
+            raise UsageError(Finding("argument-missing", flag, "needs a log", "Give LOG"))
+    if list_topics and log is not None:
         _list_topics(log, as_json)
         return
-    if write_mapping is not None:
+    if write_mapping is not None and log is not None:
         _write_draft(robot, log, write_mapping, as_json, mapping)
         return
     with shown_progress() as progress:
@@ -48,7 +61,7 @@ def check(
     else:
         for line in result.lines(lambda finding: finding_text(finding, "check")):
             print(line)
-    raise typer.Exit(3 if result.errors else 0)
+    raise typer.Exit(result.exit_code)
 
 
 def _write_draft(robot: str, log: Path, file: Path, as_json: bool, mapping: Path | None) -> None:

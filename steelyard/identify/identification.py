@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import inertia
+from steelyard.check.description import description_notices
 from steelyard.check.opening import open_logs
 from steelyard.equations.columns import Columns
 from steelyard.equations.holdout import HoldOut, Training
@@ -89,7 +90,7 @@ def identify(
     options.solver.shapes(setup)  # raises before the work, where they do not fit
 
     job.progress("filtering")
-    every, notices = [*fit_logs, *held_out], list(setup.notices)
+    every, notices = [*fit_logs, *held_out], [*setup.notices, *description_notices(setup.robot)]
     segments_of = []
     for log in every:
         segments, remarks = setup.segments(log)

@@ -11,6 +11,7 @@ from steelyard import inertia
 from steelyard.errors import DescriptionError, Finding, UsageError, unknown_name
 from steelyard.robot import geometry
 from steelyard.robot.description import Description, Joint
+from steelyard.robot.exact_angles import exact_placements
 from steelyard.robot.ft_sensor import Sensor, Weld, find_weld
 from steelyard.robot.model import GRAVITY, MOST_NAMES, ONE_DOF, Base, Body, Frame, Robot
 from steelyard.spatial import Array
@@ -35,7 +36,7 @@ def build(
     gravity: Sequence[float] = (0.0, 0.0, -GRAVITY),
     sensors: Mapping[str, Sequence[str]] | None = None,
 ) -> Robot:
-    """Build the tree of moving bodies of a description.
+    """Build the tree of moving bodies of a description; rounded angles of its joints are made exact, with a notice.
 
     Args:
         description: Links and joints.
@@ -51,7 +52,8 @@ def build(
     """
     import pinocchio as pin
 
-    notices: list[str] = list(description.notices)
+    exact, rounded = exact_placements(description)
+    notices: list[str] = [*description.notices, *rounded]
     locked = _locks(description, dict(lock or {}), notices)
     welds, findings = find_welds(description, locked, sensors or (), base)
     if findings:
@@ -77,7 +79,7 @@ def build(
         groups[index].append(link)
         frames[link] = Frame(link, index, link, placement)
         for joint in reversed(children.get(link, [])):
-            at = placement @ joint.placement
+            at = placement @ exact.get(joint.name, joint.placement)
             if joint.name in locked or joint.kind not in ONE_DOF:
                 at = at @ _displacement(joint, locked.get(joint.name, 0.0))
                 if joint.name not in cuts:

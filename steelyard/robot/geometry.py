@@ -39,12 +39,14 @@ def link_box(link: Link, placement: Array) -> Box | None:
     return None if points is None else (points.min(axis=0), points.max(axis=0))
 
 
-def hull_of_links(parts: Iterable[tuple[Link, Array]]) -> Array | None:
+def hull_of_links(parts: Iterable[tuple[Link, Array]], visual: bool = False) -> Array | None:
     """Return the vertices (v, 3) of the convex hull of all shapes of some links, each at its pose (4, 4).
 
     Round shapes are approximated by inscribed polyhedra. Collision shapes are preferred to visual ones, as for
-    ``link_box``; None if the shapes have no volume.
+    ``link_box``, unless ``visual`` asks for both; None if the shapes have no volume.
     """
+    if visual:
+        parts = [(replace(link, collision=link.collision + link.visual), at) for link, at in parts]
     clouds = [points for link, at in parts if (points := _points(link, at, _vertices)) is not None]
     return hull_vertices(np.vstack(clouds)) if clouds else None
 

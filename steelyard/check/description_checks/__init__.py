@@ -1,0 +1,1 @@
+"""Checks of a description, one file each; see ``check/description.py``."""
