@@ -37,13 +37,16 @@ def exact_angle(angle: float) -> float:
 def exact_rpy(rotation: Array) -> tuple[Array, Array]:
     """Return roll, pitch, yaw (3,) in rad of a rotation matrix (3, 3): as they are, and with rounded ones exact."""
     given = rpy_from_rotation(rotation)
-    exact = np.array([exact_angle(float(a)) for a in given])
-    if exact[1] == given[1]:  # a pitch beyond π/2 is decomposed into its supplement
-        half_turn = np.copysign(np.pi, given[1])
-        supplement = float(half_turn - given[1])
-        if (other := exact_angle(supplement)) != supplement:
-            exact[1] = half_turn - other
-    return given, exact
+    return given, np.array([_exact_component(float(a)) for a in given])
+
+
+def _exact_component(angle: float) -> float:
+    """An exact angle; a pitch beyond π/2 is decomposed into its supplement, and turns roll and yaw by π."""
+    half_turn = float(np.copysign(np.pi, angle))
+    if (exact := exact_angle(angle)) != angle:
+        return exact
+    other = exact_angle(half_turn - angle)
+    return angle if other == half_turn - angle else half_turn - other
 
 
 def rounded_joints(description: Description) -> Iterator[tuple[Joint, Array, Array]]:

@@ -67,13 +67,18 @@ def test_a_good_log_of_the_ur10e_has_no_findings_and_no_significant_delay(steely
     assert survey["excitation"]["strong"] >= 9
 
 
-def test_the_good_log_of_the_tx40_has_no_findings(steelyard, measured, tmp_path):
+def test_the_good_log_of_the_tx40_has_no_findings_but_a_placeholder_in_its_description(steelyard, measured, tmp_path):
     folder = measured("tx40")
     (tmp_path / "tx40.toml").write_text(guide_mapping(), encoding="utf-8")
     log = folder / "pos_read_data.csv.gz"
-    done = steelyard("check", folder / "tx40_mdh_modified.urdf", log, "--mapping", tmp_path / "tx40.toml")
-    assert done.code == 0
-    assert "to correct" not in done.out
+    arguments = ("check", folder / "tx40_mdh_modified.urdf", log, "--mapping", tmp_path / "tx40.toml", "--json")
+    done = steelyard(*arguments, "--repair-prior")
+    assert done.code == 4
+    assert [(f["code"], f["where"].split("'")[1]) for f in json.loads(done.out)["findings"]] == [
+        ("inertial-placeholder", "link_5")
+    ]
+    refused = [f for f in json.loads(steelyard(*arguments).out)["findings"] if f["severity"] == "error"]
+    assert [(f["code"], f["remedy"]) for f in refused] == [("inertia-not-positive-definite", {"repair_prior": True})]
 
 
 @pytest.mark.parametrize(
