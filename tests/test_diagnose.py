@@ -50,7 +50,8 @@ def check(steelyard, tmp_path):
         write_log(tmp_path / "log.parquet", log)
         done = steelyard("check", robot, tmp_path / "log.parquet", *options, "--json")
         data = json.loads(done.out)
-        assert done.code == (3 if any(f["severity"] == "error" for f in data["findings"]) else 0)
+        severities = {f["severity"] for f in data["findings"]}
+        assert done.code == (3 if "error" in severities else 4 if "doubt" in severities else 0)
         return data["findings"], data
 
     return run
