@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from steelyard import inertia
-from steelyard.check.description import description_notices
 from steelyard.check.opening import open_logs
 from steelyard.equations.columns import Columns
 from steelyard.equations.holdout import HoldOut, Training
@@ -90,7 +89,7 @@ def identify(
     options.solver.shapes(setup)  # raises before the work, where they do not fit
 
     job.progress("filtering")
-    every, notices = [*fit_logs, *held_out], [*setup.notices, *description_notices(setup.robot)]
+    every, notices = [*fit_logs, *held_out], list(setup.notices)
     segments_of = []
     for log in every:
         segments, remarks = setup.segments(log)
