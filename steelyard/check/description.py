@@ -7,7 +7,6 @@ A description that identification refuses is an ``error``; what the checks in ``
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -140,16 +139,3 @@ def check_description(
         refusals += error.findings
         robot = build(description, base=base, lock=options.lock, repair=True)
     return robot, [*refusals, *description_findings(robot)]
-
-
-def description_notices(robot: Robot) -> list[str]:
-    """One notice for each code of doubt, for commands that only mention them."""
-    places = dict[str, list[str]]()
-    for finding in description_findings(robot):
-        if finding.severity == "doubt":
-            places.setdefault(finding.code, []).append(finding.where.split(" ", 1)[-1])
-    return [f"doubtful description ({code}): {_listed(some)}" for code, some in places.items()]
-
-
-def _listed(names: Sequence[str], most: int = 3) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

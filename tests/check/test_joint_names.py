@@ -6,11 +6,7 @@ import pytest
 
 from steelyard.check.checks.joint_names import misspelt
 from steelyard.check.survey import survey
-from steelyard.errors import LogError
-from steelyard.identify.identification import identify
-from steelyard.identify.options import Options
 from steelyard.log.table import read_log
-from steelyard.robot.description import read_description
 
 
 def renamed(log, joint, name):
@@ -23,15 +19,6 @@ def test_a_joint_whose_columns_are_misspelt_is_refused_with_the_names_to_change(
     assert (finding.code, finding.severity) == ("joint-misspelt", "error")
     assert finding.where.endswith(f", q.{name}")
     assert finding.remedy == {"rename": {f"{kind}.{name}": f"{kind}.elbow_joint" for kind in ("q", "tau")}}
-
-
-def test_the_fit_refuses_it_too_and_goes_on_when_asked(arm):
-    description, log = read_description("demo_arm"), renamed(read_log(arm.train), "wrist_3_joint", "wrist_3")
-    with pytest.raises(LogError) as refused:
-        identify(description, [log], Options())
-    assert [f.code for f in refused.value.findings] == ["joint-misspelt"]
-    accepted = identify(description, [log], Options(despite=("joint-misspelt",)))
-    assert {q.code: q.result for q in accepted.estimate.questions}["log"] == "fail"
 
 
 @pytest.mark.parametrize("name", ["tool", "wrist_4_joint", "gripper"])
