@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.check.checks.sampling import Timing
-from steelyard.check.description import check_description, description_findings
+from steelyard.check.description_lint import check_description, description_findings
 from steelyard.check.diagnosis import diagnose
 from steelyard.check.excitation import NOISE, Excitation, excitation
 from steelyard.check.opening import open_logs

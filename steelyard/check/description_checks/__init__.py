@@ -1,1 +1,1 @@
-"""Checks of a description, one file each; see ``check/description.py``."""
+"""Checks of a description, one file each; see ``check/description_lint.py``."""

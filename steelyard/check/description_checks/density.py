@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.check.description import DescribedRobot, DescriptionCheck
+from steelyard.check.description_lint import DescribedRobot, DescriptionCheck
 from steelyard.errors import Finding
 
 LIGHTEST = 50.0  # kg/m³, mass over the volume of the convex hull: packing foam

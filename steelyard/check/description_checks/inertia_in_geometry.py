@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard import inertia
-from steelyard.check.description import DescribedRobot, DescriptionCheck, Solid
+from steelyard.check.description_lint import BodyHull, DescribedRobot, DescriptionCheck
 from steelyard.errors import Finding
 from steelyard.robot.model import Body
 
@@ -35,7 +35,7 @@ class InertiaInGeometry(DescriptionCheck):
         return findings
 
 
-def _outside(body: Body, solid: Solid, where: str) -> Finding | None:
+def _outside(body: Body, solid: BodyHull, where: str) -> Finding | None:
     _, com, _ = inertia.unpack(body.parameters)
     distance = -solid.depth(com)
     if distance <= MARGIN * solid.size:
@@ -45,7 +45,7 @@ def _outside(body: Body, solid: Solid, where: str) -> Finding | None:
     return Finding("com-outside-geometry", where, what, fix, severity="doubt")
 
 
-def _too_large(body: Body, solid: Solid, where: str) -> Finding | None:
+def _too_large(body: Body, solid: BodyHull, where: str) -> Finding | None:
     variance, axes = np.linalg.eigh(inertia.density_covariance(body.parameters))
     bound = (np.ptp(solid.vertices @ axes, axis=0) / 2 + MARGIN * solid.size) ** 2
     k = int(np.argmax(variance / bound))
@@ -59,7 +59,7 @@ def _too_large(body: Body, solid: Solid, where: str) -> Finding | None:
     return Finding("inertia-too-large", where, what, fix, severity="doubt")
 
 
-def _too_small(body: Body, solid: Solid, where: str) -> Finding | None:
+def _too_small(body: Body, solid: BodyHull, where: str) -> Finding | None:
     ratio = float(np.trace(inertia.density_covariance(body.parameters)) / np.trace(solid.covariance))
     if ratio >= SMALLEST:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.check.description import DescribedRobot, DescriptionCheck
+from steelyard.check.description_lint import DescribedRobot, DescriptionCheck
 from steelyard.errors import Finding
 from steelyard.robot import geometry
 from steelyard.robot.description import Link

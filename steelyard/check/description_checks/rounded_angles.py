@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.check.description import DescribedRobot, DescriptionCheck
+from steelyard.check.description_lint import DescribedRobot, DescriptionCheck
 from steelyard.errors import Finding
 from steelyard.robot.exact_angles import STEP, rounded_joints
 

@@ -11,7 +11,7 @@ import itertools
 import numpy as np
 
 from steelyard import inertia
-from steelyard.check.description import DescribedRobot, DescriptionCheck
+from steelyard.check.description_lint import DescribedRobot, DescriptionCheck
 from steelyard.errors import Finding, UsageError
 from steelyard.robot.model import Body
 from steelyard.robot.symmetry import AUTO, Pair, find_mirrored_pairs

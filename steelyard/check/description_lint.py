@@ -25,7 +25,7 @@ from steelyard.spatial import Array
 
 
 @dataclass(frozen=True)
-class Solid:
+class BodyHull:
     """The convex hull of a body's shapes, in the body's frame."""
 
     vertices: Array  # (v, 3) m
@@ -63,18 +63,18 @@ class DescribedRobot:
         return tuple(b for b in self.robot.bodies if b.parts and np.allclose(sums[b.name], b.parameters, rtol=1e-9))
 
     @cached_property
-    def solids(self) -> dict[str, tuple[Solid, ...]]:
+    def solids(self) -> dict[str, tuple[BodyHull, ...]]:
         """Body → hull of its collision shapes, and of all shapes if it has others; bodies without shapes are absent.
 
         A body has to be implausible in both: collision shapes are often smaller than the part, visual ones larger.
         """
-        solids = dict[str, tuple[Solid, ...]]()
+        solids = dict[str, tuple[BodyHull, ...]]()
         for body in self.bodies:
             if self.robot.has_shape(body):
                 hulls = [geometry.hull_of_links(body.parts)]
                 if any(link.collision and link.visual for link, _ in body.parts):
                     hulls.append(geometry.hull_of_links(body.parts, visual=True))
-                if some := tuple(Solid(hull) for hull in hulls if hull is not None):
+                if some := tuple(BodyHull(hull) for hull in hulls if hull is not None):
                     solids[body.name] = some
         return solids
 
