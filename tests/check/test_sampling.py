@@ -7,31 +7,9 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 from steelyard.check.checks.sampling import stamp_jitter
-from steelyard.check.survey import survey
 from steelyard.experiment.simulate.simulate_arm import NOISE, simulate_arm
-from steelyard.experiment.simulate.truth import perturbed
-from steelyard.identify.options import Options
-from steelyard.log.table import read_log
-from tests.floating import floating_log
+from tests.check.good_logs import findings
 from tests.planted import lossy
-
-FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
-MID = (3e-4, 0.005, 0.05, 0.2)  # noise of q, gyro, acc and tau
-
-
-@pytest.fixture(scope="module")
-def good(arm):
-    return read_log(arm.train)
-
-
-@pytest.fixture(scope="module")
-def walking(a1_robot):
-    truth = perturbed(a1_robot, np.random.default_rng(4))
-    return floating_log(a1_robot, truth, FEET, seconds=8, rate=200, noise=MID)
-
-
-def findings(log, robot="demo_arm"):
-    return survey(robot, log, options=Options(feet=FEET if robot == "a1" else ())).findings
 
 
 def repeated(log, share):
