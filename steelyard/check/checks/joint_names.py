@@ -66,7 +66,7 @@ class JointNames(Check):
         findings = []
         for name, joint in renamed.items():
             columns = {f"{kind}.{name}": f"{kind}.{joint}" for kind in KINDS if log.has(f"{kind}.{name}")}
-            what = f"is no joint, and {joint} has no columns: it would be locked"
+            what = f"is not a joint, and {joint} has no columns: it would be locked"
             fix = f"Rename the columns of {name!r} to {joint!r}, or lock {joint} (lock={{{joint!r}: 0.0}})"
             findings.append(
                 Finding("joint-misspelt", f"{log.source}, {next(iter(columns))}", what, fix, {"rename": columns})
