@@ -32,7 +32,7 @@ def run(step: Array, state: Array, values: Array, out: Array) -> None:
     a0, a1, a2, a3, a4 = step[0, 0], step[0, 1], step[0, 2], step[0, 3], step[0, 4]
     b0, b1, b2, b3, b4 = step[1, 0], step[1, 1], step[1, 2], step[1, 3], step[1, 4]
     c0, c1, c2, c3, c4 = step[2, 0], step[2, 1], step[2, 2], step[2, 3], step[2, 4]
-    s, flat = state.ravel(), out.ravel()  # few arrays: with more the loop does not vectorise
+    s, flat = state.reshape(state.size), out.reshape(out.size)  # few arrays: with more the loop does not vectorise
     for t in range(T):
         u, o = values[t], flat[3 * C * t : 3 * C * (t + 1)]
         for c in range(C):

@@ -2,6 +2,9 @@
 
 Sums may be reordered and multiply-adds fused, so that loops vectorise; NaN and infinity keep their meaning.
 ``exactly`` keeps the order of operations, for arithmetic that relies on rounding.
+
+Kernels borrow their arrays from the caller: they are compiled without numba's runtime, whose counting of references
+(atomic, two for each slice) took a third of an online step. So they cannot allocate: what would is an error.
 """
 
 from __future__ import annotations
@@ -30,14 +33,20 @@ def exactly(function: F) -> F:
     return _compile(function, {"contract"})
 
 
+def inlined(function: F) -> F:
+    """Insert a function where it is called: only so can it return a slice."""
+    return cast(F, njit(inline="always")(function))
+
+
 def _compile(function: F, fast: set[str]) -> F:
-    kernel: Any = njit(cache=True, nogil=True, fastmath=fast, error_model="numpy")(function)
+    without: dict[str, Any] = {"_nrt": False}  # not documented by numba, as is the stamp
+    kernel: Any = njit(cache=True, nogil=True, fastmath=fast, error_model="numpy", **without)(function)
     _stamp(kernel)
     return cast(F, kernel)
 
 
 def _stamp(kernel: Any) -> None:
-    """Invalidate a cached kernel when any file of this folder changes; the only use of numba's internals.
+    """Invalidate a cached kernel when any file of this folder changes.
 
     numba's cache depends on a kernel's own file alone, but its machine code includes kernels of other files.
     """
@@ -56,6 +65,13 @@ def _copy_lanes(_: Any, source: Any, k: Any, out: Any, at: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(source, k, out, at), code
+
+
+@compiled
+def copy(source: Any, out: Any) -> None:
+    """``out[:] = source`` of one dimension; numba's own allocates a copy in case they overlap."""
+    for i in range(len(out)):
+        out[i] = source[i]
 
 
 copy_lanes: Callable[..., None] = intrinsic(_copy_lanes)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.kernels.compiled import compiled, copy_lanes
+from steelyard.kernels.compiled import compiled, copy, copy_lanes
 from steelyard.kernels.kinematics import AA, AC, AP, AW, JOINT, POSE, cross, root, visit
 from steelyard.kernels.tree import HEADER, LANES, PER_NODE, PER_ROW, FlatTree, aligned, room
 from steelyard.spatial import Array
@@ -83,7 +83,7 @@ def forces(integers: Array, reals: Array, states: Array, theta: Array, work: Arr
             parent = integers[HEADER + PER_NODE * (i - 1)]
             accumulate(wrenches[6 * L * i : 6 * L * (i + 1)], wrenches[6 * L * parent : 6 * L * (parent + 1)])
         result = out[tile]
-        result[: 6 * L] = wrenches[: 6 * L]
+        copy(wrenches, result[: 6 * L])
         for j in range(R):
             k = integers[HEADER + PER_NODE * N + PER_ROW * j]
             f = wrenches[6 * L * k : 6 * L * (k + 1)]

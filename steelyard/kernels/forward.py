@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.kernels.compiled import compiled
+from steelyard.kernels.compiled import compiled, copy
 from steelyard.kernels.forces import accumulate, power, wrench
 from steelyard.kernels.kinematics import AP, JOINT, POSE, cross, root, visit
 from steelyard.kernels.tree import BASE, HEADER, LANES, PER_NODE, PER_ROW, FlatTree, aligned, room
@@ -186,7 +186,7 @@ def simulate(
     for b in range(len(thetas)):
         theta, joint = thetas[b], terms[b]
         for tile in range(len(starts)):
-            state[: 2 * n] = starts[tile]
+            copy(starts[tile], state[: 2 * n])
             for h in range(torques.shape[1] - 1):
                 now, then = torques[tile, h], torques[tile, h + 1]
                 if kind == EULER:
@@ -214,7 +214,7 @@ def simulate(
                 for k in range(n):
                     q[k] = q0[k] + step * sv[k]
                     v[k] = v0[k] + step * sa[k]
-            out[b, tile] = state[: 2 * n]
+            copy(state[: 2 * n], out[b, tile])
 
 
 def arm_of(tree: FlatTree) -> Arm:

@@ -11,7 +11,7 @@ Loops run over 16 lanes with constant offsets, on few one-dimensional arrays: LL
 
 from __future__ import annotations
 
-from steelyard.kernels.compiled import compiled, exactly
+from steelyard.kernels.compiled import compiled, copy_lanes, exactly
 from steelyard.kernels.tree import BASE, HEADER, LANES, NODE_REALS, PER_NODE, REVOLUTE, ROW_REALS, WELD
 from steelyard.spatial import Array
 
@@ -48,7 +48,8 @@ def _sincos(q: Array, out: Array) -> None:
 @compiled
 def root(base: Array, x: Array) -> None:
     """Write the pose and motion of the base: at the origin, in its own axes."""
-    x[: 12 * L] = 0.0
+    for k in range(12 * L):
+        x[k] = 0.0
     for l in range(L):
         x[l], x[4 * L + l], x[8 * L + l] = 1.0, 1.0, 1.0
     for k in range(3 * L):
@@ -58,12 +59,15 @@ def root(base: Array, x: Array) -> None:
 @compiled
 def _joint(kind: int, qva: Array, y: Array) -> None:
     """Write a joint's values: sin, 1 − cos, velocity, acceleration (revolute); position, velocity, acceleration."""
-    y[:JOINT] = 0.0
+    for k in range(JOINT):
+        y[k] = 0.0
     if kind == REVOLUTE:
         _sincos(qva, y)
-        y[2 * L : 4 * L] = qva[L : 3 * L]
+        for k in range(1, 3):
+            copy_lanes(qva, k * L, y, (1 + k) * L)
     elif kind != WELD:
-        y[4 * L : JOINT] = qva[: 3 * L]
+        for k in range(3):
+            copy_lanes(qva, k * L, y, (4 + k) * L)
 
 
 @compiled

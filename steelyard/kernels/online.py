@@ -18,7 +18,7 @@ import numpy as np
 from steelyard.kernels import causal
 from steelyard.kernels.active_set import active_set_in
 from steelyard.kernels.change_test import CHANGED, LEARNED, NOT_HERE, judge, settle, statistic, tick
-from steelyard.kernels.compiled import compiled
+from steelyard.kernels.compiled import compiled, copy
 from steelyard.kernels.contact_free import contact_free_rows
 from steelyard.kernels.leg_elimination import UP
 from steelyard.kernels.state_layout import AT, EQUATION, N1, number, part
@@ -216,8 +216,8 @@ def step(integers: Array, reals: Array, values: Array) -> int:
     if not contact_free_rows(integers, reals):
         return NOT_HERE
     after, up = part(reals, integers, AT.next_filter), part(reals, integers, AT.next_up)
-    part(reals, integers, AT.filter)[:] = after
-    part(reals, integers, AT.up)[:] = up
+    copy(after, part(reals, integers, AT.filter))
+    copy(up, part(reals, integers, AT.up))
     received = part(integers, integers, AT.received)
     received[0] += k
     received[1] += k
@@ -256,7 +256,7 @@ def learn(integers: Array, reals: Array, rows: int) -> int:
         solve(integers, reals, total)
     for i in range(10):
         theta[i] = answer[i] if share == 1.0 else theta[i] + share * (answer[i] - theta[i])
-    part(reals, integers, AT.proof)[:] = part(reals, integers, AT.answer_proof)
+    copy(part(reals, integers, AT.answer_proof), part(reals, integers, AT.proof))
     if clock[0] == span:
         for i in range(SQUARE):
             old[i] += recent[i]
@@ -293,7 +293,7 @@ def window(integers: Array, reals: Array, values: Array, times: Array, samples: 
             values[t, c] = factors[c] * x
     if wrong != 0.0:
         return NOT_HERE
-    last[:] = values[k - 1]
+    copy(values[k - 1], last)
     done = step(integers, reals, values)
     if done != NOT_HERE:
         stamp[0] = before

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.kernels.compiled import compiled
+from steelyard.kernels.compiled import compiled, copy
 from steelyard.spatial import Array
 
 JOINTS = 6
@@ -18,9 +18,9 @@ LONGEST = 0.3  # rad: longest step
 
 
 @compiled
-def _forward(chain: Array, q: Array, R: Array, p: Array, axes: Array, places: Array) -> None:
+def _forward(chain: Array, q: Array, R: Array, p: Array, axes: Array, places: Array, spare: Array) -> None:
     """Write pose R, p of the end frame, axes and positions (6, 3) of joints; ``chain`` (7, 15): R, p, axis."""
-    S, B = np.empty((3, 3)), np.empty((3, 3))
+    S, B = spare[:3], spare[3:]
     for i in range(3):
         p[i] = 0.0
         for j in range(3):
@@ -33,7 +33,8 @@ def _forward(chain: Array, q: Array, R: Array, p: Array, axes: Array, places: Ar
             for j in range(3):
                 B[i, j] = R[i, 0] * c[j] + R[i, 1] * c[3 + j] + R[i, 2] * c[6 + j]
         if k == JOINTS:
-            R[:, :] = B
+            for i in range(3):
+                copy(B[i], R[i])
             return
         x, y, z = c[12], c[13], c[14]
         s, u = np.sin(q[k]), 1.0 - np.cos(q[k])
@@ -73,24 +74,25 @@ def _solve(A: Array, b: Array) -> None:
         b[k] = s / pivot
 
 
-@compiled
 def reach(chain: Array, wanted: Array, q: Array, left: Array) -> None:
     """Write joint positions q (T, 6) for target poses (T, 12: R by rows, p), and the remaining errors ``left`` (T,).
 
     Newton's method starts at the given q; if that fails, at the solution of the preceding sample. A sample out of reach
     keeps that.
     """
-    R, p, axes, places = np.empty((3, 3)), np.empty(3), np.empty((JOINTS, 3)), np.empty((JOINTS, 3))
-    J, e, x = np.empty((JOINTS, JOINTS)), np.empty(JOINTS), np.empty(JOINTS)
+    _reach(chain, wanted, q, left, np.empty((10 + 2 * JOINTS, 3)), np.empty((JOINTS + 2, JOINTS)))
+
+
+@compiled
+def _reach(chain: Array, wanted: Array, q: Array, left: Array, frames: Array, equations: Array) -> None:
+    spare, R, p, axes, places = frames[:6], frames[6:9], frames[9], frames[10 : 10 + JOINTS], frames[10 + JOINTS :]
+    J, e, x = equations[:JOINTS], equations[JOINTS], equations[JOINTS + 1]
     for t in range(len(q)):
         w = wanted[t]
         for attempt in range(2):
-            if attempt == 1 and t > 0:
-                x[:] = q[t - 1]
-            else:
-                x[:] = q[t]
+            copy(q[t - 1 if attempt == 1 and t > 0 else t], x)
             for _ in range(STEPS):
-                _forward(chain, x, R, p, axes, places)
+                _forward(chain, x, R, p, axes, places, spare)
                 for i in range(3):
                     e[i] = w[9 + i] - p[i]
                 # R* Rᵀ as a rotation vector: by the sine of the skew part, which suffices near the target
@@ -118,8 +120,8 @@ def reach(chain: Array, wanted: Array, q: Array, left: Array) -> None:
                 for k in range(JOINTS):
                     x[k] += shrink * e[k]
             if left[t] < 1e-8:
-                q[t] = x
+                copy(x, q[t])
                 break
         else:  # out of reach
             if t > 0:
-                q[t] = q[t - 1]
+                copy(q[t - 1], q[t])

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.kernels.change_test import row_width
-from steelyard.kernels.compiled import compiled
+from steelyard.kernels.compiled import inlined
 from steelyard.kernels.kinematics import JOINT
 from steelyard.kernels.leg_elimination import FOOT_REALS, PER_FOOT, PUSH
 from steelyard.kernels.panels import BLOCK
@@ -161,13 +161,13 @@ def _whole_lines(length: int) -> int:
     return -(-length // LINE) * LINE
 
 
-@compiled
+@inlined
 def part(array: Array, integers: Array, field: int) -> Array:
     """Return a field, flat."""
     return array[integers[2 * field] : integers[2 * field + 1]]
 
 
-@compiled
+@inlined
 def number(array: Any, integers: Array, field: int) -> Any:
     """Return the only number of a field."""
     return array[integers[2 * field]]
