@@ -75,7 +75,11 @@ def compute_uncertainty(
     half = space.V / space.values  # (n, r), scaled: A⁺ = half·halfᵀ
     middle = half.T @ (space.scale[:, None] * score_covariance * space.scale) @ half
     w, Q = np.linalg.eigh(0.5 * (middle + middle.T))
-    data_root = space.scale[:, None] * (half @ (Q * np.sqrt(np.maximum(w, 0))))
+    # The long-run covariance of a short log can be indefinite: there it is that of white noise, not certainty.
+    lifted = np.where(w < 0, 1 - w, 0.0)
+    rows = ((space.V * space.values) @ Q) / space.scale[:, None]
+    score_covariance = score_covariance + (rows * lifted) @ rows.T
+    data_root = space.scale[:, None] * (half @ (Q * np.sqrt(w + lifted)))
     root = np.linalg.inv(prior_K)
     if not regularised:
         N = prior_K @ space.null
