@@ -2,8 +2,7 @@
 
 ``imports`` is ``python -c "import numpy, scipy.linalg, pinocchio, pyarrow"``: no program that uses them is quicker. The
 log is 30 s of a real UR10e where the measured data are, else 30 s of the demonstration arm. Kernels and byte code are
-compiled in a first run that does not count. Where pandas is installed, pyarrow imports it at the first table: a tenth
-of a second that is neither ours nor in ``imports``; measure without it.
+compiled in a first run that does not count.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from steelyard.errors import Finding, LogError
-from steelyard.log.format import Columns, Table, Wanted, decode, refuse_repeats
+from steelyard.log.format import Columns, Table, Wanted, decode, numbers_of, refuse_repeats
 from steelyard.log.layout import TableLayout, plain, rows
 from steelyard.log.log import is_column
 
@@ -156,7 +156,7 @@ def _fast(data: bytes, names: list[str], layout: TableLayout, wanted_name: Wante
         )
     except pa.ArrowInvalid:
         return None
-    parsed = {k: table[k].to_numpy().astype(float) for k in wanted}
+    parsed = {k: numbers_of(table[k]) for k in wanted}
     return {
         name: parsed[k] if k in parsed else np.zeros(table.num_rows)  # only listed as ignored
         for k, name in zip(own, names, strict=True)

@@ -18,6 +18,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from steelyard.errors import Finding, LogError, unknown_name
 from steelyard.log.layout import TableLayout
 from steelyard.log.log import Log, is_column
@@ -219,6 +221,21 @@ def refuse_repeats(where: str, names: Sequence[str], wanted: Wanted = is_column)
     if repeated := sorted({name for name in names if names.count(name) > 1 and wanted(name)}):
         what, fix = "appears several times", "Keep one column of each name"
         raise LogError([Finding("column-repeated", f"{where}, {name}", what, fix) for name in repeated])
+
+
+def numbers_of(column: Any) -> Array:
+    """Copy a column of an Arrow table (NaN where a cell is empty).
+
+    By DLPack where no cell is empty: ``to_numpy`` imports pandas wherever it is installed, which takes longer than
+    an identification.
+    """
+    import pyarrow as pa
+
+    # Not safe: nanoseconds since 1970 need more digits than a float has; their unit is checked later.
+    column = column.cast(pa.float64(), safe=False)
+    if column.null_count:
+        return np.array(column.to_numpy(), dtype=float)
+    return np.from_dlpack(column.combine_chunks()).copy()
 
 
 def first_line(error: BaseException, most: int = 200) -> str:

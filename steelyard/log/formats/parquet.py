@@ -20,6 +20,7 @@ from steelyard.log.format import (
     Wanted,
     WritableFormat,
     metadata_of,
+    numbers_of,
     read_file,
     refuse_repeats,
     unreadable,
@@ -106,8 +107,7 @@ def _columns(path: Path, table: Any, wanted: Wanted) -> Columns:
         if kinds.is_boolean(column.type):
             column = column.cast(pa.int8())
         if any(is_a(column.type) for is_a in (kinds.is_integer, kinds.is_floating, kinds.is_decimal, kinds.is_null)):
-            # Not safe: nanoseconds since 1970 need more digits than a float has; their unit is checked later.
-            columns[name] = column.cast(pa.float64(), safe=False).to_numpy().astype(float)
+            columns[name] = numbers_of(column)
         else:
             findings.append(_not_numbers(f"{path}, {name}", column))
     if findings:
