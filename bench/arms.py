@@ -137,7 +137,7 @@ def _each(
             "bodies": len(result.estimate.bodies),
             "distance": distance(result.estimate, result.theta),
             "seconds": seconds,
-            "notices": [n for n in result.estimate.notices if "mesh" not in n],
+            "notices": [str(n) for n in result.estimate.notices if n.code != "mesh-missing"],
         }
     return results
 

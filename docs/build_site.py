@@ -135,7 +135,9 @@ def python_api() -> str:
         room = module.split(".")[1]
         names["Methods" if ".methods." in module else ROOMS.get(room, room.capitalize())].append((name, module))
     order = dict.fromkeys(["Identification", "Methods", *ROOMS.values(), *names])
+    start, code = steelyard.__doc__.strip().split("\n\n")[-2:]
     lines = ["# Python API", "", "The public names of `steelyard`. How to use them: [Python](../python.md).", ""]
+    lines += [start, "", "```pycon", code, "```", ""]
     for heading in order:
         if heading in names:
             lines += [f"## {heading}", ""]

@@ -3,10 +3,17 @@
 From a robot description (URDF or MJCF) and a log of its motion to the mass, centre of mass and inertia of every link:
 physically consistent, and with a statement of what came from the data and what from the prior.
 
+The examples of the reference start from this: a log of the packaged arm, simulated in memory, and its result.
+
+>>> import numpy as np
 >>> import steelyard as sy
->>> result = sy.identify("ur10", "log.parquet", friction="all")  # doctest: +SKIP
->>> result.verdict.sentence  # doctest: +SKIP
->>> result.save("out")  # doctest: +SKIP
+>>> from steelyard.experiment.simulate.simulate_arm import simulate_arm
+>>> robot = sy.Robot.load("demo_arm")
+>>> truth = {body.name: 1.1 * body.parameters for body in robot.bodies}
+>>> log = simulate_arm(robot, truth, seed=1, seconds=10.0)
+>>> result = sy.identify("demo_arm", log)
+>>> result.verdict.trusted
+True
 """
 
 from __future__ import annotations

@@ -46,10 +46,12 @@ def identify(
     Raises:
         SteelyardError: With every reason why robot, logs or options cannot be used; ``findings`` holds them as data.
 
-    Example:
-        >>> import steelyard as sy
-        >>> result = sy.identify("my_robot.urdf", "run.parquet", friction="all")  # doctest: +SKIP
-        >>> result.estimate["upper_arm_link"].mass  # kg  # doctest: +SKIP
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> result = sy.identify("demo_arm", log)
+        >>> result.estimate["forearm_link"].consistent
+        True
     """
     from steelyard.identify.identification import identify as run
     from steelyard.identify.option_keywords import options_from
@@ -91,10 +93,16 @@ def weigh_load(
     Raises:
         SteelyardError: With every reason why robot, logs or options cannot be used.
 
-    Example:
-        >>> import steelyard as sy
-        >>> held = sy.weigh_load("ur10", "with.parquet", on="tool0", empty="without.parquet")  # doctest: +SKIP
-        >>> held.estimate.loads[0].mass  # kg  # doctest: +SKIP
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> from steelyard import inertia
+        >>> load = inertia.pack(2.0, [0.0, 0.0, 0.05], 0.003 * np.eye(3))  # kg, m, kg·m²
+        >>> carried = truth | {"wrist_3_link": truth["wrist_3_link"] + load}
+        >>> loaded = simulate_arm(robot, carried, seed=2, seconds=10.0)
+        >>> held = sy.weigh_load("demo_arm", loaded, on="wrist_3_link", empty=log)
+        >>> round(held.estimate.loads[0].mass, 1)  # kg
+        2.0
     """
     from steelyard.identify.option_keywords import options_from
     from steelyard.identify.weighing import weigh_load as run
@@ -128,10 +136,11 @@ def check(
         ``findings`` (each with code, severity and remedy), ``facts``, ``sentence``. A log that cannot be used raises
         nothing: the reasons are its findings.
 
-    Example:
-        >>> import steelyard as sy
-        >>> [finding.code for finding in sy.check("ur10", "run.parquet").findings]  # doctest: +SKIP
-        ['torque-delayed']
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> sy.check("demo_arm", log).findings
+        ()
     """
     from steelyard.check.survey import survey
     from steelyard.identify.option_keywords import equations_from
@@ -153,9 +162,11 @@ def compare(a: ComparisonSource, b: ComparisonSource) -> list[Difference]:
     Raises:
         UsageError: Where the two have no body in common.
 
-    Example:
-        >>> import steelyard as sy
-        >>> [(d.body, d.mass) for d in sy.compare("out", "my_robot.urdf")]  # doctest: +SKIP
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> sy.compare(result, "demo_arm")[0].body
+        'shoulder_link'
     """
     from steelyard.output.comparison import compare as run
 

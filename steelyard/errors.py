@@ -21,17 +21,33 @@ class Finding:
 
     ``code``, ``severity`` and ``remedy`` are stable, for programs and tests; the sentences are for people and may
     change. The library writes them in terms of Python (``delay=0.027``); the command line adds its flags.
+
+    Attributes:
+        code: Stable, kebab-case: ``joint-misspelt``.
+        where: File and line, link, column and row, as the user's file names them; of an option ``name=value``.
+        what: The fault; no full stop at the end.
+        fix: An imperative; no full stop at the end.
+        remedy: Keyword → value that mends it; None: the user's own value.
+        severity: ``error``: the input is refused; ``doubt`` or ``note``: it is not.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> survey = sy.check("demo_arm", log.cut(0, 100))
+        >>> finding = survey.findings[0]
+        >>> finding.code, finding.severity
+        ('log-too-short', 'error')
     """
 
-    code: str  # stable, kebab-case: ``joint-misspelt``
-    where: str  # file and line, link, column and row: as the user's file names them
-    what: str  # no full stop at the end
-    fix: str  # an imperative; no full stop at the end
-    remedy: Mapping[str, Any] = field(default_factory=dict)  # keyword → value that mends it; None: the user's own value
+    code: str
+    where: str
+    what: str
+    fix: str
+    remedy: Mapping[str, Any] = field(default_factory=dict, hash=False)
     severity: Severity = "error"
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.what}. {self.fix}. [{self.code}]"
+        return f"{self.where}: {self.what}. {self.fix}. [{self.code}]" if self.fix else self.what
 
     def at(self, where: str) -> Finding:
         """Return the same finding with another ``where``."""
@@ -42,10 +58,33 @@ class Finding:
         return {**vars(self), "remedy": dict(self.remedy)}
 
 
+def note(code: str, where: str, sentence: str, **values: Any) -> Finding:
+    """Return a notice: a finding that needs no fix.
+
+    Args:
+        code: Stable, as that of any finding.
+        where: What it is about.
+        sentence: The whole text, which names the place itself.
+        values: Those that the sentence states, in place of a remedy.
+    """
+    return Finding(code, where, sentence, "", values, "note")
+
+
 class SteelyardError(Exception):
     """Root of all errors that Steelyard raises on purpose.
 
-    ``findings`` holds every reason; ``exit_code`` is what the command line exits with.
+    Attributes:
+        findings: Every reason, as a ``Finding``.
+        exit_code: What the command line exits with.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> try:
+        ...     sy.identify("demo_arm", log, friction="vicous", total_mass=-1.0)
+        ... except sy.SteelyardError as error:
+        ...     [finding.code for finding in error.findings]
+        ['option-unknown-choice', 'option-value']
     """
 
     exit_code = 3
@@ -64,11 +103,31 @@ class DescriptionError(SteelyardError):
 
 
 class LogError(SteelyardError):
-    """The log cannot be used."""
+    """The log cannot be used.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> try:
+        ...     sy.Log.from_arrays([0.0, 0.02, 0.01], q={"elbow_joint": [0.0, 0.1, 0.2]})
+        ... except sy.LogError as error:
+        ...     error.findings[0].code
+        'time-not-increasing'
+    """
 
 
 class UsageError(SteelyardError):
-    """An argument is unknown, out of range, or excluded by another argument."""
+    """An argument is unknown, out of range, or excluded by another argument.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> try:
+        ...     sy.Points(per_edge=1)
+        ... except sy.UsageError as error:
+        ...     error.findings[0].where
+        'per_edge=1'
+    """
 
     exit_code = 2
 

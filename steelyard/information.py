@@ -25,13 +25,24 @@ from steelyard.spatial import Array
 class Information:
     """Information about n parameters, as an upper triangle of size n + 1.
 
-    >>> info = Information.of(Y, tau, names)  # Y (m, n), τ (m,), unit-variance residuals
-    >>> theta = (info + other_log).solve()
+    Attributes:
+        triangle: (n+1, n+1), [R z; 0 ρ], diagonal ≥ 0.
+        rows: Number of scalar equations, for the noise estimate.
+        names: Of the n parameters, or empty.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> result.information.n == len(result.theta)
+        True
+        >>> twice = result.information + result.information  # of two logs, in any order
+        >>> twice.rows == 2 * result.information.rows
+        True
     """
 
-    triangle: Array  # (n+1, n+1), [R z; 0 ρ], diagonal ≥ 0
-    rows: int  # number of scalar equations, for the noise estimate
-    names: tuple[str, ...] = field(default=())  # of the n parameters, or empty
+    triangle: Array
+    rows: int
+    names: tuple[str, ...] = field(default=())
 
     @classmethod
     def none(cls, n: int, names: Sequence[str] = ()) -> Information:
@@ -40,7 +51,21 @@ class Information:
 
     @classmethod
     def of(cls, Y: Array, tau: Array, names: Sequence[str] = ()) -> Information:
-        """Return the information in the equations ``Y θ ≈ τ``, with Y (m, n) and τ (m,)."""
+        """Return the information in the equations ``Y θ ≈ τ``.
+
+        Args:
+            Y: (m, n), scaled so that residuals have unit variance.
+            tau: (m,), scaled likewise.
+            names: Of the n parameters, or empty.
+
+        Examples:
+            >>> import numpy as np
+            >>> from steelyard import Information
+            >>> Y = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+            >>> info = Information.of(Y, Y @ [2.0, 0.5], ("m", "hx"))
+            >>> info.solve().round(6)
+            array([2. , 0.5])
+        """
         return cls.none(Y.shape[1], names).extend(Y, tau)
 
     def extend(self, Y: Array, tau: Array) -> Information:

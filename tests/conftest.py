@@ -35,7 +35,10 @@ def other_words(request, monkeypatch):
         original = Finding.__init__
 
         def scrambled(self, code, where, what, fix, remedy=MappingProxyType({}), severity="error"):
-            original(self, code, where, "is otherwise than thought", "Change it", remedy, severity)
+            what = (
+                "is otherwise than thought" if fix else f"{where}: otherwise than thought"
+            )  # a notice is one sentence
+            original(self, code, where, what, fix and "Change it", remedy, severity)
 
         monkeypatch.setattr(Finding, "__init__", scrambled)
 

@@ -1,14 +1,19 @@
-"""What a refusal must hold: code, place and remedy of a finding; never its sentences."""
+"""What a refusal or a notice must hold: code, place and remedy of a finding; never its sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
-from steelyard.errors import SteelyardError
+from steelyard.errors import Finding, SteelyardError
+
+
+def noted(findings: Iterable[Finding]) -> list[tuple[str, str]]:
+    """Code and place of each."""
+    return [(f.code, f.where) for f in findings]
 
 
 @contextmanager

@@ -43,7 +43,7 @@ def test_every_public_name_is_listed_documented_and_imported_when_it_is_used():
 @pytest.mark.parametrize("name", ["identify", "weigh_load", "check", "compare"])
 def test_functions_explain_arguments_results_and_give_an_example(name):
     doc = inspect.getdoc(getattr(sy, name))
-    for part in ("Args:", "Returns:", "Example:"):
+    for part in ("Args:", "Returns:", "Examples:"):
         assert part in doc
     for argument in inspect.signature(getattr(sy, name)).parameters:
         assert f"{argument}:" in doc

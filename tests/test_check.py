@@ -427,7 +427,9 @@ def test_joints_are_matched_by_name_and_those_without_columns_are_locked():
     match = matched(columns)
     assert match.joints == tuple(UR[:4])
     assert match.locked == tuple(UR[4:])
-    assert match.notices == ("run.csv: no columns for wrist_2_joint, wrist_3_joint: locked at neutral",)
+    (notice,) = match.notices
+    assert (notice.code, notice.where) == ("joint-locked", "run.csv")
+    assert notice.remedy == {"lock": {"wrist_2_joint": 0.0, "wrist_3_joint": 0.0}}
 
 
 @installed
@@ -475,7 +477,7 @@ def test_a_log_of_a_robot_whose_joints_are_all_locked_matches():
 def test_unused_columns_are_notices_and_never_fatal():
     columns = TINY | {"q.panda_joint1": ZERO, "tau.panda_joint1": ZERO, "q.panda_joint22": ZERO}
     columns |= {"q.panda_finger_joint2": ZERO, "battery": ZERO}
-    notices = matched(columns, "panda").notices
-    assert any("no joint 'panda_joint22', its columns are ignored (did you mean panda_joint2?)" in n for n in notices)
-    assert "run.csv: 1 columns ignored: battery" in notices
-    assert any(n.endswith("follow others or have no single value: panda_finger_joint2") for n in notices)
+    notices = {n.code: (n.where, n.remedy) for n in matched(columns, "panda").notices}
+    assert notices["name-unknown"] == ("run.csv, panda_joint22", {"name": "panda_joint2"})
+    assert notices["columns-ignored"] == ("run.csv", {"columns": ("battery",)})
+    assert notices["joint-not-independent"] == ("run.csv", {"joints": ["panda_finger_joint2"]})

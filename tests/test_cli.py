@@ -13,6 +13,7 @@ import sys
 import numpy as np
 import pytest
 
+from steelyard.equations.match import match
 from steelyard.log.table import read_log, write_log
 from steelyard.robot.build import build
 from steelyard.robot.description import read_description
@@ -173,9 +174,12 @@ def test_a_joint_without_columns_is_locked_with_a_notice(steelyard, arm, tmp_pat
     columns = {k: v for k, v in log.columns.items() if "wrist_3" not in k}
     write_log(tmp_path / "five.npz", type(log)(log.time, columns))
     done = steelyard("identify", "demo_arm", tmp_path / "five.npz", "-o", tmp_path / "out", "--friction", "all")
-    assert "no columns for wrist_3_joint: locked at neutral" in done.out
-    welded = json.loads((tmp_path / "out" / "estimate.json").read_text())["bodies_welded"]
-    assert welded["wrist_2_link"] == ["wrist_2_link", "wrist_3_link", "tool0"]
+    (notice,) = match(arm.robot.description, read_log(tmp_path / "five.npz"), {}, torques=True).notices
+    assert (notice.code, notice.remedy) == ("joint-locked", {"lock": {"wrist_3_joint": 0.0}})
+    assert f"note: {notice}" in done.out
+    estimate = json.loads((tmp_path / "out" / "estimate.json").read_text())
+    assert str(notice) in estimate["notices"]
+    assert estimate["bodies_welded"]["wrist_2_link"] == ["wrist_2_link", "wrist_3_link", "tool0"]
 
 
 def test_a_training_log_cannot_be_held_out(steelyard, arm, tmp_path):

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from steelyard.errors import Finding
+from steelyard.errors import Finding, note
 from steelyard.log.table import read_log, write_log
 from tests.planted import arm_faults, late
 
@@ -52,3 +52,7 @@ def test_a_refusal_counts_its_findings_and_lists_each_on_a_line(arm, steelyard, 
     lines = done.err.splitlines()
     at = lines.index("steelyard: 2 things to correct:")
     assert [line.startswith(f"  {tmp_path / 'bad.csv'}, ") for line in lines[at + 1 :]] == [True, True]
+
+
+def test_a_notice_is_its_sentence_alone():
+    assert str(note("log-split", "run.csv", "run.csv: split at 1 gaps", gaps=1)) == "run.csv: split at 1 gaps"

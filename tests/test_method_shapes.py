@@ -65,9 +65,9 @@ def test_a_description_that_shapes_cannot_represent_is_a_notice(a1_robot):
     truth = {b.name: b.parameters for b in a1_robot.bodies}
     log = floating_log(a1_robot, truth, FEET, seconds=2.0, rate=200, wrenches=True)
     estimate = identify("a1", [log], Options(method=Shapes(divisions=0))).estimate
-    (notice,) = [n for n in estimate.notices if "outside what their shapes can represent" in n]
-    assert notice.startswith("the priors of 13 of 13 bodies lie outside")
-    assert "standard deviations" in notice
+    (notice,) = [n for n in estimate.notices if n.code == "prior-not-represented"]
+    assert notice.remedy["bodies"] == len(a1_robot.bodies) == 13
+    assert notice.remedy["distance"] > 0
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,12 @@ def test_a_file_of_shapes_is_read_by_the_command_line_and_is_in_the_provenance(a
     options = ["--method", "shapes", "--shapes", file, "--divisions", "2", "--friction", "all"]
     done = steelyard("identify", "demo_arm", arm.train, *options, "-o", tmp_path / "out")
     assert done.code == 0, done.err
-    assert "dividing was stopped after 2 steps" in done.out
+    estimate = identify(
+        "demo_arm", [arm.train], Options(method=Shapes(start=file, divisions=2), friction="all")
+    ).estimate
+    (stopped,) = (n for n in estimate.notices if n.code == "division-stopped")
+    assert stopped.remedy == {"steps": 2}
+    assert f"note: {stopped}" in done.out
     content = json.loads((tmp_path / "out" / "estimate.json").read_text())
     assert content["method"] == "shapes"
     assert len(content["divisions"]) == 3

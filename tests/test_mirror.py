@@ -99,4 +99,4 @@ def test_bodies_that_are_named_like_a_pair_but_not_mirrored_are_not_paired_with_
     model.jointPlacements[joint] = placement
     mirrored, (remark,) = find_mirrored_pairs(replace(robot, model=model), ["auto"])
     assert len(mirrored) == 4, "the calf below it is not mirrored either"
-    assert "FL_thigh and FR_thigh" in remark
+    assert "FL_thigh and FR_thigh" in remark.where

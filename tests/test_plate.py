@@ -228,7 +228,9 @@ def test_plates_are_used_in_base_equations_only_and_others_refuse_them():
     assert Setup.of(robot.description, [log], Options()).equations == "base"
     setup = Setup.of(robot.description, [log], Options(feet=FEET["talos"]))
     assert setup.equations == "contact-free"
-    assert "plates: plates are used in base equations alone, not in contact-free rows" in setup.notices
+    assert [(n.where, n.remedy) for n in setup.notices if n.code == "plate-unusable"] == [
+        ("plates", {"equations": "base"})
+    ]
     filter = Filter().for_logs([log])
     assert not prepare(robot, log, filter, torques=True)[0][0].plates
     assert list(prepare(robot, log, filter, torques=False)[0][0].plates) == ["left", "right"]

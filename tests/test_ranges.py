@@ -373,7 +373,8 @@ def test_boxes_are_used_only_where_they_are_those_of_shapes(arm, tmp_path):
     estimate = identify(bare, [arm.train], Options(friction="all"), job=inside).estimate
     assert estimate.ranges.inside == ()
     (notice,) = estimate.ranges.notices(inside=True)
-    assert "shoulder_link" in notice
+    assert notice.code == "link-without-shapes"
+    assert "shoulder_link" in notice.where.split(", ")
     assert notice in estimate.notices
 
 
@@ -384,6 +385,7 @@ def test_a_log_that_no_robot_could_have_written_brings_a_notice(arm, arm_estimat
     estimate = identify("demo_arm", [replace(log, columns=fallen)], Options(friction="all"), job=MASSES).estimate
     assert estimate.ranges.refuted
     (notice,) = estimate.ranges.notices(inside=False)
+    assert notice.code == "data-not-explained"
     assert notice in estimate.notices
 
 

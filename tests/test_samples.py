@@ -134,7 +134,9 @@ def test_samples_with_nearly_equal_stamps_are_averaged_with_a_notice(robots):
     assert np.diff(one_each.time).min() > 0.25 / RATE
     np.testing.assert_allclose(one_each.columns["q.j"], np.sin(2 * one_each.time), rtol=0, atol=6e-5)
     part, notices = one(robots["fixed"], log)
-    assert notices == ["log: 29 samples within 1.2 ms of the one before were averaged with it"]
+    (notice,) = notices
+    assert (notice.code, notice.where, notice.remedy["samples"]) == ("samples-averaged", "log", 29)
+    assert notice.remedy["within"] == pytest.approx(1.2e-3, abs=5e-5)
     even, _ = one(robots["fixed"], joint_log(times(), lambda t: np.sin(2 * t) + 1e-5 * rng.normal(size=len(t))))
     exact = [4 * np.sin(2 * x.time) for x in (part, even)]
     errors = [np.std(x.a[:, 0] + a) for x, a in zip((part, even), exact, strict=True)]
@@ -184,7 +186,7 @@ def test_a_pose_that_is_differentiated_twice_is_filtered_lower(robots):
     assert Filter().for_logs([moved, posed]).cutoff == 3.0
     assert Filter(cutoff=5.0, kinematics=30.0).for_logs([posed]) == Filter(5.0, 30.0, RATE), "unless given"
     _, (notice,) = prepare(robots["floating"], posed, Filter().for_logs([posed]), torques=True)
-    assert "3 Hz" in notice
+    assert (notice.code, notice.remedy) == ("acceleration-from-position", {"cutoff": 3.0})
 
 
 def test_a_gap_splits_the_log_and_is_never_differentiated_across(robots):
@@ -197,7 +199,8 @@ def test_a_gap_splits_the_log_and_is_never_differentiated_across(robots):
     for part in parts:
         assert np.abs(part.v).max() < 1.01
         assert np.abs(part.a).max() < 1.02
-    assert any("split at 1 gaps (the widest 0.5" in n for n in notices)
+    (notice,) = (n for n in notices if n.code == "log-split")
+    assert notice.remedy == {"gaps": 1, "widest": pytest.approx(0.5, abs=2 / RATE)}
 
 
 def test_a_few_lost_samples_are_not_a_gap(robots):
@@ -212,7 +215,7 @@ def test_parts_too_short_for_the_filter_are_dropped_with_a_notice(robots):
     keep = (t < 6.0) | ((t > 7.0) & (t < 7.1))
     parts, notices = prepare(robots["fixed"], joint_log(t[keep]), Filter().at(RATE), torques=True)
     assert len(parts) == 1
-    assert any("too short for the filter" in n for n in notices)
+    assert "parts-too-short" in [n.code for n in notices]
 
 
 def test_a_log_too_short_for_the_filter_is_refused(robots):

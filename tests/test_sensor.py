@@ -29,6 +29,7 @@ from steelyard.robot.model import Robot
 from steelyard.spatial import WRENCH
 from tests.floating import floating_log
 from tests.motions import installed, parameters, physical, segment
+from tests.refusals import noted
 
 # robot → sensors in it: feet, arms with joints below them, a wrist, one below another, under an arm
 CASES = {
@@ -308,7 +309,7 @@ def test_measured_torques_need_not_be_used(tooled):
     path, _, truth, log = tooled
     estimate = identify(path, [log(2)], Options(equations="base")).estimate
     assert estimate.equations == "base"
-    assert any(n.startswith("the equations are those of the force–torque sensors alone") for n in estimate.notices)
+    assert "torques-unused" in [n.code for n in estimate.notices]
     assert estimate.body("tool0").mass == pytest.approx(truth["tool0"][0], rel=1e-3)
 
 
@@ -397,7 +398,7 @@ def test_sensors_in_the_feet_replace_contact_forces(walker, drop, equations):
     result = identify(robot.description, [replace(log, columns=without(log, *drop))])
     estimate = result.estimate
     assert estimate.equations == equations
-    assert any(n.startswith("the parts below FR_foot, FL_foot, RR_foot, RL_foot are taken") for n in estimate.notices)
+    assert ("feet-assumed", "FR_foot, FL_foot, RR_foot, RL_foot") in noted(estimate.notices)
     feet = tuple(Foot(robot.frames[s.link], True, 0.0, np.zeros(3)) for s in robot.sensors)
     assert missed(walker, result, feet) < 1e-4
     for sensor, offset in offsets.items():
@@ -427,7 +428,7 @@ def test_a_point_foot_that_is_named_leaves_moments_that_show_the_foot_too(walker
     flags = {f"contact.{f}": np.ones(len(log)) for f in A1_FEET}
     flagged = identify(robot.description, [replace(log, columns=columns | flags)])
     np.testing.assert_allclose(flagged.theta, result.theta)
-    assert "feet taken from the log's contact columns: FR_foot, FL_foot, RR_foot, RL_foot" in flagged.estimate.notices
+    assert ("feet-from-contacts", "FR_foot, FL_foot, RR_foot, RL_foot") in noted(flagged.estimate.notices)
 
 
 @pytest.mark.slow
@@ -449,7 +450,7 @@ def test_a_wrench_below_a_sensor_leaves_nothing_unknown(walker):
     robot, truth, _, log = walker
     result = identify(robot.description, [log])
     assert result.estimate.equations == "full"
-    assert not any("taken to be in contact" in n for n in result.estimate.notices)
+    assert "feet-assumed" not in [n.code for n in result.estimate.notices]
     assert list(result.estimate.fit.rmse)[-24:] == list(robot.readings)
     assert missed(walker, result, ()) < 1e-4
     assert result.estimate.body("FR_foot").mass == pytest.approx(truth["FR_foot"][0], rel=0.01)

@@ -31,7 +31,6 @@ from steelyard.identify import bounds
 from steelyard.identify.fit import Fit, build_prior, fit
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options, RangeOptions
-from steelyard.identify.repair import REPAIRED
 from steelyard.identify.solving import solve
 from steelyard.inference.uncertainty import base_parameters
 from steelyard.log.log import Log
@@ -206,5 +205,5 @@ def compare(
         start = time.perf_counter()
         theta, notices = by(way, fitted)
         result[way] = {**errors(fitted.setup, yardstick, theta, truth), "seconds": time.perf_counter() - start}
-        result[way]["repaired"] = sum(len(s.split(REPAIRED)[1].split(", ")) for s in notices if REPAIRED in s)
+        result[way]["repaired"] = sum(len(n.remedy["bodies"]) for n in notices if n.code == "solution-repaired")
     return result

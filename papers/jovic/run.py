@@ -85,10 +85,10 @@ def reproduce(name: str, library: Library, motions: Motions) -> tuple[dict[str, 
         f"{m} {masses[m]:.2f} (described {robot.body(m).parameters[0]:.2f}, expected {e:.2f})"
         for m, e in expected.items()
     )
-    print(f"## {name}: Figure 5\n\n{shown}\n\n{'; '.join(notices)}\n", flush=True)
+    print(f"## {name}: Figure 5\n\n{shown}\n\n{'; '.join(map(str, notices))}\n", flush=True)
     result: dict[str, Any] = {
         "chosen": len(chosen), "conditions": conditions, "scores": scores, "masses": masses, "expected": expected,
-        "impossible": study.impossible(fitted.setup, theta), "notices": notices,
+        "impossible": study.impossible(fitted.setup, theta), "notices": [str(n) for n in notices],
     }  # fmt: skip
     result["known"] = known_mass(library, motions, truth, MODIFIED[name][1])
     k = result["known"]

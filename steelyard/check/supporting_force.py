@@ -14,7 +14,7 @@ from steelyard.equations.base_motion import imu_mount
 from steelyard.equations.missing import Missing
 from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import Foot
-from steelyard.errors import Finding
+from steelyard.errors import Finding, note
 from steelyard.log.force_plate import plate_pose
 from steelyard.log.log import Log
 from steelyard.robot.model import GRAVITY, Robot
@@ -30,7 +30,7 @@ LOADED = 0.1  # of the weight: a foot with more is in contact
 TILTED, NOT_LEVEL = 10.0, 45.0  # degrees between a level foot's z and up: for a notice, and for a refusal
 
 
-def weight_findings(setup: Setup, log: Log, samples: int = SAMPLES) -> tuple[list[Finding], list[str]]:
+def weight_findings(setup: Setup, log: Log, samples: int = SAMPLES) -> tuple[list[Finding], list[Finding]]:
     """Findings and notices about the contact forces on a floating robot whose contacts are all measured."""
     robot, feet = setup.robot, any(isinstance(u, Foot) for u in setup.unknown)
     rows = np.linspace(0, len(log) - 1, min(samples, len(log))).astype(int)
@@ -62,14 +62,16 @@ def weight_findings(setup: Setup, log: Log, samples: int = SAMPLES) -> tuple[lis
             elif (most := float(np.max(tilt))) > TILTED:
                 share = 100 * float(np.mean(tilt > TILTED))
                 what = f"tilts by up to {most:.0f}° while loaded (beyond {TILTED:.0f}° in {share:.0f} % of that time)"
-                notices.append(f"{log.source}, {column}: {what}: its unmeasured shear is not quite horizontal")
+                where, why = f"{log.source}, {column}", "its unmeasured shear is not quite horizontal"
+                notices.append(note("foot-tilted", where, f"{where}: {what}: {why}", degrees=most, share=share))
     if upwards and not findings and unmeasured < UNMEASURED:
         kinds = " and ".join(dict.fromkeys(column.split(".")[0] for column in upwards))
         where, carried = f"{log.source}, {kinds}", float(np.mean(vertical)) / GRAVITY
         shown = f"carries {carried:.3g} kg in total, of a robot of {mass:.3g} kg"
         findings += _weight_finding(where, kinds, shown, carried / mass, source)
         if not findings and not 1 / FAR < carried / mass < FAR:
-            notices.append(f"{where}: {shown}: are all contacts logged?")
+            text = f"{where}: {shown}: are all contacts logged?"
+            notices.append(note("weight-not-carried", where, text, carried=carried, mass=mass))
     return findings, notices
 
 

@@ -32,13 +32,30 @@ LABELS: dict[Severity, str] = {"error": "to correct", "doubt": "doubtful", "note
 
 @dataclass(frozen=True)
 class Survey:
-    """Findings, measured quantities and verdict of a description, and of a log if one is given."""
+    """Findings, measured quantities and verdict of a description, and of a log if one is given.
+
+    Attributes:
+        findings: Errors, doubts and notes, each with code, severity and remedy.
+        facts: As text: rate, duration, gaps, equations, base parameters …
+        notices: What reading changed or left out.
+        sentence: The verdict in one sentence.
+        data: As numbers: timing, excitation, delay.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> survey = sy.check("demo_arm", log)
+        >>> survey.exit_code, survey.facts["equations"]
+        (0, 'joint')
+        >>> [finding.code for finding in sy.check("demo_arm", log.cut(0, 100)).errors]
+        ['log-too-short']
+    """
 
     findings: tuple[Finding, ...]
-    facts: dict[str, Any]  # as text: rate, duration, gaps, equations, base parameters …
-    notices: tuple[str, ...]
+    facts: dict[str, Any]
+    notices: tuple[Finding, ...]
     sentence: str
-    data: dict[str, Any] = field(default_factory=dict)  # as numbers: timing, excitation, delay
+    data: dict[str, Any] = field(default_factory=dict)
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -57,7 +74,7 @@ class Survey:
             "schema": 1,
             "findings": [f.as_json() for f in self.findings],
             "facts": self.facts,
-            "notices": list(self.notices),
+            "notices": [str(n) for n in self.notices],
             "verdict": self.sentence,
             **{key: self.data.get(key) for key in ("timing", "excitation", "delay")},
         }
@@ -148,10 +165,10 @@ def _survey_description(source: RobotSource, options: EquationOptions) -> Survey
     return Survey(tuple(findings), facts, notices, sentence)
 
 
-def _unreported(notices: Sequence[str], findings: Sequence[Finding]) -> tuple[str, ...]:
+def _unreported(notices: Sequence[Finding], findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Notices without the one on rounded angles, where these are findings."""
-    rounded = any(f.code == "angle-rounded" for f in findings)
-    return tuple(n for n in notices if not (rounded and "rounded angles" in n))
+    reported = {f.code for f in findings} & {"angle-rounded"}
+    return tuple(n for n in notices if n.code not in reported)
 
 
 def _not_usable(findings: Sequence[Finding]) -> str:

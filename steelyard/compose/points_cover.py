@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from steelyard.compose.mass_points import GRID, INSIDE, Count, Within, distance, place
+from steelyard.errors import Finding, note
 from steelyard.robot.model import Body
 from steelyard.spatial import Array
 
@@ -37,7 +38,7 @@ def cover(body: Body, prior: Array, count: Count = GRID, within: Within = "box")
     return Cover(len(masses.points), masses.per_axis, masses.within, masses.carriers, off)
 
 
-def cover_notices(covers: Mapping[str, Cover], asked: Within) -> list[str]:
+def cover_notices(covers: Mapping[str, Cover], asked: Within) -> list[Finding]:
     """Return notices about priors that the masses cannot represent, and points other than those asked for."""
     far = sorted((c.prior_distance, name) for name, c in covers.items() if not c.inside)[::-1]
     carried = [name for name, c in covers.items() if c.carriers]
@@ -46,12 +47,17 @@ def cover_notices(covers: Mapping[str, Cover], asked: Within) -> list[str]:
     if far:
         shown = ", ".join(f"{name} {100 * off:.2g} %" for off, name in far[:4])
         more = f" and {len(far) - 4} more" if len(far) > 4 else ""
-        notices.append(
+        text = (
             f"point masses cannot represent the prior of {len(far)} of {len(covers)} bodies; relative distance "
             f"{shown}{more}. A finer grid may be closer; points='auto' represents all priors exactly"
         )
+        notices.append(note("prior-not-represented", ", ".join(name for _, name in far), text, points="auto"))
     if carried:
-        notices.append(f"the prior of {', '.join(carried)} does not fit into the {asked}: points were added for it")
+        bodies = ", ".join(carried)
+        text = f"the prior of {bodies} does not fit into the {asked}: points were added for it"
+        notices.append(note("points-added", bodies, text))
     if boxed:
-        notices.append(f"{', '.join(boxed)}: without shapes that have a convex hull, points are in the box")
+        bodies = ", ".join(boxed)
+        text = f"{bodies}: without shapes that have a convex hull, points are in the box"
+        notices.append(note("hull-missing", bodies, text))
     return notices

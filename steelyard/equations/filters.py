@@ -22,15 +22,30 @@ OF_BAND = 0.6  # of the motion's median band: least cut-off, so that enough of t
 
 @dataclass(frozen=True)
 class Filter:
-    """Cut-off frequencies in Hz (symmetric Hamming low-pass of three periods); None: from the log."""
+    """Cut-off frequencies in Hz (symmetric Hamming low-pass of three periods); None: from the log.
 
-    cutoff: float | None = option(None, "Low-pass of both sides of the equations.", metavar="HZ")  # min(10, rate/10)
-    kinematics: float | None = option(  # positions and inertial sensors; max(rate/10, 4·motion), at most 0.4·rate
-        None, "Low-pass of the motion.", flag="--kinematics-cutoff", metavar="HZ"
-    )
-    rate: float | None = None  # resample to this many samples a second; default the log's own
+    Attributes:
+        cutoff: Hz, low-pass of both sides of the equations; None: min(10, rate/10), lower where the base's
+            acceleration is the derivative of its pose or gyro.
+        kinematics: Hz, of positions and inertial sensors; None: max(rate/10, 4·motion), at most 0.4·rate.
+        rate: Samples a second to resample to; None: the log's own.
+        delay: s by which torques lag behind the motion (``check`` estimates it).
+        causal: Whether kinematics and forces pass a causal filter, as online.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> sy.Filter(delay=0.01).at(rate=200.0)
+        Filter(cutoff=10.0, kinematics=20.0, rate=200.0, delay=0.01, causal=False)
+        >>> sy.identify("demo_arm", log, sy.Options(filter=sy.Filter(cutoff=8.0))).verdict.trusted
+        True
+    """
+
+    cutoff: float | None = option(None, "Low-pass of both sides of the equations.", metavar="HZ")
+    kinematics: float | None = option(None, "Low-pass of the motion.", flag="--kinematics-cutoff", metavar="HZ")
+    rate: float | None = None
     delay: float = option(0.0, "Seconds by which torques lag behind the motion (`check` estimates it).", metavar="S")
-    causal: bool = False  # kinematics and forces pass a causal filter, as online
+    causal: bool = False
 
     predicted: ClassVar[float | None] = None  # Hz: of predictions compared with raw measurements; None: the cut-off
 

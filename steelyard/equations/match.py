@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from steelyard.errors import Finding, LogError
+from steelyard.errors import Finding, LogError, note
 from steelyard.log.csv_text import DRAFT
 from steelyard.log.log import Log
 from steelyard.robot.description import Description
@@ -19,7 +19,7 @@ class Match:
 
     joints: tuple[str, ...]  # movable and measured
     locked: tuple[str, ...]  # movable, without any column
-    notices: tuple[str, ...]
+    notices: tuple[Finding, ...]
 
 
 def match(description: Description, log: Log, lock: dict[str, float], *, torques: bool) -> Match:
@@ -67,17 +67,21 @@ def match(description: Description, log: Log, lock: dict[str, float], *, torques
 
 def _notices(
     description: Description, log: Log, anything: set[str], unmatched: list[str], movable: list[str], locked: list[str]
-) -> Iterator[str]:
+) -> Iterator[Finding]:
     for name in unmatched:
         near = difflib.get_close_matches(name, movable, n=1)
         asked = f" (did you mean {near[0]}?)" if near else ""
-        yield f"{log.source}: no joint {name!r}, its columns are ignored{asked}"
+        text = f"{log.source}: no joint {name!r}, its columns are ignored{asked}"
+        yield note("name-unknown", f"{log.source}, {name}", text, **({"name": near[0]} if near else {}))
     if led := [name for name in description.joints if name in anything and name not in movable]:
-        yield f"{log.source}: columns of joints that are fixed, follow others or have no single value: {_some(led, 8)}"
+        text = f"{log.source}: columns of joints that are fixed, follow others or have no single value: {_some(led, 8)}"
+        yield note("joint-not-independent", log.source, text, joints=led)
     if locked:
-        yield f"{log.source}: no columns for {', '.join(locked)}: locked at neutral"
+        text = f"{log.source}: no columns for {', '.join(locked)}: locked at neutral"
+        yield note("joint-locked", log.source, text, lock=dict.fromkeys(locked, 0.0))
     if log.ignored:
-        yield f"{log.source}: {len(log.ignored)} columns ignored: {_some(log.ignored, 8)}"
+        text = f"{log.source}: {len(log.ignored)} columns ignored: {_some(log.ignored, 8)}"
+        yield note("columns-ignored", log.source, text, columns=log.ignored)
 
 
 def _some(names: Iterable[str], most: int) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.errors import Finding, note
 from steelyard.log.log import Log
 from steelyard.robot.model import Frame, Robot
 from steelyard.spatial import WRENCH, Array
@@ -73,12 +74,12 @@ def grouped(unknown: Iterable[Missing]) -> list[tuple[str, tuple[str, ...], bool
     return [(" and ".join(columns), names, level) for (names, level), columns in groups.items()]
 
 
-def notices(unknown: Iterable[Missing]) -> list[str]:
+def notices(unknown: Iterable[Missing]) -> list[Finding]:
     """Notices about partly measured wrenches."""
-    texts = []
+    notes = []
     for which, names, level in grouped(unknown):
         text = f"{which} without {', '.join(names)}: unknown forces, projected out of the equations"
         if level:
             text += "; shear is assumed horizontal, so that fz enters the vertical balance"
-        texts.append(text)
-    return texts
+        notes.append(note("components-missing", which, text, components=names, level=level))
+    return notes

@@ -18,7 +18,7 @@ from steelyard.equations.causal_filter import Inputs, Lowpass
 from steelyard.equations.filters import Filter, from_pose, lowpass, sharpened
 from steelyard.equations.segment import Segment
 from steelyard.equations.spline import Spline
-from steelyard.errors import Finding, LogError
+from steelyard.errors import Finding, LogError, note
 from steelyard.log.force_plate import Plate, plate_pose
 from steelyard.log.log import Log
 from steelyard.log.timing import NEAR_STAMPS, gaps, merge_near_stamps
@@ -30,7 +30,7 @@ EDGE = 4  # samples dropped at either end, where the spline's derivatives are on
 
 def prepare(
     robot: Robot, log: Log, filter: Filter, *, torques: bool, level: bool = True
-) -> tuple[list[Segment], list[str]]:
+) -> tuple[list[Segment], list[Finding]]:
     """Segments of a log for a robot, and notices about merged, dropped and split samples.
 
     ``filter`` has every value set (``Filter.at``). ``torques``: whether joint torques are needed; force plates are used
@@ -52,15 +52,19 @@ def prepare(
             segments.append(segment)
     if same:
         near = f"within {1e3 * NEAR_STAMPS * step:.2g} ms of the one before"
-        notices.append(f"{log.source}: {same} samples {near} were averaged with it")
+        text = f"{log.source}: {same} samples {near} were averaged with it"
+        notices.append(note("samples-averaged", log.source, text, samples=same, within=NEAR_STAMPS * step))
     if robot.floating and from_pose(log):
         what = f"so both sides of the equations are filtered at a cut-off of {filter.cutoff:.3g} Hz"
-        notices.append(f"{log.source}: the base's acceleration is the second derivative of its position, {what}")
+        text = f"{log.source}: the base's acceleration is the second derivative of its position, {what}"
+        notices.append(note("acceleration-from-position", log.source, text, cutoff=filter.cutoff))
     if holes.size:
         widest = float(np.diff(log.time)[holes].max())
-        notices.append(f"{log.source}: split at {holes.size} gaps (the widest {widest:.3g} s)")
+        text = f"{log.source}: split at {holes.size} gaps (the widest {widest:.3g} s)"
+        notices.append(note("log-split", log.source, text, gaps=holes.size, widest=widest))
     if short:
-        notices.append(f"{log.source}: {short:.3g} s in parts too short for the filter were left out")
+        text = f"{log.source}: {short:.3g} s in parts too short for the filter were left out"
+        notices.append(note("parts-too-short", log.source, text, seconds=short))
     if not segments:
         raise LogError(
             Finding(

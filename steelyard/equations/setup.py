@@ -25,7 +25,7 @@ from steelyard.equations.rows import Rows
 from steelyard.equations.segment import Segment
 from steelyard.equations.subspace import Subspace
 from steelyard.equations.unknown_forces import Foot, FreeRows, foot
-from steelyard.errors import Finding, LogError, UsageError, unknown_name
+from steelyard.errors import Finding, LogError, UsageError, note, unknown_name
 from steelyard.log.force_plate import plate_findings
 from steelyard.log.log import Log
 from steelyard.robot.build import build, find_welds
@@ -44,7 +44,7 @@ class Setup:
     unknown: tuple[Foot | Missing, ...] = ()  # forces that are not measured, projected out
     filter: Filter | None = None  # of both sides, every value set; None: unfiltered rows at every sample
     links: tuple[str, ...] | None = None  # names of the free bodies; None means all
-    notices: tuple[str, ...] = ()
+    notices: tuple[Finding, ...] = ()
     commanded: tuple[str, ...] = ()  # joints whose torque is what the drive was commanded, in any log
     without_columns: tuple[str, ...] = ()  # movable joints that no log measures, locked at neutral
 
@@ -76,17 +76,19 @@ class Setup:
         every = [*logs, *held_out]
         base, equations = _base_and_equations(description, every, options)
         torques, plates = equations != "base", base == "floating" and equations == "base"
-        lock, notices = dict(options.lock), list[str]()
+        lock, notices = dict(options.lock), list[Finding]()
         matches = [match(description, log, lock, torques=torques) for log in every]
         _refuse_different(every, [m.joints for m in matches], equations)
         if base == "fixed" and equations == "base":
-            notices.append("the equations are those of the force–torque sensors alone: no joint torque is used")
+            text = "the equations are those of the force–torque sensors alone: no joint torque is used"
+            notices.append(note("torques-unused", "equations=base", text))
         if plates:
             if bad := [f for log in every for f in (*plate_findings(log), *_counted_twice(log))]:
                 raise LogError(bad)
         else:
+            text = f"plates are used in base equations alone, not in {equations} rows"
             unused = [log.source for log in every if log.names("plate")]
-            notices += [f"{name}: plates are used in base equations alone, not in {equations} rows" for name in unused]
+            notices += [note("plate-unusable", name, f"{name}: {text}", equations="base") for name in unused]
         if base == "floating" and options.gravity:
             where, what = (
                 f"gravity={' '.join(map(str, options.gravity))}",
@@ -147,7 +149,7 @@ class Setup:
         """The same setup with some of the free bodies held."""
         return replace(self, links=tuple(b for b in self.free_bodies if b not in bodies))
 
-    def segments(self, log: Log, *, level: bool = False) -> tuple[list[Segment], list[str]]:
+    def segments(self, log: Log, *, level: bool = False) -> tuple[list[Segment], list[Finding]]:
         """Evenly spaced, filtered, differentiated samples of a log, and notices about merged and dropped samples.
 
         Args:
@@ -239,7 +241,7 @@ def _columns(robot: Robot, logs: Sequence[Log], laws: Sequence[str] | None) -> C
     return Columns(bodies, (*terms, *((j, "gain") for j in gains)), offsets, motors)
 
 
-def _feet(robot: Robot, log: Log, equations: Equations, given: Sequence[str]) -> tuple[tuple[Foot, ...], list[str]]:
+def _feet(robot: Robot, log: Log, equations: Equations, given: Sequence[str]) -> tuple[tuple[Foot, ...], list[Finding]]:
     """Frames that may be in contact with unmeasured forces, and notices about them."""
     if given:
         return tuple(foot(robot, text) for text in given), []
@@ -248,7 +250,8 @@ def _feet(robot: Robot, log: Log, equations: Equations, given: Sequence[str]) ->
         contacts = [name for name in contacts if name not in log.names("wrench")]
     if contacts:
         names = ", ".join(contacts)
-        return tuple(foot(robot, name) for name in contacts), [f"feet taken from the log's contact columns: {names}"]
+        notice = note("feet-from-contacts", names, f"feet taken from the log's contact columns: {names}", feet=contacts)
+        return tuple(foot(robot, name) for name in contacts), [notice]
     if not robot.floating:
         return (), []
     measured = [robot.frame(name).joint for name in log.names("wrench")]
@@ -256,8 +259,10 @@ def _feet(robot: Robot, log: Log, equations: Equations, given: Sequence[str]) ->
     if not open_ended:
         return (), []
     names = ", ".join(s.name for s in open_ended)
-    notice = f"the parts below {names} are taken to be in contact, and nothing else: name the feet if that is not so"
-    return tuple(Foot(robot.frames[s.link], True, 0.0, np.zeros(3)) for s in open_ended), [notice]
+    text = f"the parts below {names} are taken to be in contact, and nothing else: name the feet if that is not so"
+    return tuple(Foot(robot.frames[s.link], True, 0.0, np.zeros(3)) for s in open_ended), [
+        note("feet-assumed", names, text, feet=None)
+    ]
 
 
 def _sensors(
@@ -284,12 +289,13 @@ def _commanded(robot: Robot, logs: Sequence[Log]) -> tuple[str, ...]:
     return tuple(joint for joint in robot.joints if joint in named)
 
 
-def _describe_commanded(robot: Robot, commanded: Sequence[str]) -> list[str]:
+def _describe_commanded(robot: Robot, commanded: Sequence[str]) -> list[Finding]:
     if not commanded:
         return []
     whose = "all joints" if len(commanded) == len(robot.joints) else ", ".join(commanded)
     why = "the delay, the gain error and the saturation of the drives bias the estimate"
-    return [f"the torque of {whose} is commanded, not measured: {why}"]
+    text = f"the torque of {whose} is commanded, not measured: {why}"
+    return [note("torque-commanded", whose, text, joints=commanded)]
 
 
 def _frames(robot: Robot, log: Log) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from steelyard.check.opening import open_logs
 from steelyard.equations.equation_options import EquationOptions
 from steelyard.equations.setup import Setup
 from steelyard.equations.stream.channels import Channels
-from steelyard.errors import Finding, LogError, UsageError
+from steelyard.errors import Finding, LogError, UsageError, note
 from steelyard.fleet.checkpoint import Checkpoint
 from steelyard.fleet.locations import fetch_log
 from steelyard.fleet.log_stream import Streamed, make_rows
@@ -56,7 +56,7 @@ class Gathered:
     keys: Mapping[str, str]  # log → its name in the checkpoint
     skipped: Mapping[str, tuple[Finding, ...]]  # unusable logs, and why
     cached: int  # logs whose sums were in the checkpoint
-    notices: tuple[str, ...]
+    notices: tuple[Finding, ...]
     first: Log  # first piece of the first log
 
     @property
@@ -161,16 +161,18 @@ def _refuse_unsupported(options: EquationOptions) -> None:
         raise UsageError(findings)
 
 
-def _notices(done: Summary, fleet: FleetOptions) -> Iterator[str]:
+def _notices(done: Summary, fleet: FleetOptions) -> Iterator[Finding]:
     yield from done.notices[:NOTICES]
-    if len(done.notices) > NOTICES:
-        yield f"and {len(done.notices) - NOTICES} more notices about single logs"
+    if (more := len(done.notices) - NOTICES) > 0:
+        yield note("notices-omitted", "logs", f"and {more} more notices about single logs", count=more)
     same = dict[str, str]()
     for name, digest in done.inputs.items():
         if digest and same.setdefault(digest, name) != name:
-            yield f"{same[digest]} and {name} are equal byte by byte: they counted as two logs"
+            where = f"{same[digest]} and {name}"
+            yield note("log-repeated", where, f"{where} are equal byte by byte: they counted as two logs")
     if bad := list(done.failures):
-        more = f" and {len(bad) - 5} more" if len(bad) > 5 else ""
-        yield f"skipped as unusable: {', '.join(bad[:5])}{more}"
+        shown = ", ".join(bad[:5]) + (f" and {len(bad) - 5} more" if len(bad) > 5 else "")
+        yield note("logs-skipped", shown, f"skipped as unusable: {shown}", logs=bad)
     if done.uncached:
-        yield f"{done.uncached} logs are not in the checkpoint {fleet.checkpoint}: their workers cannot read it"
+        text = f"{done.uncached} logs are not in the checkpoint {fleet.checkpoint}: their workers cannot read it"
+        yield note("checkpoint-not-shared", str(fleet.checkpoint), text, logs=done.uncached)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.errors import Finding, UsageError
+from steelyard.errors import Finding, UsageError, note
 from steelyard.fleet.gathering import FleetOptions, Gathered, gather_logs
 from steelyard.fleet.resample_logs import bootstrap, refuse_too_few
 from steelyard.identify.conclude import RunRecord, conclude
@@ -72,7 +72,7 @@ def identify_many(
         _score_of_sums(gathered, solution.theta),
         {drawn.log: s for s, drawn in scores},
         channels.names,
-        (*gathered.notices, about),
+        (*gathered.notices, note("logs-read-once", "logs", about, cached=gathered.cached)),
         origin,
         truth_of(setup, [gathered.first]),
         _skipped_text(gathered),

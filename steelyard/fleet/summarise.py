@@ -52,7 +52,7 @@ class Summariser:
             sorted(vars(setup.filter).items()),
             self.free,
             self.mapping,
-            self.topics,
+            self.topics or None,
         ]
         return hashlib.sha256("\n".join(map(repr, [*about, *rest])).encode()).hexdigest()
 
@@ -72,7 +72,7 @@ class Summary:
     failures: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict)  # log → why it cannot be used
     cached: int = 0  # logs whose sums were in the checkpoint
     uncached: int = 0  # logs whose worker could not read the checkpoint
-    notices: tuple[str, ...] = ()
+    notices: tuple[Finding, ...] = ()
 
 
 def summarise(name: str, task: Summariser) -> Summary:

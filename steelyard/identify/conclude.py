@@ -16,6 +16,7 @@ from steelyard.equations.missing import Missing
 from steelyard.equations.rows import BASE_ROWS
 from steelyard.equations.setup import Setup
 from steelyard.equations.subspace import ROW_SPACE
+from steelyard.errors import Finding, note
 from steelyard.identify import bounds
 from steelyard.identify.advice import advice
 from steelyard.identify.drive_gains import Drives
@@ -36,7 +37,7 @@ class RunRecord:
     explained: Score  # of the training logs
     validation: Mapping[str, Score]
     rows: Sequence[str]  # names of the scalar equations
-    notices: tuple[str, ...]
+    notices: tuple[Finding, ...]
     origin: Mapping[str, Any]  # provenance
     truth: Mapping[str, Array]
     left_out: str = ""  # logs that were given and not used, as a phrase
@@ -176,7 +177,7 @@ def describe_blindness(setup: Setup, rows: Sequence[str]) -> str:
     return "vertical force alone" if len(rows) == 1 and any(m.level for m in parts) else "force without moment"
 
 
-def describe_thin(setup: Setup, theta: Array) -> list[str]:
+def describe_thin(setup: Setup, theta: Array) -> list[Finding]:
     """A notice about bodies on the boundary of physical consistency: flat, or with all their mass on a line."""
     thin = []
     for name in setup.columns.bodies:
@@ -184,11 +185,8 @@ def describe_thin(setup: Setup, theta: Array) -> list[str]:
         if 0 <= inertia.min_eigenvalue(p) < THIN * inertia.MARGIN * size**2:
             thin.append("the load" if setup.robot.body(name).carrier else name)
     shown = ", ".join(thin)
-    return (
-        [f"on the boundary of physical consistency, as thin as a sheet: {shown}; do not take their inertia literally"]
-        if thin
-        else []
-    )
+    text = f"on the boundary of physical consistency, as thin as a sheet: {shown}; do not take their inertia literally"
+    return [note("consistent-barely", shown, text)] if thin else []
 
 
 def mass_gradients(setup: Setup) -> list[Array]:
@@ -226,15 +224,15 @@ def judge_scale(setup: Setup, unc: Uncertainty, drives: Drives | None) -> Scale 
     return Scale(drives.scale.doubt, float(np.sqrt(max(given, 0.0))))
 
 
-def describe_gains(gains: Mapping[str, float], drives: Drives | None) -> list[str]:
+def describe_gains(gains: Mapping[str, float], drives: Drives | None) -> list[Finding]:
     """A notice about gains that were identified along."""
     if drives is None:
         return []
-    notice = f"drive gains not given, identified as {', '.join(f'{j} {k:.3g}' for j, k in gains.items())} N·m/A"
-    if drives.scale is None:
-        return [notice]
-    doubt = f"{100 * 1.96 * drives.scale.doubt:.0f} %"
-    return [
-        f"{notice}; only their ratios come from the data: their common scale, and with it that of every mass, comes "
-        f"from the description (± {doubt}); a known gain or a measured torque of one joint would identify it"
-    ]
+    text = f"drive gains not given, identified as {', '.join(f'{j} {k:.3g}' for j, k in gains.items())} N·m/A"
+    if drives.scale is not None:
+        text += (
+            "; only their ratios come from the data: their common scale, and with it that of every mass, comes from "
+            f"the description (± {100 * 1.96 * drives.scale.doubt:.0f} %); a known gain or a measured torque of one "
+            "joint would identify it"
+        )
+    return [note("gains-missing", ", ".join(gains), text, gains=gains)]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from steelyard import inertia
+from steelyard.errors import Finding
 from steelyard.spatial import Array
 
 if TYPE_CHECKING:
@@ -96,13 +97,56 @@ class Scale:
 
 @dataclass(frozen=True, repr=False)
 class Estimate:
-    """All that ``estimate.json`` contains."""
+    """All that ``estimate.json`` contains.
+
+    Attributes:
+        robot: Name of the robot.
+        method: Name of the method.
+        equations: ``joint``, ``base``, ``full`` or ``contact-free``.
+        bodies: Every moving body: parameters in its frame, standard deviations, verdicts.
+        joints: Joint → viscous (N·m·s/rad), coulomb (N·m), armature (kg·m²), offset (N·m), gain (N·m/A); of a
+            prismatic joint N·s/m, N, kg, N, N/A.
+        base: Base parameters: combinations that the data excite.
+        base_condition: Condition number of the base parameters' regressor, in scaled coordinates.
+        rows: Number of scalar equations of the fit.
+        objective: Half the sum of squares of the residuals, scaled to unit variance.
+        fit: Prediction errors on the logs of the fit.
+        validation: Log → prediction errors, of logs or blocks that were held out.
+        certificate: Proof that the estimate is optimal and feasible.
+        provenance: Versions, options, filter, SHA-256 of the inputs.
+        notices: What was changed, assumed or left out.
+        hidden: Bodies whose mass no motion identifies with these equations.
+        blind: What is measured, where that cannot separate the bodies: "vertical force alone".
+        advice: Which motion would identify more.
+        total: Total mass of a floating robot, kg.
+        truth: Body → (10,) true parameters, in simulations.
+        locked: Joint → value at which it is held, rad or m.
+        loads: Unknown loads, in the axes of the link that carries them.
+        scale: Uncertainty of the common scale, where no drive gain is known.
+        sensors: Force–torque sensor → its offsets, N and N·m.
+        motors: Coupled motor → viscous, coulomb, armature.
+        ranges: Guaranteed by the data, whatever the prior.
+        points: Method points: body → how its point masses cover it.
+        shapes: Method shapes: body → its shapes with masses, kg.
+        divisions: Steps of division of the shapes, in order.
+        left_out: Logs that were given and not used: "2 of 200 logs could not be read".
+        bootstrap: Over many logs.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> forearm = result.estimate["forearm_link"]
+        >>> forearm.com.shape, forearm.inertia.shape  # m; kg·m² about the centre of mass
+        ((3,), (3, 3))
+        >>> forearm.verdict.mass, result.estimate.base_count
+        ('prior', 36)
+    """
 
     robot: str
     method: str
     equations: str
     bodies: tuple[BodyEstimate, ...]
-    joints: Mapping[str, Mapping[str, float | None]]  # joint → viscous, coulomb, armature, offset, gain
+    joints: Mapping[str, Mapping[str, float | None]]
     base: tuple[BaseParameter, ...]
     base_condition: float
     rows: int
@@ -111,23 +155,23 @@ class Estimate:
     validation: Mapping[str, Score]
     certificate: Certificate
     provenance: Mapping[str, Any]
-    notices: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()  # bodies whose mass no motion identifies with these equations
-    blind: str = ""  # what is measured, where that cannot separate the bodies: "vertical force alone"
+    notices: tuple[Finding, ...] = ()
+    hidden: tuple[str, ...] = ()
+    blind: str = ""
     advice: str = ""
     total: Total | None = None
-    truth: Mapping[str, Array] = field(default_factory=dict)  # body → (10,), in simulations
-    locked: Mapping[str, float] = field(default_factory=dict)  # joints held at a value, rad or m
+    truth: Mapping[str, Array] = field(default_factory=dict)
+    locked: Mapping[str, float] = field(default_factory=dict)
     loads: tuple[BodyEstimate, ...] = ()
     scale: Scale | None = None
     sensors: Mapping[str, SensorEstimate] = field(default_factory=dict)
-    motors: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)  # coupled ones
-    ranges: Ranges | None = None  # guaranteed by the data, whatever the prior
-    points: Mapping[str, Cover] = field(default_factory=dict)  # method points: the masses of each free body
-    shapes: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)  # body → shapes with masses
-    divisions: tuple[Step, ...] = ()  # of the shapes, in order
-    left_out: str = ""  # logs that were given and not used: "2 of 200 logs could not be read"
-    bootstrap: Bootstrap | None = None  # over many logs
+    motors: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    ranges: Ranges | None = None
+    points: Mapping[str, Cover] = field(default_factory=dict)
+    shapes: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
+    divisions: tuple[Step, ...] = ()
+    left_out: str = ""
+    bootstrap: Bootstrap | None = None
 
     def __getitem__(self, name: str) -> BodyEstimate:
         """One body, by its name or that of any link welded to it, or a load."""

@@ -60,7 +60,7 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
         **({"divisions": recorded(estimate.divisions)} if estimate.divisions else {}),
         "scale": vars(estimate.scale) if estimate.scale else None,
         **({"points": {name: c.as_json() for name, c in estimate.points.items()}} if estimate.points else {}),
-        "notices": list(estimate.notices),
+        "notices": [str(n) for n in estimate.notices],
         **(
             {"ranges": estimate.ranges.as_json(), "ranges_about": estimate.ranges.about_json()}
             if estimate.ranges

@@ -54,7 +54,7 @@ class Fit:
     seen: Information  # about the free parameters, the others held
     score_covariance: Array  # long-run covariance of the score, the middle of the sandwich estimator
     prior_root: Array  # square root of the precision of the prior on the free parameters, as it regularises
-    notices: tuple[str, ...] = ()  # of the method
+    notices: tuple[Finding, ...] = ()  # of the method
     refined: Refined | None = None  # of method shapes
 
 

@@ -19,12 +19,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Job:
-    """One run; apart from the load and earlier information, nothing here changes how the rows are fitted."""
+    """One run; apart from the load and earlier information, nothing here changes how the rows are fitted.
 
-    load: UnknownLoad | None = None  # an unknown load, in logs that are ``loaded``
-    ranges: RangeOptions = field(default_factory=RangeOptions)  # guaranteed ranges, whatever the prior
-    earlier: Information | None = None  # about parameters of the same names, from other logs
-    truth: Mapping[str, np.ndarray] | None = None  # body → (10,) where it is known; else as simulated logs have it
-    command: str = ""  # recorded in the provenance
-    progress: Progress = field(default=lambda _: None)  # called with the name of every stage as it begins
-    save_problem: Path | None = None  # where a problem without a certified solution is written
+    Attributes:
+        load: An unknown load, in logs that are ``loaded``.
+        ranges: Guaranteed ranges, whatever the prior.
+        earlier: Information about parameters of the same names, from other logs.
+        truth: Body → (10,) parameters in its frame where they are known; None: as simulated logs have them.
+        command: Recorded in the provenance.
+        progress: Called with the name of every stage as it begins.
+        save_problem: Where a problem without a certified solution is written.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> both = sy.identify("demo_arm", log, job=sy.Job(earlier=result.information))
+        >>> both.information.rows == 2 * result.information.rows
+        True
+    """
+
+    load: UnknownLoad | None = None
+    ranges: RangeOptions = field(default_factory=RangeOptions)
+    earlier: Information | None = None
+    truth: Mapping[str, np.ndarray] | None = None
+    command: str = ""
+    progress: Progress = field(default=lambda _: None)
+    save_problem: Path | None = None

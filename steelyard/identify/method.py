@@ -56,7 +56,7 @@ class Answer(NamedTuple):
 
     theta: np.ndarray  # (n,)
     certificate: Certificate
-    notices: tuple[str, ...] = ()
+    notices: tuple[Finding, ...] = ()
     refined: Refined | None = None  # of bodies made of shapes
 
 
@@ -97,7 +97,7 @@ class Method(ABC):
         """Initial shapes of bodies, where the method has any; refused where they do not fit."""
         return {}
 
-    def covers(self, setup: Setup, prior: Prior) -> tuple[dict[str, Cover], list[str]]:
+    def covers(self, setup: Setup, prior: Prior) -> tuple[dict[str, Cover], list[Finding]]:
         """How point masses cover each free body, where the method has any; and notices about that."""
         return {}, []
 
@@ -142,7 +142,7 @@ class Composed(Regularised):
         """Entropic penalties in place of the prior's quadratic ones."""
         return ()
 
-    def extra(self, posed: Posed) -> tuple[Information, LinearConstraints, tuple[str, ...]]:
+    def extra(self, posed: Posed) -> tuple[Information, LinearConstraints, tuple[Finding, ...]]:
         """The data with further information, linear constraints, and notices."""
         from steelyard.solve.problem import LinearConstraints
 
@@ -154,7 +154,7 @@ class Composed(Regularised):
         solution, proof = self.optimum(problem, posed)
         return Answer(assembly.map @ solution.theta, proof, (*notices, *self.notices(posed)))
 
-    def problem(self, posed: Posed) -> tuple[Problem, Assembly, tuple[str, ...]]:
+    def problem(self, posed: Posed) -> tuple[Problem, Assembly, tuple[Finding, ...]]:
         """The convex problem, the map from its unknowns to θ, and notices."""
         import numpy as np
 
@@ -188,7 +188,7 @@ class Composed(Regularised):
 
         return solve_certified(problem, save=posed.save)
 
-    def notices(self, posed: Posed) -> tuple[str, ...]:
+    def notices(self, posed: Posed) -> tuple[Finding, ...]:
         """Notices about the estimate."""
         return ()
 

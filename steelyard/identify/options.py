@@ -15,7 +15,37 @@ from steelyard.identify.method import Method, method_names, method_type
 
 @dataclass(frozen=True)
 class Options(EquationOptions):
-    """How to identify; the defaults suit most logs. ``method`` is an object, or its name for its defaults."""
+    """How to identify; the defaults suit most logs. ``method`` is an object, or its name for its defaults.
+
+    Attributes:
+        base: ``auto``, ``fixed`` or ``floating``.
+        equations: Equations of motion: ``auto``, ``joint``, ``base``, ``full`` or ``contact-free``.
+        friction: Joint terms identified along with the links: ``none``, ``viscous``, ``coulomb`` (with viscous),
+            ``armature`` (with both), ``all`` (with an offset).
+        links: Bodies to identify, the others are held at the description; empty: all.
+        feet: Frames that may be in contact; also ``FRAME:point:RADIUS`` (m), ``FRAME:surface``.
+        lock: Joint → value at which it is held, rad or m.
+        filter: Cut-off frequencies, rate and delay.
+        gravity: (3,) m/s² in world axes, of a tilted fixed base; None: (0, 0, −9.81).
+        repair_prior: Whether to replace inconsistent bodies of the description by the nearest consistent ones.
+        method: Which bodies are admissible, and the solver.
+        prior: ``cad``: the description; ``box``: a uniform box of its mass; ``none``.
+        prior_space: Where the prior acts: ``all``, or only in the null space of the ``structure`` or of the ``data``.
+        prior_width: Standard deviation of the prior: in proportion to a body's ``inertia``, or to its ``box``.
+        prior_weight: Weight of the prior on bodies.
+        total_mass: kg, of all moving bodies, from a scale.
+        robust: Whether large residuals count less (Huber loss).
+        hold_out: s: every third block of this length is held out of the fit, and predicted.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> options = sy.Options(friction="viscous", links=("forearm_link",), method="points")
+        >>> options.solver
+        Points(regularisation='quadratic', per_edge=3, within='box', ridge=0.001)
+        >>> sy.identify("demo_arm", log, options).estimate["upper_arm_link"].free
+        False
+    """
 
     method: Method | str = option("lmi", "Which bodies are admissible, and the solver.")
     prior: Literal["cad", "box", "none"] = option("cad", "Prior: the description, a uniform box of its mass, or none.")
@@ -87,7 +117,21 @@ class Options(EquationOptions):
 
 @dataclass(frozen=True)
 class RangeOptions:
-    """Guaranteed ranges, whatever the prior."""
+    """Guaranteed ranges, whatever the prior.
+
+    Attributes:
+        of: ``none``, ``masses``, ``com`` (masses too) or ``all``.
+        inside: Whether the mass of each body lies in the box of its shapes.
+        together: Whether all ranges hold at once with 95 %, rather than each on its own.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> job = sy.Job(ranges=sy.RangeOptions(of="masses"))
+        >>> low, high = sy.identify("demo_arm", log, job=job).estimate.ranges.bodies["forearm_link"].mass  # kg
+        >>> bool(low < truth["forearm_link"][0] < high)
+        True
+    """
 
     of: Literal["none", "masses", "com", "all"] = option(
         "none", "Guaranteed ranges, whatever the prior: of masses, of com too, or of all.", flag="--ranges"

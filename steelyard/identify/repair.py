@@ -17,6 +17,7 @@ import numpy as np
 
 from steelyard import inertia
 from steelyard.compose import boxed, pseudo_inertia
+from steelyard.errors import Finding, note
 from steelyard.robot.model import Body
 from steelyard.solve.certify import Certificate
 from steelyard.solve.problem import Cone, LinearConstraints, Problem
@@ -24,7 +25,6 @@ from steelyard.solve.solve import solve_certified
 from steelyard.spatial import Array
 
 ROUNDS = 5  # of cutting planes
-REPAIRED = "linear constraints allow bodies that are not physically consistent; the exact condition was used for"
 
 
 def solve(
@@ -51,15 +51,18 @@ def solve(
     return solution.theta, proof, tuple(bodies[k].name for k in sorted(repaired))
 
 
-def notices(bodies: Sequence[Body], repaired: Sequence[str]) -> tuple[str, ...]:
+def notices(bodies: Sequence[Body], repaired: Sequence[str]) -> tuple[Finding, ...]:
     """Notices about repaired bodies, and about described centres of mass that lie outside the box of the shapes."""
-    texts = []
+    notes = []
     if repaired:
-        texts.append(f"{REPAIRED} {', '.join(repaired)}")
-    moved = [b.name for b in bodies if b.carrier is None and np.any(boxed.com_rows(b) @ b.parameters < 0)]
-    if moved:
-        texts.append(f"as described, the centre of mass lies outside the box of the shapes of {', '.join(moved)}")
-    return tuple(texts)
+        what = "linear constraints allow bodies that are not physically consistent"
+        text = f"{what}; the exact condition was used for {', '.join(repaired)}"
+        notes.append(note("solution-repaired", ", ".join(repaired), text, bodies=repaired))
+    own = [b for b in bodies if b.carrier is None]
+    if moved := ", ".join(b.name for b in own if np.any(boxed.com_rows(b) @ b.parameters < 0)):
+        text = f"as described, the centre of mass lies outside the box of the shapes of {moved}"
+        notes.append(note("com-outside-box", moved, text))
+    return tuple(notes)
 
 
 def _violated(body: Body, theta: Array, k: int, n: int) -> list[Array]:

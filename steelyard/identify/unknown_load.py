@@ -16,13 +16,29 @@ from steelyard.robot.model import LOAD, Robot
 
 @dataclass(frozen=True)
 class UnknownLoad:
-    """An unknown load on a link, in logs that are ``loaded``; with a region it is composed of shapes, divided (Xu)."""
+    """An unknown load on a link, in logs that are ``loaded``; with a region it is composed of shapes, divided (Xu).
+
+    Attributes:
+        link: The link that carries it.
+        area: x0 x1 y0 y1 z0 z1 in m, in the link's axes: the load lies in it.
+        top: m: the load lies up to this far above the link's shapes, along its z axis.
+        shapes: Initial shapes of the load, in the link's axes.
+        divisions: Steps of division of the shapes at most.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> load = sy.UnknownLoad("wrist_3_link", area=(-0.1, 0.1, -0.1, 0.1, 0.0, 0.2), divisions=3)  # m
+        >>> held = sy.weigh_load("demo_arm", log, on=load, empty=log)  # it carried none
+        >>> held.estimate.loads[0].mass < 0.1  # kg
+        True
+    """
 
     link: str
-    area: Area | None = None  # x0 x1 y0 y1 z0 z1 m, in the link's axes: the load lies in it
-    top: float | None = None  # m: the load lies up to this far above the link
-    shapes: ShapeFile | None = None  # initial shapes of the load, in the link's axes
-    divisions: int | None = None  # at most
+    area: Area | None = None
+    top: float | None = None
+    shapes: ShapeFile | None = None
+    divisions: int | None = None
 
     def __post_init__(self) -> None:
         if findings := list(self._findings()):

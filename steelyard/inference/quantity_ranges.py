@@ -21,6 +21,7 @@ from typing import Any, Literal
 import numpy as np
 
 from steelyard.compose.pseudo_inertia import mass_floor
+from steelyard.errors import Finding, note
 from steelyard.inference.feasible_set import Allowed, Evidence, make_region
 from steelyard.robot.model import Body
 from steelyard.solve.extreme import Bound, Extremes
@@ -76,15 +77,17 @@ class Ranges:
             bodies[name] = BodyRange((0.0, None), body.com, six, None if body.trace is None else (0.0, None))
         return replace(self, bodies=bodies, total=(0.0, None))
 
-    def notices(self, inside: bool) -> list[str]:
+    def notices(self, inside: bool) -> list[Finding]:
         """Return notices about the ranges; ``inside``: whether boxes were asked for."""
         notices = []
-        if inside and (bare := [name for name in self.bodies if name not in self.inside]):
-            notices.append(f"ranges of {', '.join(bare)} are not confined to a box: some of their links have no shape")
+        if inside and (bare := ", ".join(name for name in self.bodies if name not in self.inside)):
+            text = f"ranges of {bare} are not confined to a box: some of their links have no shape"
+            notices.append(note("link-without-shapes", bare, text))
         if self.refuted:
             misfit = f"misfit {self.misfit:.3g}, {self.freedom} expected"
             what = "the model is incomplete, and ranges are too narrow"
-            notices.append(f"no physically consistent robot explains the data to their noise ({misfit}): {what}")
+            text = f"no physically consistent robot explains the data to their noise ({misfit}): {what}"
+            notices.append(note("data-not-explained", "ranges", text, misfit=self.misfit, expected=self.freedom))
         return notices
 
     def as_json(self) -> dict[str, Any]:

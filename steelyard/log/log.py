@@ -70,16 +70,37 @@ class DataFrameLike(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Log:
-    """Samples of one run; row k of every column was measured at ``time[k]``. Rows are counted from 0."""
+    """Samples of one run; row k of every column was measured at ``time[k]``. Rows are counted from 0.
 
-    time: Array  # (T,) s, strictly increasing
-    columns: Mapping[str, Array]  # contract name → (T,), SI
-    metadata: Mapping[str, Any] = field(default_factory=dict)  # e.g. imu_frame; true parameters of a simulation
-    source: str = "log"  # its name in messages and provenance
-    ignored: tuple[str, ...] = ()  # columns of the table that the log contract does not have
-    notices: tuple[str, ...] = ()  # changes that reading made to the table
-    files: Mapping[str, str] = field(default_factory=dict)  # files that it was read from → SHA-256 of the bytes
-    loaded: bool = False  # whether the robot carried the unknown load
+    Attributes:
+        time: (T,) s, strictly increasing.
+        columns: Name by the log contract (``docs/logs.md``) → (T,), in SI units.
+        metadata: For example ``imu_frame``; of a simulation the true parameters.
+        source: Name of the log in messages and provenance.
+        ignored: Columns of the table that the log contract does not have.
+        notices: Changes that reading made to the table.
+        files: Files that it was read from → SHA-256 of the bytes.
+        loaded: Whether the robot carried the unknown load.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> log
+        <Log 'simulated arm': 2000 samples, 9.995 s, q and tau of 6 joints>
+        >>> log.columns["tau.elbow_joint"].shape  # N·m
+        (2000,)
+        >>> log.cut(0, 200).names("q") == list(robot.joints)
+        True
+    """
+
+    time: Array
+    columns: Mapping[str, Array]
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    source: str = "log"
+    ignored: tuple[str, ...] = ()
+    notices: tuple[Finding, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    loaded: bool = False
 
     @classmethod
     def from_columns(
@@ -122,8 +143,15 @@ class Log:
         Raises:
             LogError: With every reason against it.
 
-        Example:
-            >>> log = Log.read("run.parquet")  # doctest: +SKIP
+        Examples:
+            Names as in ``help(steelyard)``.
+
+            >>> import tempfile
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     np.savez(f"{folder}/run.npz", time=log.time, **log.columns)
+            ...     read = sy.Log.read(f"{folder}/run.npz")
+            >>> len(read)
+            2000
         """
         from steelyard.log.table import read_log
 
@@ -156,10 +184,11 @@ class Log:
         Raises:
             LogError: With every reason against it.
 
-        Example:
+        Examples:
             >>> import numpy as np
-            >>> t = np.linspace(0.0, 1.0, 101)
-            >>> Log.from_arrays(t, q={"elbow": np.sin(t)}, tau={"elbow": np.cos(t)})
+            >>> import steelyard as sy
+            >>> t = np.linspace(0.0, 1.0, 101)  # s
+            >>> sy.Log.from_arrays(t, q={"elbow": np.sin(t)}, tau={"elbow": np.cos(t)})
             <Log 'log': 101 samples, 1 s, q and tau of 1 joint>
         """
         columns, findings = {"time": np.asarray(time)}, list[Finding]()
@@ -192,6 +221,13 @@ class Log:
 
         Raises:
             LogError: With every reason against it.
+
+        Examples:
+            Names as in ``help(steelyard)``.
+
+            >>> import pyarrow
+            >>> sy.Log.from_frame(pyarrow.table({"time": log.time, **log.columns}))
+            <Log 'frame': 2000 samples, 9.995 s, q and tau of 6 joints>
         """
         names = getattr(frame, "column_names", None) or list(frame.columns)
         columns = {str(name): np.asarray(frame[name]) for name in names}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import Finding, LogError, unknown_name
+from steelyard.errors import Finding, LogError, note, unknown_name
 from steelyard.log.column_source import ColumnSource
 from steelyard.log.drive_law import law_sources
 from steelyard.log.format import Table, table_format
@@ -99,10 +99,10 @@ def _picked(
 
 def _count(
     path: Path, tables: Mapping[str | None, Table], sources: Mapping[str, ColumnSource], columns: Mapping[str, Array]
-) -> tuple[int, list[str]]:
+) -> tuple[int, list[Finding]]:
     """The number of rows of all tables, and notices; tables may differ by one incomplete line."""
     notices = [
-        f"{_place(path, file)}, line {raw.cut}: incomplete, dropped"
+        note("line-incomplete", where := f"{_place(path, file)}, line {raw.cut}", f"{where}: incomplete, dropped")
         for file, raw in tables.items()
         if raw.cut is not None
     ]
@@ -113,18 +113,21 @@ def _count(
     cut = [file for file, n in rows if n == least and tables[file].cut is not None]
     longer = [_place(path, file) for file, n in rows if n > least]
     if cut and most == least + 1 and len({file for file, _ in rows}) == len(rows):
-        return least, [*notices, *(f"{place}: its last row has no counterpart, dropped" for place in sorted(longer))]
+        text = "its last row has no counterpart, dropped"
+        notices += [note("row-without-counterpart", str(place), f"{place}: {text}") for place in sorted(longer)]
+        return least, notices
     lengths = ", ".join(sorted(f"{_place(path, file).name} {n}" for file, n in rows))
     what = f"has columns of different length: {lengths} rows"
     raise LogError(Finding("column-length", str(path), what, "Give tables of equal length"))
 
 
-def _rows(path: Path, mapping: ColumnMap, count: int) -> tuple[slice, list[str]]:
+def _rows(path: Path, mapping: ColumnMap, count: int) -> tuple[slice, list[Finding]]:
     """Rows that the mapping keeps, and a notice if it gives none for this file."""
     span = mapping.rows
     if isinstance(span, Mapping):
         if path.name not in span:
-            return slice(None), [f"{path}: {mapping.source} gives no rows for it, all are kept"]
+            text = f"{path}: {mapping.source} gives no rows for it, all are kept"
+            return slice(None), [note("rows-not-given", str(path), text, mapping=mapping.source)]
         span = span[path.name]
     if span is None:
         return slice(None), []

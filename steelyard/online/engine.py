@@ -41,11 +41,25 @@ from steelyard.spatial import Array
 
 @dataclass(frozen=True)
 class OnlineOptions:
-    """Window length, forgetting, and rate of false alarms."""
+    """Window length, forgetting, and rate of false alarms.
 
-    window: int = 10  # samples
-    memory: float | None = None  # s, time constant of forgetting; None: 1 s, of a load inf
-    alarm_every: float = 3600.0  # s, least mean time between false alarms of the change test
+    Attributes:
+        window: Samples a window.
+        memory: s, time constant of forgetting; None: 1 s, of a load inf.
+        alarm_every: s, least mean time between false alarms of the change test.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> slow = sy.OnlineOptions(window=20, memory=np.inf)
+        >>> online = sy.OnlineIdentifier("demo_arm", log, online=slow, known=truth)
+        >>> online.window
+        20
+    """
+
+    window: int = 10
+    memory: float | None = None
+    alarm_every: float = 3600.0
 
     def findings(self) -> list[Finding]:
         """Faults of the options."""

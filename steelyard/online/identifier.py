@@ -26,9 +26,28 @@ from steelyard.spatial import Array
 class OnlineIdentifier(OnlineEngine):
     """Parameters of some bodies, or all, from samples as they arrive; every estimate is physically consistent.
 
-    ``like`` is a log of the same sensors, a few seconds of motion, from which columns, filters and noise are taken.
-    With the same causal filter, the same noise and ``memory=inf`` the estimate equals that of ``identify``. ``average``
-    is α of Xu (17): each window is solved alone and the estimates are averaged.
+    ``push`` takes one sample, ``push_window`` several; ``estimate()`` may be called at any time. With the same causal
+    filter, the same noise and ``memory=inf`` the estimate equals that of ``identify``.
+
+    Args:
+        source: URDF or MJCF file, a short name, a ``Description`` or a ``pinocchio.Model``.
+        like: A log of the same sensors, a few seconds of motion, from which columns, filters and noise are taken.
+        options: As of ``identify``; ``links`` are the bodies to identify. None: all bodies, by method shapes.
+        online: Window, forgetting, rate of false alarms.
+        average: α of Xu (17): each window is solved alone and the estimates are averaged. None: recursive.
+        known: Body → (10,) parameters in its frame, of bodies that are not free; in place of the description's.
+        compiled: Whether the base of a legged robot takes the fast path.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> options = sy.Options(method="lmi", links=("wrist_3_link",))
+        >>> online = sy.OnlineIdentifier("demo_arm", log, options, known=truth)
+        >>> samples = np.column_stack([log.columns[name] for name in online.inputs])
+        >>> online.push_window(log.time, samples)
+        2000
+        >>> [body.name for body in online.estimate().bodies], online.changes
+        (['wrist_3_link'], [])
     """
 
     def __init__(
@@ -42,10 +61,6 @@ class OnlineIdentifier(OnlineEngine):
         known: Mapping[str, Array] | None = None,
         compiled: bool = True,
     ):
-        """``known``: body → (10,) parameters of bodies that are not free, in place of the description's.
-
-        ``compiled``: whether the base of a legged robot takes the fast path.
-        """
         if average is not None and not 0 < average <= 1:
             what, fix = "must be > 0 and ≤ 1", "Give α of Xu (17), 0.5 in the paper"
             raise UsageError(Finding("option-value", f"average={average}", what, fix))

@@ -41,8 +41,28 @@ class LoadEstimator(OnlineEngine):
     """Mass, centre of mass and inertia of an unknown load on a link, from samples as they arrive.
 
     The robot is held at its description, or at the parameters ``known`` (best: identified with the same sensors).
-    ``like`` is a log of the same sensors without the load. ``area``: x0 x1 y0 y1 z0 z1 in m, in the link's axes, within
-    which the load lies.
+
+    Args:
+        source: URDF or MJCF file, a short name, a ``Description`` or a ``pinocchio.Model``.
+        like: A log of the same sensors without the load.
+        on: The link that carries it.
+        area: x0 x1 y0 y1 z0 z1 in m, in the link's axes, within which the load lies.
+        options: As of ``identify``; the method is shapes.
+        online: Window, forgetting, rate of false alarms.
+        known: Body → (10,) parameters in its frame.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> from steelyard import inertia
+        >>> box = inertia.pack(2.0, [0.0, 0.0, 0.05], 0.003 * np.eye(3))  # kg, m, kg·m²
+        >>> carried = truth | {"wrist_3_link": truth["wrist_3_link"] + box}
+        >>> loaded = simulate_arm(robot, carried, seed=2, seconds=5.0)
+        >>> load = sy.LoadEstimator("demo_arm", log, "wrist_3_link", (-0.1, 0.1, -0.1, 0.1, 0.0, 0.1), known=truth)
+        >>> load.push_window(loaded.time, np.column_stack([loaded.columns[name] for name in load.inputs]))
+        1000
+        >>> abs(load.load().mass - 2.0) < 0.2  # kg
+        True
     """
 
     memory = np.inf

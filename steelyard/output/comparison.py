@@ -17,13 +17,29 @@ from steelyard.identify.identification import Identification
 
 @dataclass(frozen=True)
 class Difference:
-    """Difference of one body between A and B."""
+    """Difference of one body between A and B.
+
+    Attributes:
+        body: Name of the moving body.
+        mass: kg, of A and of B.
+        com_distance: m.
+        inertia_distance: Of the density covariances' traces, relative.
+        deviations: Largest |difference| of a parameter in standard deviations; None: there are none.
+        verdicts: Of A and of B: ``identified``, ``partly``, ``prior``, or ``description``.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> difference = sy.compare(result, "demo_arm")[2]
+        >>> difference.body, difference.mass[1]  # kg in the description
+        ('forearm_link', 4.27)
+    """
 
     body: str
-    mass: tuple[float, float]  # kg
-    com_distance: float  # m
-    inertia_distance: float  # of the density covariances' traces, relative
-    deviations: float | None  # largest |difference| of a parameter in standard deviations; None: there are none
+    mass: tuple[float, float]
+    com_distance: float
+    inertia_distance: float
+    deviations: float | None
     verdicts: tuple[str, str]
 
     def as_json(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import inertia
-from steelyard.errors import DescriptionError, Finding, UsageError, unknown_name
+from steelyard.errors import DescriptionError, Finding, UsageError, note, unknown_name
 from steelyard.robot import geometry
 from steelyard.robot.description import Description, Joint
 from steelyard.robot.exact_angles import exact_placements
@@ -53,7 +53,7 @@ def build(
     import pinocchio as pin
 
     exact, rounded = exact_placements(description)
-    notices: list[str] = [*description.notices, *rounded]
+    notices: list[Finding] = [*description.notices, *rounded]
     locked = _locks(description, dict(lock or {}), notices)
     welds, findings = find_welds(description, locked, sensors or (), base)
     if findings:
@@ -143,7 +143,7 @@ def find_welds(
     return welds, findings
 
 
-def _locks(description: Description, lock: dict[str, float], notices: list[str]) -> dict[str, float]:
+def _locks(description: Description, lock: dict[str, float], notices: list[Finding]) -> dict[str, float]:
     every = f"Joints: {', '.join(list(description.joints)[:MOST_NAMES])}"
     if unknown := [
         unknown_name(f"joint {n!r}", f"is not in {description.name}", n, description.joints, every, most=3)
@@ -153,7 +153,8 @@ def _locks(description: Description, lock: dict[str, float], notices: list[str])
         raise UsageError(unknown)
     for joint in description.joints.values():
         if joint.kind not in ONE_DOF and joint.kind != "fixed":
-            notices.append(f"joint {joint.name} ({joint.kind}) is locked at neutral: a log has one value a joint")
+            text = f"joint {joint.name} ({joint.kind}) is locked at neutral: a log has one value a joint"
+            notices.append(note("joint-locked", joint.name, text, kind=joint.kind))
     still = {j.name: 0.0 for j in description.joints.values() if j.kind not in ONE_DOF} | lock
     for _ in description.joints:  # a follower may itself be followed, in any order
         for joint in description.joints.values():
@@ -168,7 +169,7 @@ def _bodies(
     groups: Mapping[int, list[str]],
     frames: Mapping[str, Frame],
     repair: bool,
-    notices: list[str],
+    notices: list[Finding],
     base: Base,
     cuts: set[int],
 ) -> tuple[Body, ...]:
@@ -189,7 +190,7 @@ def _bodies(
             massless = index in cuts and parameters[0] <= 0  # not repaired: the prior would hold the mass at zero
             if repair and not massless:
                 fixed = _repaired(parameters, box, size)
-                notices.append(f"body {name}: {what}; repaired to {_brief(fixed)}")
+                notices.append(note("prior-repaired", name, f"body {name}: {what}; repaired to {_brief(fixed)}"))
                 parameters = fixed
             else:
                 where = f"{description.path.name}:{parts[0][0].line} body {name!r} ({', '.join(links)})"

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from steelyard.errors import Finding, note
 from steelyard.robot.description import Description, Joint
 from steelyard.spatial import Array, placement, rotation_from_rpy, rpy_from_rotation
 
@@ -57,7 +58,7 @@ def rounded_joints(description: Description) -> Iterator[tuple[Joint, Array, Arr
             yield joint, given, exact
 
 
-def exact_placements(description: Description) -> tuple[dict[str, Array], list[str]]:
+def exact_placements(description: Description) -> tuple[dict[str, Array], list[Finding]]:
     """Return the placements (4, 4) of joints with rounded angles, made exact, and a notice if there are any."""
     rounded = list(rounded_joints(description))
     exact = {j.name: placement(rotation_from_rpy(rpy), j.placement[:3, 3]) for j, _, rpy in rounded}
@@ -67,4 +68,5 @@ def exact_placements(description: Description) -> tuple[dict[str, Array], list[s
     k = int(np.argmax(np.abs(given - angles)))
     count = f"{len(rounded)} joint{'s have' if len(rounded) > 1 else ' has'} rounded angles"
     first = f"{joint.name}: {given[k]:.9g} for {angles[k]:.9g} rad"
-    return exact, [f"{count}, replaced by exact multiples of 15° (first: {first})"]
+    text = f"{count}, replaced by exact multiples of 15° (first: {first})"
+    return exact, [note("angle-rounded", joint.name, text, joints=list(exact))]

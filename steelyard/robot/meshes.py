@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
+from steelyard.errors import Finding, note
 from steelyard.robot.description import is_file
 from steelyard.robot.xml import Findings, Node, attribute_of
 
@@ -55,12 +56,13 @@ class Roots:
             self.missing.append(name)
         return None
 
-    def notices(self) -> list[str]:
+    def notices(self) -> list[Finding]:
         """One notice for all missing meshes."""
         if not (n := len(set(self.missing))):
             return []
         first = f"{n} mesh{'es' if n > 1 else ''} not found (first: {self.missing[0]})"
-        return [f"{first}: boxes from the CAD inertia stand in"]
+        text = f"{first}: boxes from the CAD inertia stand in"
+        return [note("mesh-missing", self.missing[0], text, meshes=n)]
 
     def _candidates(self, name: str) -> Iterator[tuple[Path, Path]]:
         """(root, path) pairs: paths where the file could be, each with the folder that it must not leave."""

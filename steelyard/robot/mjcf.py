@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import DescriptionError, Finding
+from steelyard.errors import DescriptionError, Finding, note
 from steelyard.robot.description import (
     Description,
     Joint,
@@ -47,7 +47,8 @@ def from_mjcf(path: Path, text: str, root: Node, package_dirs: Sequence[Path] = 
         fix = "Correct the model until MuJoCo loads it"
         raise DescriptionError(Finding("mjcf-not-compiled", path.name, what, fix)) from error
     converter = _Converter(model, mujoco, path, lines)
-    converter.notices += (f"MuJoCo warns: {' '.join(warning.split())}" for warning in warnings)
+    texts = (" ".join(warning.split()) for warning in warnings)
+    converter.notices += (note("mujoco-warning", path.name, f"MuJoCo warns: {text}", warning=text) for text in texts)
     return converter.description(root.attributes.get("model") or path.stem, text)
 
 
@@ -102,7 +103,7 @@ def _names(model: Any, kind: Any, count: int, prefix: str) -> list[str]:
 class _Converter:
     def __init__(self, model: Any, mujoco: Any, path: Path, lines: dict[str, int]):
         self.model, self.mujoco, self.path, self.lines = model, mujoco, path, lines
-        self.notices: list[str] = []
+        self.notices: list[Finding] = []
         self.body_names = body_names(model)
         self.joint_names = _names(model, mujoco.mjtObj.mjOBJ_JOINT, model.njnt, "joint")
         self.free = [self._is_free(b) for b in range(model.nbody)]
@@ -120,10 +121,9 @@ class _Converter:
             self._joints(b, links, joints)
             links[self.body_names[b]] = self._link(b)
         self._equalities(joints)
-        moved = [self.body_names[b] for b in bodies if self.anchors[b].any()]
-        if moved:
-            what = "link frame at the joint, not the MJCF body frame, on"
-            self.notices.append(f"joint pos ≠ 0: {what} {', '.join(moved)}")
+        if moved := ", ".join(self.body_names[b] for b in bodies if self.anchors[b].any()):
+            what = f"joint pos ≠ 0: link frame at the joint, not the MJCF body frame, on {moved}"
+            self.notices.append(note("frame-at-joint", moved, what))
         frames = self._frames(bodies, {*links, *joints})
         return Description(name, "mjcf", self.path, text, links, joints, root, tuple(self.notices), frames)
 
@@ -158,8 +158,8 @@ class _Converter:
             what, fix = f"are {len(robots)} robots", "Give a model of one robot without the rest of the scene"
             raise DescriptionError(Finding("robots-several", f"{self.path.name} bodies {names}", what, fix))
         chosen = robots if self.free[robots[0]] else fixed
-        if ignored := [self.body_names[b] for b in tops if b not in chosen]:
-            self.notices.append(f"not part of the robot and ignored: {', '.join(ignored)}")
+        if ignored := ", ".join(self.body_names[b] for b in tops if b not in chosen):
+            self.notices.append(note("body-ignored", ignored, f"not part of the robot and ignored: {ignored}"))
         bodies = sorted(b for top in chosen for b in trees[top])
         return bodies if chosen is robots else [0, *bodies]
 
@@ -282,5 +282,5 @@ class _Converter:
             mimic = Mimic(names[1], float(c[1]), float(c[0] + ref[0] - c[1] * ref[1]))
             joints[names[0]] = replace(joints[names[0]], mimic=mimic)
         if ignored:
-            what = "equality constraints that are not a linear coupling of two joints are ignored"
-            self.notices.append(f"{ignored} {what}")
+            text = f"{ignored} equality constraints that are not a linear coupling of two joints are ignored"
+            self.notices.append(note("equality-ignored", self.path.name, text, constraints=ignored))

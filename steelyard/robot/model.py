@@ -68,19 +68,42 @@ class Body:
 
 @dataclass(frozen=True)
 class Robot:
-    """Moving bodies, joints and frames of a description, and the Pinocchio model that goes with them."""
+    """Moving bodies, joints and frames of a description, and the Pinocchio model that goes with them.
+
+    Attributes:
+        description: What it was built from.
+        base: ``fixed`` or ``floating``.
+        model: ``pinocchio.Model``: one-DoF joints, first a free-flyer if floating, a free-flyer for each sensor's cut.
+        bodies: Moving bodies with parameters: on a fixed base all but the base.
+        joints: Independent joints, in the order of the model's velocities.
+        coupling: (nv, independent) of v_model = coupling · v: base, joints, sensors; None: the identity.
+        mimic_offset: (J_model,) rad or m, added to the coupled positions.
+        frames: Named frames of the description.
+        locked: Joint → value at which it is held, rad or m.
+        gravity: (3,) m/s², in world axes.
+        notices: What was repaired or left out.
+        sensors: Force–torque sensors, each of which cuts a body in two.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> robot.joints[2], len(robot.bodies), robot.floating
+        ('elbow_joint', 6, False)
+        >>> robot.body("forearm_link").parameters.shape  # m, m·c, I about the body frame's origin, in its axes
+        (10,)
+    """
 
     description: Description
     base: Base
-    model: Any  # pinocchio.Model; one-DoF joints, first a free-flyer if floating, a free-flyer for each sensor's cut
-    bodies: tuple[Body, ...]  # with parameters: on a fixed base all but the base
-    joints: tuple[str, ...]  # independent joints, in the order of the model's velocities
-    coupling: Array | None  # (nv, independent) of v_model = coupling · v: base, joints, sensors; None: the identity
-    mimic_offset: Array  # (J_model,) added to the coupled positions
+    model: Any
+    bodies: tuple[Body, ...]
+    joints: tuple[str, ...]
+    coupling: Array | None
+    mimic_offset: Array
     frames: Mapping[str, Frame]
     locked: Mapping[str, float]
-    gravity: Array  # (3,) m/s², world axes
-    notices: tuple[str, ...] = field(default=())
+    gravity: Array
+    notices: tuple[Finding, ...] = field(default=())
     sensors: tuple[Sensor, ...] = field(default=())
 
     @classmethod
@@ -113,8 +136,11 @@ class Robot:
             DescriptionError: The description cannot be used; with every reason.
             UsageError: A locked joint or a sensor does not exist.
 
-        Example:
-            >>> Robot.load("demo_arm").body("forearm_link").parameters[0]  # kg
+        Examples:
+            >>> import steelyard as sy
+            >>> held = sy.Robot.load("demo_arm", lock={"wrist_3_joint": 0.5})  # rad
+            >>> held.body("wrist_3_link").links
+            ('wrist_2_link', 'wrist_3_link', 'tool0')
         """
         from steelyard.robot.build import build, default_base
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard import inertia
-from steelyard.errors import Finding, UsageError
+from steelyard.errors import Finding, UsageError, note
 from steelyard.robot.model import Robot
 from steelyard.spatial import Array
 
@@ -35,7 +35,7 @@ class Pair:
         return np.eye(10)[:4], -inertia.transform_matrix(self.reflection)[:4]
 
 
-def find_mirrored_pairs(robot: Robot, asked: Sequence[str]) -> tuple[tuple[Pair, ...], tuple[str, ...]]:
+def find_mirrored_pairs(robot: Robot, asked: Sequence[str]) -> tuple[tuple[Pair, ...], tuple[Finding, ...]]:
     """Return the pairs ``asked`` for, ``LEFT=RIGHT`` or ``auto``, and remarks on pairs that are not mirrored."""
     named = _by_name(robot) if AUTO in asked else []
     given, findings = list[tuple[str, str]](), list[Finding]()
@@ -66,8 +66,8 @@ def find_mirrored_pairs(robot: Robot, asked: Sequence[str]) -> tuple[tuple[Pair,
     if findings:
         raise UsageError(findings)
     skipped = ", ".join(f"{p.left} and {p.right}" for p, _ in off)
-    remarks = (f"named like a pair, but not mirrored in the zero configuration, and not constrained: {skipped}",)
-    return tuple(pair for pair, d in best if d <= OFF), remarks if off else ()
+    text = f"named like a pair, but not mirrored in the zero configuration, and not constrained: {skipped}"
+    return tuple(pair for pair, d in best if d <= OFF), (note("pair-not-mirrored", skipped, text),) if off else ()
 
 
 def _reflected(robot: Robot, wanted: Sequence[tuple[str, str]], axis: int) -> list[tuple[Pair, float]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.errors import DescriptionError, Finding, unknown_name
+from steelyard.errors import DescriptionError, Finding, note, unknown_name
 from steelyard.robot.description import (
     Description,
     Joint,
@@ -40,7 +40,7 @@ def from_urdf(path: Path, text: str, root: Node, package_dirs: Sequence[Path] = 
     top = reader.tree(root, links, joints)
     if not (name := root.attributes.get("name", "")):
         name = path.stem
-        reader.notices.append(f"<robot> has no name: '{name}' is used")
+        reader.notices.append(note("robot-unnamed", path.name, f"<robot> has no name: '{name}' is used", name=name))
     reader.faults.raise_if_any()
     reader.notices += reader.roots.notices()
     return Description(name, "urdf", path, text, links, joints, top, tuple(reader.notices), frames={})
@@ -50,7 +50,7 @@ class _Reader:
     def __init__(self, path: Path, package_dirs: Sequence[Path]):
         self.faults = Findings(path.name)
         self.roots = Roots(path, package_dirs, self.faults)
-        self.notices: list[str] = []
+        self.notices: list[Finding] = []
 
     def links(self, root: Node) -> dict[str, Link]:
         links: dict[str, Link] = {}
@@ -65,7 +65,7 @@ class _Reader:
             self.faults.add("description-empty", root, "", "has no <link>", "Give a URDF with at least one link")
         shapes_of = [s for link in links.values() for s in link.collision + link.visual]
         if flat := sum(s.kind != "mesh" and min(s.size) <= 0 for s in shapes_of):
-            self.notices.append(f"{flat} shapes without volume")
+            self.notices.append(note("shape-flat", self.faults.file, f"{flat} shapes without volume", shapes=flat))
         return links
 
     def joints(self, root: Node, links: dict[str, Link]) -> dict[str, Joint]:
@@ -76,8 +76,8 @@ class _Reader:
         for joint in joints.values():
             self._check_mimic(joint, joints)
         limited = [j for j in joints.values() if j.kind in ("revolute", "prismatic")]
-        if loose := [j.name for j in limited if np.isinf([j.lower, j.upper]).any()]:
-            self.notices.append(f"no position limits on {', '.join(loose)}")
+        if loose := ", ".join(j.name for j in limited if np.isinf([j.lower, j.upper]).any()):
+            self.notices.append(note("limits-missing", loose, f"no position limits on {loose}"))
         return joints
 
     def tree(self, root: Node, links: dict[str, Link], joints: dict[str, Joint]) -> str:
@@ -171,7 +171,8 @@ class _Reader:
                     if all(part is not None for part in parts):
                         shapes.append(Shape(shape.tag, tuple(size), T))
                 else:
-                    self.notices.append(f"{element}: shape <{shape.tag}> is unknown and ignored")
+                    text = f"{element}: shape <{shape.tag}> is unknown and ignored"
+                    self.notices.append(note("shape-unknown", element, text))
         return shapes
 
     def _joint(self, node: Node, name: str, links: dict[str, Link]) -> Joint:

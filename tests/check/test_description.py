@@ -181,7 +181,8 @@ def test_a_rounded_angle_adds_no_base_parameter(tmp_path, monkeypatch):
 
     exact, condition = rank(arm_on("1.5707963267948966 0 0"))
     assert rank(arm_on("1.5708 0 0")) == (exact, pytest.approx(condition, rel=1e-3))
-    assert any("rounded" in n for n in build(read_description(arm_on("1.5708 0 0")), base="fixed").notices)
+    (notice,) = build(read_description(arm_on("1.5708 0 0")), base="fixed").notices
+    assert (notice.code, notice.where, notice.remedy) == ("angle-rounded", "pan", {"joints": ["pan"]})
     monkeypatch.setattr("steelyard.robot.build.exact_placements", lambda description: ({}, []))
     phantom, large = rank(arm_on("1.5708 0 0"))
     assert phantom > exact

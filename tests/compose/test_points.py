@@ -238,7 +238,7 @@ def test_a_body_without_a_hull_falls_back_to_its_box_with_a_notice():
     covered = cover(body, body.parameters, 3, "hull")
     assert covered.within == "box"
     (notice,) = cover_notices({"b": covered}, "hull")
-    assert notice.startswith("b: ")
+    assert (notice.code, notice.where) == ("hull-missing", "b")
     assert cover_notices({"b": covered}, "box") == []
 
 
@@ -313,7 +313,7 @@ def test_carriers_have_exactly_the_parameters_they_were_placed_for():
     assert (covered.carriers, covered.count) == (7, 34)
     assert covered.inside
     assert cover(boxed(half, outside), outside, 5).prior_distance > 0.1
-    assert len(cover_notices({"b": covered}, "box")) == 1
+    assert [(n.code, n.where) for n in cover_notices({"b": covered}, "box")] == [("points-added", "b")]
 
 
 @pytest.mark.parametrize("extent", [(3.0, 3.0, 3.0), (3.0, 3.0, 5.0), (2.0, 4.0, 4.0)])
@@ -410,7 +410,10 @@ def test_the_command_reports_the_distance_of_priors_that_the_masses_cannot_repre
     )  # fmt: skip
     assert done.code == 0
     estimate = json.loads((tmp_path / "out" / "estimate.json").read_text())
-    (notice,) = (n for n in estimate["notices"] if "6 of 6 bodies" in n)
+    (notice,) = cover_notices({b.name: cover(b, b.parameters, 2) for b in arm.robot.bodies}, "box")
+    assert notice.code == "prior-not-represented"
+    assert set(notice.where.split(", ")) == {b.name for b in arm.robot.bodies}
+    assert str(notice) in estimate["notices"]
     assert f"note: {notice}" in done.out
     assert estimate["method"] == "points"
     assert set(estimate["points"]) == {b.name for b in arm.robot.bodies}
@@ -434,7 +437,8 @@ def test_three_an_edge_are_enough_for_the_arm_and_auto_takes_no_more(steelyard, 
         assert done.code == 0
         estimate = json.loads((out / "estimate.json").read_text())
         assert all(e["prior_inside"] and e["per_axis"] == 3 for e in estimate["points"].values())
-        assert not any("masses" in notice for notice in estimate["notices"])
+        covers = {b.name: cover(b, b.parameters, 3 if count == "3" else "auto", "hull") for b in arm.robot.bodies}
+        assert cover_notices(covers, "hull") == []
 
 
 @pytest.mark.parametrize(

@@ -312,7 +312,8 @@ def test_an_unproved_division_is_not_taken_and_the_last_proved_answer_stands():
     assert refined.proof.holds
     assert 0.5 * total.cost(refined.theta) == pytest.approx(refined.steps[-1].objective)
     mean = np.concatenate([*(s.body.parameters for s in shape_sets), np.zeros(rest.size)])
-    assert any("after 2 steps" in notice for notice in refined.notices(mean, np.eye(len(mean))))
+    notices = refined.notices(mean, np.eye(len(mean)))
+    assert [n.remedy for n in notices if n.code == "solution-not-certified"] == [{"steps": 2}]
     with pytest.raises(SolveError) as error:
         refine(total, shape_sets, rest, Rule(), backends=(tired,))
     assert [f.code for f in error.value.findings] == ["solution-not-certified"]
@@ -335,16 +336,17 @@ def test_a_prior_outside_the_cone_of_shapes_is_reported_with_its_distance_which_
     refined = refine(total, [shape_set.initial(body, box)], NOTHING, Rule(most=12, patience=12))
     (notice, stopped) = refined.notices(aside, root)
     first = refined.first[0].distance(aside, root)
-    assert f"1 of 1 bodies lies outside what their shapes can represent (farthest: b, {first:.2g} " in notice
-    assert "; after 12 divisions " in notice
-    assert refined.state.shapes[0].distance(aside, root) < 0.1 * first
-    assert "after 12 steps" in stopped
-    assert "initial shapes" not in notice
+    last = refined.state.shapes[0].distance(aside, root)
+    assert (notice.code, notice.where) == ("prior-not-represented", "b")
+    before = {"bodies": 1, "distance": first}
+    assert notice.remedy == before | {"divisions": 12, "bodies_after": 1, "distance_after": last}
+    assert last < 0.1 * first
+    assert (stopped.code, stopped.remedy) == ("division-stopped", {"steps": 12})
     beside = 2 * cuboid([0.1, 0.1, 0.1], at(0.1, 0.4, 0)).parameters
-    assert refined.notices(beside, root)[0].endswith("; give other initial shapes")
+    assert "start" in refined.notices(beside, root)[0].remedy, "other initial shapes are advised"
     undivided = refine(total, [shape_set.initial(body, box)], NOTHING, Rule(most=0))
     (notice,) = undivided.notices(aside, root)
-    assert "divisions" not in notice
+    assert notice.remedy == before
     inside = 2 * box[0].parameters
     assert refine(total, [shape_set.initial(body, box)], NOTHING, Rule(most=0)).notices(inside, root) == []
 

@@ -16,6 +16,7 @@ from steelyard.log.table import read_log, write_log
 from steelyard.spatial import WRENCH
 from tests import bags
 from tests.bags import imu, joints, odometry, wrench
+from tests.refusals import noted
 
 LEGS = [f"{leg}_{part}" for leg in ("FR", "FL", "RR", "RL") for part in ("hip", "thigh", "calf")]
 FEET = [f"{leg}_foot" for leg in ("FR", "FL", "RR", "RL")]
@@ -125,9 +126,7 @@ def test_a_quadruped_with_topics_of_many_rates_reads_back_within_the_error_of_in
     assert np.max(apart) < lean.slack(1 / 50) + step**3 / 48 + 1e-7
     assert log.metadata["imu_frame"] == "trunk_imu"
     assert log.metadata["base_frame"] == "trunk"
-    assert len(log.notices) == 2
-    assert "starts later" in log.notices[0]
-    assert "ends earlier" in log.notices[1]
+    assert [n.code for n in log.notices] == ["topic-starts-late", "topic-ends-early"]
 
 
 def test_check_reports_the_same_of_a_bag_as_of_a_table(tmp_path, arm, steelyard):
@@ -218,7 +217,7 @@ def test_the_orientation_of_an_imu_is_used_without_odometry(tmp_path):
     log = read_bag(bags.rosbag(tmp_path / "alone", ramp() + inertial))
     np.testing.assert_allclose(log.columns["base.quaternion.z"], np.sin(log.time / 2), atol=1e-12)
     assert log.metadata["quaternion_frame"] == log.metadata["imu_frame"] == "imu_link"
-    assert any("/imu: without odometry" in notice for notice in log.notices)
+    assert noted(log.notices) == [("orientation-from-imu", f"{tmp_path}/alone, /imu")]
     poses = [odometry(t, (0, 0, 0), (1, 0, 0, 0), (1, 0, 0)) for t in ticks(100)]
     log = read_bag(bags.rosbag(tmp_path / "both", ramp() + inertial + poses))
     assert np.all(log.columns["base.quaternion.x"] == 1)
@@ -233,12 +232,12 @@ def test_a_constant_orientation_and_zero_velocities_are_not_read(tmp_path):
     log = read_bag(bags.rosbag(tmp_path / "imu", messages))
     assert not log.has(*QUATERNION)
     assert log.has("imu.acc.z")
-    assert any("never changes" in notice for notice in log.notices)
+    assert ("orientation-constant", f"{tmp_path}/imu, /imu") in noted(log.notices)
     messages = ramp() + [odometry(t, (t, 0, 0), (0, 0, 0, 1)) for t in ticks(100)]
     log = read_bag(bags.rosbag(tmp_path / "odometry", messages))
     assert log.has("base.position.x", *QUATERNION)
     assert not log.has("base.velocity.x")
-    assert any("every velocity is exactly zero" in notice for notice in log.notices)
+    assert ("velocity-all-zero", f"{tmp_path}/odometry, /odom") in noted(log.notices)
 
 
 def test_the_norm_of_a_quaternion_is_kept_for_the_check(tmp_path):
@@ -254,7 +253,7 @@ def test_messages_without_a_stamp_have_their_time_of_reception_and_a_notice(tmp_
     log = read_bag(bags.rosbag(tmp_path / "run", messages))
     assert log.metadata["epoch_ns"] == bags.START + bags.LATE
     np.testing.assert_allclose(log.time, ticks(100, 0, 1), atol=1e-9)
-    assert "101 of 101 messages have no stamp" in log.notices[0]
+    assert (log.notices[0].code, log.notices[0].remedy) == ("stamps-missing", {"messages": 101, "of": 101})
 
 
 def test_stamps_are_sorted_and_repeats_dropped_with_a_notice(tmp_path):
@@ -263,10 +262,9 @@ def test_stamps_are_sorted_and_repeats_dropped_with_a_notice(tmp_path):
     messages.insert(21, joints(0.2, ["a", "b"], q=[77, 77]))
     log = read_bag(bags.rosbag(tmp_path / "run", messages))
     np.testing.assert_allclose(log.columns["q.a"], ticks(100, 0, 1), atol=1e-12)
-    assert [n.partition(", ")[2] for n in log.notices] == [
-        "/joint_states: 1 messages out of order, sorted by stamp",
-        "/joint_states: 1 messages repeat a stamp and were dropped",
-    ]
+    topic = f"{tmp_path}/run, /joint_states"
+    assert noted(log.notices) == [("stamps-out-of-order", topic), ("stamps-repeated", topic)]
+    assert [n.remedy for n in log.notices] == [{"messages": 1}, {"messages": 1}]
 
 
 def test_rows_in_a_gap_of_any_topic_are_dropped_and_a_short_one_is_interpolated(tmp_path):
@@ -276,7 +274,8 @@ def test_rows_in_a_gap_of_any_topic_are_dropped_and_a_short_one_is_interpolated(
     kept = [t for t in ticks(200, 0, 1) if not 0.4001 < t < 0.4999]
     np.testing.assert_allclose(log.time, kept, atol=1e-9)
     np.testing.assert_allclose(log.columns["imu.gyro.x"], kept, atol=1e-12)
-    assert "/imu: 19 rows are in gaps of more than 4 median steps" in log.notices[0]
+    notice = log.notices[0]
+    assert (notice.code, notice.where, notice.remedy) == ("rows-in-gaps", f"{tmp_path}/run, /imu", {"rows": 19})
 
 
 def test_nothing_is_extrapolated(tmp_path):
@@ -287,9 +286,11 @@ def test_nothing_is_extrapolated(tmp_path):
     assert at + log.time[-1] == pytest.approx(0.69)
     np.testing.assert_allclose(log.columns["q.a"], at + log.time, atol=1e-12)
     np.testing.assert_allclose(log.columns["imu.gyro.x"], at + log.time, atol=1e-12)
-    assert [n.partition(", ")[2] for n in log.notices] == [
-        "the first 0.21 s (21 rows) are cut: /imu starts later",
-        "the last 0.31 s (31 rows) are cut: /imu ends earlier",
+    topic = f"{tmp_path}/run, /imu"
+    assert noted(log.notices) == [("topic-starts-late", topic), ("topic-ends-early", topic)]
+    assert [n.remedy for n in log.notices] == [
+        {"seconds": pytest.approx(0.21), "rows": 21},
+        {"seconds": pytest.approx(0.31), "rows": 31},
     ]
 
 

@@ -19,6 +19,7 @@ from steelyard.log.mapping import ColumnMap, ColumnSource, read_mapping
 from steelyard.log.table import read_log, write_log
 from steelyard.log.toml import shown
 from steelyard.log.units_table import ALIASES, UNITS, factor
+from tests.refusals import noted
 
 LOG = "t,q1,i1\n0,1,5\n1,2,6\n2,4,7\n"
 WHOLE = '[columns]\ntime = "t"\n"q.a" = "q1"\n'
@@ -130,7 +131,7 @@ def test_an_incomplete_last_line_is_dropped_with_a_notice(tmp_path):
     for end in ("3,5\n", "3,5", "3", "3,8,1e-"):
         log = read(tmp_path, '[columns]\ntime = "t"\n"current.a" = "i1"\n', LOG + end)
         np.testing.assert_array_equal(log.columns["current.a"], [5, 6, 7])
-        assert log.notices == (f"{tmp_path}/log.csv, line 5: incomplete, dropped",)
+        assert noted(log.notices) == [("line-incomplete", f"{tmp_path}/log.csv, line 5")]
     log = read(tmp_path, WHOLE, LOG + "3,5,7")
     assert len(log) == 4
     assert log.notices == ()
@@ -151,7 +152,8 @@ def test_rows_are_kept_from_first_to_last_and_counted_from_one(tmp_path):
     np.testing.assert_array_equal(read(tmp_path, by_file + WHOLE).time, [0, 1])
     other = read(tmp_path, by_file + WHOLE, name="other.csv")
     assert len(other) == 3
-    assert other.notices == (f"{tmp_path}/other.csv: {tmp_path}/map.toml gives no rows for it, all are kept",)
+    assert noted(other.notices) == [("rows-not-given", f"{tmp_path}/other.csv")]
+    assert other.notices[0].remedy == {"mapping": f"{tmp_path}/map.toml"}
 
 
 def test_a_table_without_time_has_that_of_its_rate(tmp_path):
@@ -175,10 +177,10 @@ def test_tables_may_differ_by_an_incomplete_last_line_only(tmp_path):
     put(tmp_path, "currents.csv", "J1,J2\n5,1\n6,2\n7")
     log = read(tmp_path, mapping)
     np.testing.assert_array_equal(log.columns["current.a"], [5, 6])
-    assert log.notices == (
-        f"{tmp_path}/currents.csv, line 4: incomplete, dropped",
-        f"{tmp_path}/log.csv: its last row has no counterpart, dropped",
-    )
+    assert noted(log.notices) == [
+        ("line-incomplete", f"{tmp_path}/currents.csv, line 4"),
+        ("row-without-counterpart", f"{tmp_path}/log.csv"),
+    ]
     put(tmp_path, "currents.csv", "J1,J2\n5,1\n6,2\n")
     assert places(tmp_path, mapping) == [("column-length", "log.csv")]
 
@@ -793,7 +795,9 @@ def test_identify_reads_foreign_logs_through_a_mapping(steelyard, arm, foreign, 
     for name, link in ours["links"].items():
         assert link["parameters"] == pytest.approx(same["links"][name]["parameters"], rel=1e-3, abs=1e-4)
     assert ours["provenance"]["inputs"][str(mapping)] == hashlib.sha256(mapping.read_bytes()).hexdigest()
-    assert any(notice.startswith(f"{path}, line ") for notice in ours["notices"])
+    (notice,) = read_log(path, mapping).notices
+    assert notice.code == "line-incomplete"
+    assert str(notice) in ours["notices"]
 
 
 def test_check_takes_a_mapping_and_drafts_one(steelyard, foreign, tmp_path):

@@ -7,6 +7,7 @@ import pytest
 
 from steelyard.robot.description import read_description
 from steelyard.spatial import rotation_from_wxyz
+from tests.refusals import noted
 
 mujoco = pytest.importorskip("mujoco", reason="MJCF needs MuJoCo")
 
@@ -128,7 +129,7 @@ def test_joints_of_one_body_are_chained_by_massless_virtual_links(tmp_path):
 
 def test_a_moved_link_frame_has_a_notice_and_the_body_frame_is_kept(tmp_path):
     description, _ = load(tmp_path, ARM)
-    assert any("link frame at the joint" in n and "universal, cup" in n for n in description.notices)
+    assert ("frame-at-joint", "universal, cup") in noted(description.notices)
     np.testing.assert_array_equal(description.frames["universal.origin"][1][:3, 3], [-0.05, 0, -0.02])
 
 
@@ -137,7 +138,7 @@ def test_a_linear_coupling_is_a_mimic_and_other_constraints_have_a_notice(tmp_pa
     mimic = description.joints["pitch"].mimic
     assert (mimic.joint, mimic.multiplier) == ("roll", -2)
     assert mimic.offset == pytest.approx(0.1 + 2 * np.deg2rad(20))
-    assert any(n.startswith("1 equality constraints") for n in description.notices)
+    assert {"constraints": 1} in [n.remedy for n in description.notices if n.code == "equality-ignored"]
 
 
 def test_geoms_are_visual_or_collision_shapes_in_our_sizes(tmp_path):
@@ -158,7 +159,7 @@ def test_a_free_root_is_the_root_link_and_the_rest_of_the_scene_is_ignored(tmp_p
     assert list(description.joints) == ["hip"]
     assert description.frames["imu"][0] == "trunk"
     assert description.frames["leg.geom"][0] == "leg"
-    assert "not part of the robot and ignored: ball, wall" in description.notices
+    assert ("body-ignored", "ball, wall") in noted(description.notices)
     assert description.name == "m"
 
 
@@ -166,7 +167,7 @@ def test_a_fixed_robot_is_chosen_over_free_objects(tmp_path):
     text = DOG.replace("<freejoint/>", "", 1)
     description, _ = load(tmp_path, text)
     assert description.root == "world"
-    assert "not part of the robot and ignored: ball" in description.notices
+    assert ("body-ignored", "ball") in noted(description.notices)
 
 
 def test_a_generated_name_never_meets_a_given_one(tmp_path):
@@ -198,8 +199,9 @@ def test_a_warning_of_mujoco_is_a_notice_and_not_a_file(tmp_path, monkeypatch):
     body = f'<body name="b">{joints}<geom size="1"/></body>'
     (tmp_path / "m.xml").write_text(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
     before = mujoco.get_mju_user_warning()
-    notices = read_description(tmp_path / "m.xml").notices
-    assert any(n.startswith("MuJoCo warns: Inertia matrix is too close to singular") for n in notices)
+    (warning,) = (n for n in read_description(tmp_path / "m.xml").notices if n.code == "mujoco-warning")
+    assert warning.where == "m.xml"
+    assert warning.remedy["warning"].startswith("Inertia matrix is too close to singular"), "MuJoCo's own words"
     assert [p.name for p in tmp_path.iterdir()] == ["m.xml"]
     assert mujoco.get_mju_user_warning() is before
 

@@ -8,6 +8,7 @@ import pytest
 from steelyard.errors import DescriptionError
 from steelyard.robot import index
 from steelyard.robot.description import read_description
+from tests.refusals import noted
 
 pin = pytest.importorskip("pinocchio")
 
@@ -91,7 +92,7 @@ def test_the_floating_root_agrees_with_pinocchio_too():
 def test_every_mesh_of_the_named_robots_exists():
     for entry in index.robots():
         description = read_description(entry.path)
-        assert not [n for n in description.notices if "not found" in n], entry.name
+        assert "mesh-missing" not in [n.code for n in description.notices], entry.name
         for link in description.links.values():
             for shape in link.collision + link.visual:
                 assert shape.kind != "mesh" or shape.mesh.is_file()
@@ -139,7 +140,8 @@ def test_inertia_is_turned_into_link_axes_and_axis_is_normalised(tmp_path):
 
 def test_missing_meshes_are_one_notice(tmp_path):
     description = read_description(write(tmp_path, URDF % "a.stl"))
-    assert description.notices == ("1 mesh not found (first: a.stl): boxes from the CAD inertia stand in",)
+    (notice,) = description.notices
+    assert (notice.code, notice.where, notice.remedy) == ("mesh-missing", "a.stl", {"meshes": 1})
     assert description.links["arm"].visual[0].mesh is None
 
 
@@ -170,26 +172,26 @@ def test_meshes_are_resolved_in_the_package_beside_it_and_in_given_folders(tmp_p
 
 def test_an_address_on_the_net_is_never_fetched_and_is_a_notice(tmp_path):
     description = read_description(write(tmp_path, URDF % "https://example.org/a.stl"))
-    assert "1 mesh not found" in description.notices[0]
+    assert noted(description.notices) == [("mesh-missing", "https://example.org/a.stl")]
 
 
 @pytest.mark.parametrize("name", ["x" * 5000, "ring/a.stl"])
 def test_a_mesh_name_that_the_file_system_refuses_is_a_notice(tmp_path, name):
     (tmp_path / "ring").symlink_to(tmp_path / "ring")
     description = read_description(write(tmp_path, URDF % name))
-    assert "1 mesh not found" in description.notices[0]
+    assert noted(description.notices) == [("mesh-missing", name)]
 
 
 def test_a_robot_without_a_name_takes_that_of_its_file(tmp_path):
     description = read_description(write(tmp_path, '<robot><link name="a"/></robot>', "ur.urdf"))
     assert description.name == "ur"
-    assert description.notices == ("<robot> has no name: 'ur' is used",)
+    assert noted(description.notices) == [("robot-unnamed", "ur.urdf")]
 
 
 def test_a_joint_without_limits_is_a_notice(tmp_path):
     text = (URDF % "a.stl").replace('<limit lower="-1" upper="2" velocity="3" effort="inf"/>', "")
     description = read_description(write(tmp_path, text))
-    assert "no position limits on turn" in description.notices
+    assert ("limits-missing", "turn") in noted(description.notices)
     assert description.joints["turn"].upper == np.inf
 
 
@@ -208,8 +210,8 @@ def test_shapes_without_volume_and_of_unknown_kind_are_notices(tmp_path):
     shapes = '<geometry><cone/></geometry></collision><collision><geometry><box size="0 0 0"/></geometry>'
     text = (URDF % "a.stl").replace('<geometry><cylinder radius="0.1" length="2"/></geometry>', shapes)
     notices = read_description(write(tmp_path, text)).notices
-    assert "1 shapes without volume" in notices
-    assert "link 'arm': shape <cone> is unknown and ignored" in notices
+    assert [n.remedy for n in notices if n.code == "shape-flat"] == [{"shapes": 1}]
+    assert ("shape-unknown", "link 'arm'") in noted(notices)
 
 
 def test_mimic_is_kept(tmp_path):

@@ -56,7 +56,13 @@ def test_a_newcomer_gets_an_answer_from_the_command_line(icub, steelyard, tmp_pa
     last = done.out.rstrip().splitlines()[-1]
     (mass,) = re.findall(r"^Trusted: .* ([\d.]+) ± 0\.\d+ kg \(identified\);", last)
     assert float(mass) == pytest.approx(33.58, abs=0.1)
-    assert "24 samples within 2.5 ms of the one before were averaged with it" in done.out
+
+
+def test_samples_with_nearly_equal_stamps_are_averaged(icub):
+    robot, logs = icub
+    notices = identify(robot, logs / "walking.parquet").estimate.notices
+    (notice,) = (n for n in notices if n.code == "samples-averaged")
+    assert notice.remedy == {"samples": 24, "within": pytest.approx(2.5e-3, abs=5e-5)}
 
 
 @pytest.mark.parametrize("run", MEASURED)

@@ -63,7 +63,7 @@ def test_a_truncated_last_line_of_a_ur10e_file_is_dropped(measured, ur10e_mappin
     (tmp_path / "cut.csv").write_bytes(text[:-40])
     log = read_log(tmp_path / "cut.csv", ur10e_mapping)
     assert len(log) == len(text.splitlines()) - 1
-    assert log.notices[0].endswith("incomplete, dropped")
+    assert log.notices[0].code == "line-incomplete"
 
 
 def test_a_draft_for_ur10e_finds_time_positions_and_velocities(measured, tmp_path):

@@ -1,7 +1,6 @@
 """A real cluster of separate processes gives the same estimate, even if processes are killed."""
 
 import json
-import re
 import subprocess
 import sys
 import time
@@ -9,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.fleet import identify_many
+from steelyard.fleet.gathering import FleetOptions
 from steelyard.fleet.workers import Workers
-from tests.scale.conftest import ASKED, LOGS, difference, environment
+from steelyard.identify.estimate_json import estimate_json
+from tests.scale.conftest import ASKED, LOGS, OPTIONS, difference, environment
 from tests.scale.work import whose
 
 pytestmark = pytest.mark.slow
@@ -79,7 +81,7 @@ def test_a_worker_that_is_killed_costs_time_and_nothing_else(fleet, crew, tmp_pa
     assert difference(answer(out), fleet.estimate) <= SAME
 
 
-def test_a_killed_driver_resumes_from_the_logs_it_finished(fleet, crew, steelyard, tmp_path):
+def test_a_killed_driver_resumes_from_the_logs_it_finished(fleet, crew, tmp_path):
     out, shelf = tmp_path / "out", tmp_path / "shelf"
     driver = started(fleet, out, "--scheduler", crew.address, "--checkpoint", shelf)
     until(driver, shelf, LOGS // 4)
@@ -88,14 +90,14 @@ def test_a_killed_driver_resumes_from_the_logs_it_finished(fleet, crew, steelyar
     before = kept(shelf)
     assert LOGS // 4 <= len(before) < LOGS
     assert not (out / "estimate.json").exists()
-    outcome = steelyard(*command(fleet, out, "--scheduler", crew.address, "--checkpoint", shelf))
-    assert outcome.code in (0, 4), outcome.err
+    with Workers.at(crew.address) as workers:
+        resumed = identify_many("demo_arm", fleet.names, OPTIONS, FleetOptions(workers, checkpoint=str(shelf)))
     after = kept(shelf)
     assert len(after) == LOGS  # a given checkpoint stays
     assert {name: after[name] for name in before} == before  # and its files were not written again
-    served = int(re.search(r"(\d+) of them by an earlier run", outcome.out).group(1))
-    assert len(before) <= served < LOGS  # workers may have finished what they had begun for the dead driver
-    assert difference(answer(out), fleet.estimate) <= SAME
+    (cached,) = (n.remedy["cached"] for n in resumed.estimate.notices if n.code == "logs-read-once")
+    assert len(before) <= cached < LOGS  # workers may have finished what they had begun for the dead driver
+    assert difference(estimate_json(resumed.estimate), fleet.estimate) <= SAME
 
 
 def test_a_corrupt_log_is_named_and_skipped_only_when_asked(fleet, crew, steelyard, tmp_path):

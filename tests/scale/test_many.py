@@ -207,7 +207,10 @@ def test_all_unusable_logs_are_reported_with_their_findings(few, tmp_path):
         "demo_arm", [*few[:3], *bad, str(tmp_path / "twin.parquet")], OPTIONS, FleetOptions(skip=True)
     )
     assert list(gathered.skipped) == bad
-    assert any(few[2] in n and str(tmp_path / "twin.parquet") in n for n in gathered.notices)
+    assert ("log-repeated", f"{few[2]} and {tmp_path / 'twin.parquet'}") in [
+        (n.code, n.where) for n in gathered.notices
+    ]
+    assert [n.remedy for n in gathered.notices if n.code == "logs-skipped"] == [{"logs": bad}]
     with pytest.raises(LogError) as caught:
         gather_logs("demo_arm", [bad[3]], OPTIONS, FleetOptions(skip=True))
     assert findings(caught) == [("file-missing", bad[3])]
@@ -247,7 +250,8 @@ def test_sums_of_a_log_are_reused_only_where_nothing_changed(few, tmp_path):
 def test_a_checkpoint_that_workers_cannot_read_is_reported(few, pair):
     options = FleetOptions(checkpoint="memory://shelf")  # each process has a memory of its own
     gathered = gather_logs("demo_arm", few[:3], OPTIONS, replace(options, workers=pair))
-    assert any(n.startswith("3 logs") and "memory://shelf" in n for n in gathered.notices)
+    (notice,) = (n for n in gathered.notices if n.code == "checkpoint-not-shared")
+    assert (notice.where, notice.remedy) == ("memory://shelf", {"logs": 3})
     assert gather_logs("demo_arm", few[:3], OPTIONS, options).cached == 0
     assert gather_logs("demo_arm", few[:3], OPTIONS, options).cached == 3
 

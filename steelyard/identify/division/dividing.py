@@ -19,7 +19,7 @@ from steelyard import inertia
 from steelyard.compose.composition import Assembly, Composition
 from steelyard.compose.division_rule import Rule
 from steelyard.compose.shape_set import ShapeSet
-from steelyard.errors import SolveError
+from steelyard.errors import Finding, SolveError, note
 from steelyard.identify.division.choosing import State, choose
 from steelyard.information import Information
 from steelyard.solve.certify import Certificate
@@ -82,27 +82,33 @@ class Refined:
             for s, masses in zip(self.state.shapes, self.state.masses, strict=True)
         }
 
-    def notices(self, mean: Array, root: Array) -> list[str]:
+    def notices(self, mean: Array, root: Array) -> list[Finding]:
         """Notices: priors that the shapes cannot represent, and divisions that ended before convergence.
 
         ``mean`` (n,) is the prior's mean and ``root`` (n, n) the square root of its precision.
         """
-        texts = []
+        notes, divisions = [], len(self.steps) - 1
         count, farthest, name = _outside(self.first, mean, root)
         if count:
             whose, what = ("the prior", "lies") if count == 1 else ("the priors", "lie")
             text = f"{whose} of {count} of {len(self.first)} bodies {what} outside what their shapes can represent"
             text += f" (farthest: {name}, {farthest:.2g} standard deviations)"
-            if len(self.steps) > 1:
+            values: dict[str, float | None] = {"bodies": count, "distance": farthest}
+            if divisions:
                 still, distance, _ = _outside(self.state.shapes, mean, root)
-                text += f"; after {len(self.steps) - 1} divisions {still}" + (f" ({distance:.2g})" if still else "")
-                text += "; give other initial shapes" if distance > FAR else ""
-            texts.append(text)
-        if self.stopped == "limit" and len(self.steps) > 1:
-            texts.append(f"dividing was stopped after {len(self.steps) - 1} steps, before it converged")
+                values |= {"divisions": divisions, "bodies_after": still, "distance_after": distance}
+                text += f"; after {divisions} divisions {still}" + (f" ({distance:.2g})" if still else "")
+                if distance > FAR:
+                    text += "; give other initial shapes"
+                    values["start"] = None
+            notes.append(note("prior-not-represented", name, text, **values))
+        if self.stopped == "limit" and divisions:
+            text = f"dividing was stopped after {divisions} steps, before it converged"
+            notes.append(note("division-stopped", "shapes", text, steps=divisions))
         if self.stopped == "unproved":
-            texts.append(f"dividing ended after {len(self.steps) - 1} steps: the next optimum could not be certified")
-        return texts
+            text = f"dividing ended after {divisions} steps: the next optimum could not be certified"
+            notes.append(note("solution-not-certified", "shapes", text, steps=divisions))
+        return notes
 
 
 def refine(

@@ -23,7 +23,20 @@ DESCRIBED_TOTAL = 0.05  # standard deviation of the description's total mass, as
 
 @dataclass(frozen=True)
 class Constrained(Composed):
-    """Linear constraints, refined by cutting planes; bodies that stay inconsistent are repaired (``repair.py``)."""
+    """Linear constraints, refined by cutting planes; bodies that stay inconsistent are repaired (``repair.py``).
+
+    Attributes:
+        regularisation: Distance to the prior that is penalised: ``quadratic`` or ``pullback``.
+        symmetric: Bodies that mirror each other, ``LEFT=RIGHT``, or ``auto``.
+        hard_mass: Whether the total mass holds exactly, rather than as a measurement.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> exact = sy.identify("demo_arm", log, method=sy.Constrained(hard_mass=True), total_mass=31.3)  # kg
+        >>> round(sum(body.mass for body in exact.estimate.bodies), 3)
+        31.3
+    """
 
     symmetric: tuple[str, ...] = option(
         (), "Bodies that mirror each other, or auto (method constrained).", metavar="L=R,…"
@@ -44,7 +57,7 @@ class Constrained(Composed):
 
         return boxed.composition(body, prior.scale)
 
-    def extra(self, posed: Posed) -> tuple[Information, LinearConstraints, tuple[str, ...]]:
+    def extra(self, posed: Posed) -> tuple[Information, LinearConstraints, tuple[Finding, ...]]:
         """Total mass, soft or hard, and symmetric pairs: as information and linear constraints on free parameters."""
         import numpy as np
 
@@ -60,7 +73,7 @@ class Constrained(Composed):
         masses = np.zeros((1, columns.n))
         masses[0, [columns.body(b.name).start for b in own]] = 1.0
         described = float(sum(b.parameters[0] for b in own))
-        E, e, notices = list[np.ndarray](), list[float](), tuple[str, ...]()
+        E, e, notices = list[np.ndarray](), list[float](), tuple[Finding, ...]()
         if self.hard_mass:
             E, e = [masses[0]], [described if posed.total_mass is None else posed.total_mass]
         elif posed.total_mass is None:  # a total from a scale is already in the data

@@ -17,7 +17,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LeastSquares(Method):
-    """Base parameters from the data alone, the null space from the description; bodies may be inconsistent."""
+    """Base parameters from the data alone, the null space from the description; bodies may be inconsistent.
+
+    Attributes:
+        null_space: Which null space keeps the description: of the ``structure``, or of the ``data``.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> fitted = sy.identify("demo_arm", log, method=sy.LeastSquares(null_space="data"))
+        >>> fitted.estimate.method, fitted.estimate.consistent
+        ('least-squares', False)
+    """
 
     regularised: ClassVar[bool] = False
 

@@ -15,7 +15,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Linear(Composed):
-    """Least squares with positive masses: bodies may be physically inconsistent, and are reported as such."""
+    """Least squares with positive masses: bodies may be physically inconsistent, and are reported as such.
+
+    Attributes:
+        regularisation: Distance to the prior that is penalised: ``quadratic`` or ``pullback``.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> fitted = sy.identify("demo_arm", log, method=sy.Linear())
+        >>> [body.name for body in fitted.estimate.bodies if not body.consistent]
+        ['forearm_link']
+    """
 
     def composition(self, body: Body, prior: Prior) -> Composition:
         """Admissible parameters of a body."""

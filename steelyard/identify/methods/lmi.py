@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from steelyard.equations.option_field import option, unknown_choice
-from steelyard.errors import Finding
+from steelyard.errors import Finding, note
 from steelyard.identify.method import Composed, Posed
 
 if TYPE_CHECKING:
@@ -20,7 +20,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lmi(Composed):
-    """The default: the optimum over all physically consistent bodies."""
+    """The default: the optimum over all physically consistent bodies.
+
+    Attributes:
+        regularisation: Distance to the prior that is penalised: ``quadratic``, ``pullback`` or ``entropic``.
+        inside: ``ellipsoid``: all mass lies inside an ellipsoid around each body's box; None: anywhere.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> result = sy.identify("demo_arm", log, method=sy.Lmi(inside="ellipsoid"))
+        >>> result.estimate.consistent, result.estimate.certificate.holds
+        (True, True)
+    """
 
     online: ClassVar[bool] = True
     entropic: ClassVar[bool] = True
@@ -71,10 +83,11 @@ class Lmi(Composed):
         own = [10 * k for k, body in enumerate(posed.bodies) if body.carrier is None]
         return tuple(Entropy(at, inertia.pseudo(mean[at : at + 10]), gamma) for at in own)
 
-    def notices(self, posed: Posed) -> tuple[str, ...]:
+    def notices(self, posed: Posed) -> tuple[Finding, ...]:
         """A notice about described bodies whose mass is not within the ellipsoid."""
         from steelyard.compose import realisable
 
         own = [b for b in posed.bodies if self.inside and b.carrier is None]
         out = ", ".join(b.name for b in own if realisable.ellipsoid_row(b) @ b.parameters < 0)
-        return (f"as described, the mass of {out} reaches out of the ellipsoid around its box",) if out else ()
+        text = f"as described, the mass of {out} reaches out of the ellipsoid around its box"
+        return (note("mass-outside-ellipsoid", out, text),) if out else ()

@@ -15,7 +15,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mata(Composed):
-    """Positive mass and inertia about the centre of mass; a body may still be physically inconsistent."""
+    """Positive mass and inertia about the centre of mass; a body may still be physically inconsistent.
+
+    Attributes:
+        regularisation: Distance to the prior that is penalised: ``quadratic`` or ``pullback``.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> fitted = sy.identify("demo_arm", log, method=sy.Mata(regularisation="pullback"))
+        >>> all(body.mass > 0 for body in fitted.estimate.bodies)
+        True
+    """
 
     def composition(self, body: Body, prior: Prior) -> Composition:
         """Admissible parameters of a body."""

@@ -17,7 +17,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Nonlinear(Composed):
-    """The same bodies and optimum as ``lmi``, computed in other coordinates."""
+    """The same bodies and optimum as ``lmi``, computed in other coordinates.
+
+    Attributes:
+        regularisation: Distance to the prior that is penalised: ``quadratic`` or ``pullback``.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> other = sy.identify("demo_arm", log, method=sy.Nonlinear())
+        >>> bool(np.allclose(other.theta, result.theta, atol=0.001))
+        True
+    """
 
     @property
     def has_profile(self) -> bool:

@@ -28,7 +28,21 @@ def _count(text: str) -> int | str:
 
 @dataclass(frozen=True)
 class Points(Composed):
-    """Non-negative point masses on a grid in each body."""
+    """Non-negative point masses on a grid in each body.
+
+    Attributes:
+        regularisation: Distance to the prior that is penalised: ``quadratic`` or ``pullback``.
+        per_edge: Points along each edge, 2 to 9, or ``auto``.
+        within: Region of the points: the ``box`` of a body's shapes, or their convex ``hull``.
+        ridge: Weight of a ridge on each single mass; 0 for none.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> result = sy.identify("demo_arm", log, method=sy.Points(per_edge="auto"))
+        >>> result.estimate.method, result.estimate.consistent
+        ('points', True)
+    """
 
     online: ClassVar[bool] = True
 
@@ -60,7 +74,7 @@ class Points(Composed):
         what = "needs the region that a body may fill, which is not known of a load"
         yield Finding("method-not-for-loads", "method=points", what, "Use method='lmi'", {"method": "lmi"})
 
-    def covers(self, setup: Setup, prior: Prior) -> tuple[dict[str, Cover], list[str]]:
+    def covers(self, setup: Setup, prior: Prior) -> tuple[dict[str, Cover], list[Finding]]:
         """Number of points of each free body, and whether they can represent its prior."""
         from steelyard.compose.points_cover import cover, cover_notices
 

@@ -19,7 +19,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shapes(Regularised):
-    """Bodies composed of shapes, which are divided at most ``divisions`` times."""
+    """Bodies composed of shapes, which are divided at most ``divisions`` times.
+
+    Attributes:
+        regularisation: Distance to the prior that is penalised: ``quadratic`` or ``pullback``.
+        start: Initial shapes of links (``docs/shapes.md``): a TOML file, or one that was read; None: those of the
+            description.
+        divisions: Steps of division at most; None: until the objective no longer decreases.
+
+    Examples:
+        Names as in ``help(steelyard)``.
+
+        >>> result = sy.identify("demo_arm", log, method=sy.Shapes(divisions=2))
+        >>> [step.k for step in result.estimate.divisions], result.estimate.consistent
+        ([0, 1, 2], True)
+    """
 
     online: ClassVar[bool] = True
 

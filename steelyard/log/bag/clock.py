@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from steelyard.errors import Finding
+from steelyard.errors import Finding, note
 from steelyard.log.log import QUATERNION
 from steelyard.log.timing import GAP
 from steelyard.spatial import Array, unwrap_quaternions
@@ -46,19 +46,21 @@ class Merged(NamedTuple):
 
     stamps: Array  # (T,) int64
     columns: dict[str, Array]  # (T,) each
-    notices: list[str]
+    notices: list[Finding]
     findings: list[Finding]
 
 
-def ordered(series: TopicSeries, notices: list[str]) -> TopicSeries:
+def ordered(series: TopicSeries, notices: list[Finding]) -> TopicSeries:
     """Sort a series by stamp and drop repeated stamps (the first received is kept); adds notices."""
     late = int(np.sum(series.stamps < np.maximum.accumulate(series.stamps))) if len(series) else 0
     if late:
-        notices.append(f"{series.topic}: {late} messages out of order, sorted by stamp")
+        text = f"{series.topic}: {late} messages out of order, sorted by stamp"
+        notices.append(note("stamps-out-of-order", series.topic, text, messages=late))
     order = np.argsort(series.stamps, kind="stable")
     order = order[np.diff(series.stamps[order], prepend=-1) > 0]
     if repeats := len(series) - len(order):
-        notices.append(f"{series.topic}: {repeats} messages repeat a stamp and were dropped")
+        text = f"{series.topic}: {repeats} messages repeat a stamp and were dropped"
+        notices.append(note("stamps-repeated", series.topic, text, messages=repeats))
     return replace(series, stamps=series.stamps[order], values=series.values[order])
 
 
@@ -99,7 +101,8 @@ def merge(some: Sequence[Channel], clock: Array) -> Merged:
     for topic in dict.fromkeys(c.topic for c in some):
         inside = np.any([_in_hole(c.stamps, stamps) for c in some if c.topic == topic], axis=0)
         if lost := int(inside.sum()):
-            notices.append(f"{topic}: {lost} rows are in gaps of more than {GAP:g} median steps and were dropped")
+            text = f"{topic}: {lost} rows are in gaps of more than {GAP:g} median steps and were dropped"
+            notices.append(note("rows-in-gaps", topic, text, rows=lost))
         covered &= ~inside
     stamps = stamps[covered]
     if len(stamps) < 2:
@@ -155,11 +158,15 @@ def _apart(some: Sequence[Channel]) -> list[Finding]:
     return [Finding("clocks-disjoint", topic, what.format(*span), fix) for topic, span in spans.items()]
 
 
-def _cut(some: Sequence[Channel], clock: Array, stamps: Array) -> Iterator[str]:
+def _cut(some: Sequence[Channel], clock: Array, stamps: Array) -> Iterator[Finding]:
     """Notices of rows cut at either end because a topic starts late or ends early."""
     if lost := int(np.sum(clock < stamps[0])):
         topic = max(some, key=lambda c: int(c.stamps[0])).topic
-        yield f"the first {(stamps[0] - clock[0]) / 1e9:.3g} s ({lost} rows) are cut: {topic} starts later"
+        seconds = (stamps[0] - clock[0]) / 1e9
+        text = f"the first {seconds:.3g} s ({lost} rows) are cut: {topic} starts later"
+        yield note("topic-starts-late", topic, text, seconds=seconds, rows=lost)
     if lost := int(np.sum(clock > stamps[-1])):
         topic = min(some, key=lambda c: int(c.stamps[-1])).topic
-        yield f"the last {(clock[-1] - stamps[-1]) / 1e9:.3g} s ({lost} rows) are cut: {topic} ends earlier"
+        seconds = (clock[-1] - stamps[-1]) / 1e9
+        text = f"the last {seconds:.3g} s ({lost} rows) are cut: {topic} ends earlier"
+        yield note("topic-ends-early", topic, text, seconds=seconds, rows=lost)

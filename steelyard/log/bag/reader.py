@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard.errors import Finding, LogError, UsageError, unknown_name
+from steelyard.errors import Finding, LogError, UsageError, note, unknown_name
 from steelyard.files import digest
 from steelyard.log.log import QUATERNION, Log
 
@@ -198,27 +198,32 @@ def _log(path: Path, read: Sequence[Collector]) -> Log:
     time = (merged.stamps - merged.stamps[0]) / 1e9
     log = Log.from_columns({"time": time, **merged.columns}, metadata, str(path))
     files = sorted(file for file in path.iterdir() if file.is_file()) if path.is_dir() else [path]
-    remarks = tuple(f"{path}, {notice}" for notice in dict.fromkeys([*notices, *merged.notices]))
+    remarks = tuple(
+        replace(n, where=f"{path}, {n.where}", what=f"{path}, {n.what}")
+        for n in dict.fromkeys([*notices, *merged.notices])
+    )
     return replace(log, notices=remarks, files={str(f): digest(f) for f in files})
 
 
-def _unstamped(c: Collector) -> str:
-    return f"{c.topic}: {c.unstamped} of {c.count} messages have no stamp; their time of reception is used"
+def _unstamped(c: Collector) -> Finding:
+    text = f"{c.topic}: {c.unstamped} of {c.count} messages have no stamp; their time of reception is used"
+    return note("stamps-missing", c.topic, text, messages=c.unstamped, of=c.count)
 
 
-def _twist(some: list[Channel], notices: list[str]) -> list[Channel]:
+def _twist(some: list[Channel], notices: list[Finding]) -> list[Channel]:
     """Drop the velocities of an odometry that never measures any: all zero."""
     from steelyard.log.bag.messages import TWIST
 
     topics = {c.topic for c in some if c.columns[0] in TWIST}
     for topic in topics - {c.topic for c in some if c.columns[0] in TWIST and np.any(c.values)}:
-        notices.append(f"{topic}: every velocity is exactly zero; velocities are not read")
+        text = f"{topic}: every velocity is exactly zero; velocities are not read"
+        notices.append(note("velocity-all-zero", topic, text))
         some = [c for c in some if c.topic != topic or c.columns[0] not in TWIST]
     return some
 
 
 def _orientation(
-    some: list[Channel], imus: Mapping[str, str], notices: list[str], metadata: dict[str, Any]
+    some: list[Channel], imus: Mapping[str, str], notices: list[Finding], metadata: dict[str, Any]
 ) -> list[Channel]:
     """Keep one orientation: the odometry's, else the IMU's (in the IMU's frame) unless it is constant."""
     orientations = [c for c in some if c.columns == QUATERNION]
@@ -229,9 +234,11 @@ def _orientation(
         if better or not np.any(np.ptp(c.values, axis=0)):
             some = [x for x in some if x is not c]
             if not better:
-                notices.append(f"{c.topic}: its orientation never changes and is not read")
+                text = f"{c.topic}: its orientation never changes and is not read"
+                notices.append(note("orientation-constant", c.topic, text))
             continue
-        notices.append(f"{c.topic}: without odometry, its orientation is used as that of the base")
+        text = f"{c.topic}: without odometry, its orientation is used as that of the base"
+        notices.append(note("orientation-from-imu", c.topic, text))
         if frame := imus[c.topic]:
             metadata["quaternion_frame"] = frame
     return some
