@@ -32,7 +32,7 @@ from steelyard import (
     Shapes,
     identify,
 )
-from steelyard.identify.estimate import Estimate
+from steelyard.identify.estimate import Estimate, JointTerm
 from steelyard.identify.method import Method
 from steelyard.log.log import Log
 from steelyard.log.table import read_log
@@ -115,9 +115,14 @@ def _tx40_value(estimate: Estimate, kind: str, k: str) -> float:
     if kind in BODY:
         return float(estimate.body(f"link_{k}").parameters[BODY.index(kind)])
     if kind in ("Iam", "fvm", "fsm"):
-        return float(motor[TERMS[kind[:-1]]] or 0.0)
-    share = float(motor[TERMS[kind]] or 0.0) if kind in ("Ia", "fv") and k in "56" else 0.0
-    return float(estimate.joints[f"joint_{k}"][TERMS[kind]] or 0.0) + share
+        return _term(motor, kind[:-1])
+    share = _term(motor, kind) if kind in ("Ia", "fv") and k in "56" else 0.0
+    return _term(estimate.joints[f"joint_{k}"], kind) + share
+
+
+def _term(terms: Mapping[str, JointTerm | None], kind: str) -> float:
+    term = terms[TERMS[kind]]
+    return term.value if term else 0.0
 
 
 def _each(

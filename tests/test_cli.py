@@ -47,7 +47,7 @@ def test_identify_writes_what_the_contract_promises(identified, arm):
         assert set(link) >= {"mass", "com", "inertia", "parameters", "std", "std_data", "verdict", "verdicts"}
         assert link["consistent"] is True
         assert link["verdict"] in ("identified", "partly", "prior")
-    assert set(estimate["joints"]["elbow_joint"]) == {"viscous", "coulomb", "armature", "offset", "gain"}
+    assert set(estimate["joints"]["elbow_joint"]) == {"family", "viscous", "coulomb", "armature", "offset", "gain"}
     assert estimate["validation"][str(arm.test)]["relative"] < 0.03
     assert set(estimate["fit"]) == {"rows", "objective", "rmse", "relative", "relative_filtered"}
     assert estimate["certificate"]["gap"] < 1e-6

@@ -27,10 +27,10 @@ def test_a_joint_that_is_nearly_all_friction_keeps_a_gain_like_the_others(arm, f
     log = simulate_arm(arm.robot, exact, seed=3, seconds=10, noise="low", friction=rub)
     result = identify("demo_arm", [currents(log)], Options(friction=friction))
     for joint in arm.robot.joints:
-        gain = result.estimate.joints[joint]["gain"]
+        gain = result.estimate.joints[joint]["gain"].value
         assert gain == pytest.approx(GAIN, rel=0.3 if joint == "wrist_3_joint" else 0.1), joint
-    assert result.estimate.joints["wrist_3_joint"]["viscous"] == pytest.approx(4.0, rel=0.4)
-    assert result.estimate.joints["wrist_3_joint"]["coulomb"] == pytest.approx(6.0, rel=0.4)
+    assert result.estimate.joints["wrist_3_joint"]["viscous"].value == pytest.approx(4.0, rel=0.4)
+    assert result.estimate.joints["wrist_3_joint"]["coulomb"].value == pytest.approx(6.0, rel=0.4)
 
 
 def test_friction_on_every_joint_does_not_move_the_gains(arm):
@@ -38,9 +38,9 @@ def test_friction_on_every_joint_does_not_move_the_gains(arm):
     log = simulate_arm(arm.robot, exact, seed=3, seconds=10, noise="low", friction=arm.friction)
     result = identify("demo_arm", [currents(log)], Options(friction="all"))
     for joint in arm.robot.joints[:5]:
-        assert result.estimate.joints[joint]["gain"] == pytest.approx(GAIN, rel=0.03), joint
+        assert result.estimate.joints[joint]["gain"].value == pytest.approx(GAIN, rel=0.03), joint
     # Gravity does not turn the last joint: friction and armature explain its current with any gain.
-    assert result.estimate.joints["wrist_3_joint"]["gain"] == pytest.approx(GAIN, rel=0.25)
+    assert result.estimate.joints["wrist_3_joint"]["gain"].value == pytest.approx(GAIN, rel=0.25)
 
 
 def test_larger_gains_and_larger_masses_explain_a_log_equally_well_and_the_intervals_include_both(arm):
@@ -70,7 +70,7 @@ def test_one_known_gain_identifies_all_the_others(arm):
     assert estimate.scale is None
     for joint in arm.robot.joints[:5]:
         if joint != "elbow_joint":
-            assert estimate.joints[joint]["gain"] == pytest.approx(GAIN, rel=0.02), joint
+            assert estimate.joints[joint]["gain"].value == pytest.approx(GAIN, rel=0.02), joint
     assert estimate.base_identified > 10
 
 
@@ -80,7 +80,7 @@ def test_gains_do_not_depend_on_where_the_search_starts(arm):
     gains = []
     for factor in (1.0, 30.0, 0.02):  # N·m/A of other drives: the same currents in other units
         estimate = identify("demo_arm", [currents(log, GAIN * factor)], Options(friction="all")).estimate
-        gains.append([estimate.joints[j]["gain"] / factor for j in arm.robot.joints])
+        gains.append([estimate.joints[j]["gain"].value / factor for j in arm.robot.joints])
     np.testing.assert_allclose(gains[1], gains[0], rtol=1e-3)
     np.testing.assert_allclose(gains[2], gains[0], rtol=1e-3)
 
@@ -92,7 +92,7 @@ def test_gains_that_differ_from_joint_to_joint_are_identified(arm):
     amps = {f"current.{j}": log.columns[f"tau.{j}"] / k for j, k in true.items()}
     mixed = replace(log, columns={k: v for k, v in log.columns.items() if k.startswith("q.")} | amps)
     result = identify("demo_arm", [mixed])
-    gains = {joint: terms["gain"] for joint, terms in result.estimate.joints.items()}
+    gains = {joint: terms["gain"].value for joint, terms in result.estimate.joints.items()}
     for joint in arm.robot.joints[:5]:
         assert gains[joint] == pytest.approx(true[joint], rel=0.05), joint
 

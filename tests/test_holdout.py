@@ -114,7 +114,7 @@ def test_nor_does_a_current_reach_a_drive_gain(log):
     options = Options(friction="all", hold_out=1.0)
     clean, wrong = (identify("demo_arm", [one], options).estimate for one in (amps, spoiled(amps, hold, "current.")))
     assert clean.joints == wrong.joints
-    assert clean.joints["elbow_joint"]["gain"] == pytest.approx(GAIN, rel=0.5)
+    assert clean.joints["elbow_joint"]["gain"].value == pytest.approx(GAIN, rel=0.5)
 
 
 @installed

@@ -164,9 +164,9 @@ def test_every_prior_gives_physical_bodies_and_a_certificate(arm, options):
 def test_friction_is_identified_along_with_the_links(arm):
     result = identify("demo_arm", [arm.train], Options(friction="all"))
     for k, joint in enumerate(arm.robot.joints):
-        assert result.estimate.joints[joint]["viscous"] == pytest.approx(arm.friction.viscous[k], rel=0.25)
-        assert result.estimate.joints[joint]["coulomb"] == pytest.approx(arm.friction.coulomb[k], rel=0.25)
-        assert result.estimate.joints[joint]["armature"] >= 0
+        assert result.estimate.joints[joint]["viscous"].value == pytest.approx(arm.friction.viscous[k], rel=0.25)
+        assert result.estimate.joints[joint]["coulomb"].value == pytest.approx(arm.friction.coulomb[k], rel=0.25)
+        assert result.estimate.joints[joint]["armature"].value >= 0
 
 
 def test_a_known_drive_gain_turns_current_into_torque_and_an_unknown_one_is_identified(arm):
@@ -180,9 +180,9 @@ def test_a_known_drive_gain_turns_current_into_torque_and_an_unknown_one_is_iden
     np.testing.assert_allclose(with_torque.theta, with_gain.theta, rtol=1e-6, atol=1e-8)
     free = identify("demo_arm", [current])
     for joint in arm.robot.joints[:5]:
-        assert free.estimate.joints[joint]["gain"] == pytest.approx(gain, rel=0.01)
+        assert free.estimate.joints[joint]["gain"].value == pytest.approx(gain, rel=0.01)
     # The last joint turns its own small inertia alone, which nothing else shows: its gain is known to 15 % (1 σ).
-    assert free.estimate.joints["wrist_3_joint"]["gain"] == pytest.approx(gain, rel=0.3)
+    assert free.estimate.joints["wrist_3_joint"]["gain"].value == pytest.approx(gain, rel=0.3)
     assert free.estimate.scale is not None
 
 

@@ -97,7 +97,7 @@ def test_drive_gains_and_a_load_are_identified_together(arm, pair, known):
     empty, loaded = (currents(log, joints, known=known) for log in pair)
     estimate = weigh_load("demo_arm", [loaded], ON, Options(friction="all"), empty=[empty]).estimate
     (load,) = estimate.loads
-    identified_gains = np.array([estimate.joints[j]["gain"] or GAIN[k] for k, j in enumerate(joints)])
+    identified_gains = np.array([(t.value if (t := estimate.joints[j]["gain"]) else GAIN[k]) for k, j in enumerate(joints)])
     ratio = identified_gains / GAIN
     excited = slice(0, 5)  # the last joint has friction alone
     np.testing.assert_allclose(ratio[excited] / np.median(ratio[excited]), 1, atol=0.03)

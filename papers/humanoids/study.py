@@ -164,7 +164,7 @@ def as_vector(setup: Setup, truth: Mapping[str, Array]) -> Array:
 
 
 def covered(fitted: FittedLogs, truth: Array) -> dict[str, list[bool]]:
-    """Whether 95 % intervals of base parameters called identified hold the truth.
+    """Whether 95 % intervals of base parameters of source data hold the truth.
 
     ``data``: of least squares, ± 1.96 standard deviations by the data alone. ``posterior``: of the pseudo-inertia,
     ± 1.96 posterior ones. ``total``: of the total mass, the same.
@@ -173,11 +173,19 @@ def covered(fitted: FittedLogs, truth: Array) -> dict[str, list[bool]]:
     masses = np.zeros(setup.columns.n)
     masses[::10] = 1.0
     plain, _ = by("B, least squares", fitted)
-    base = base_parameters(result.space, result.uncertainty, result.theta, setup.columns.names, [masses])
+    base = base_parameters(
+        result.space,
+        result.uncertainty,
+        result.theta,
+        result.prior.mean,
+        setup.columns.names,
+        setup.columns.kinds,
+        [masses],
+    )
     at = {name: k for k, name in enumerate(setup.columns.names)}
     held: dict[str, list[bool]] = {"data": [], "posterior": []}
     for p in base:
-        if p.identified:
+        if p.source == "data":
             z = np.zeros(setup.columns.n)
             z[[at[name] for name in p.terms]] = list(p.terms.values())
             held["data"].append(bool(abs(z @ (plain - truth)) < 1.96 * p.std))

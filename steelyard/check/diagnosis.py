@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from steelyard.check.opening import refuse
 from steelyard.check.subject import Subject, all_checks
+from steelyard.equations.segment import Segment
+from steelyard.equations.setup import Setup
 from steelyard.errors import Finding
+from steelyard.log.log import Log
 
 
 @dataclass(frozen=True)
@@ -27,3 +32,24 @@ def diagnose(subject: Subject) -> Diagnosis:
             data |= check.data(subject)
             findings += check.find(subject)
     return Diagnosis(tuple(findings), facts, data)
+
+
+def diagnose_logs(
+    setup: Setup, logs: Iterable[tuple[Log, Sequence[Segment]]], despite: Collection[str] = ()
+) -> tuple[Finding, ...]:
+    """Diagnose every log, and refuse those with errors.
+
+    Args:
+        setup: Robot and equations.
+        logs: Each with its segments.
+        despite: Codes of errors that are not refused.
+
+    Returns:
+        Doubts and notes, and the errors that were overruled.
+
+    Raises:
+        LogError: With every other error of any log.
+    """
+    found = [f for log, segments in logs for f in diagnose(Subject(setup, log, segments)).findings]
+    refuse(found, despite)
+    return tuple(found)

@@ -16,10 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from steelyard.check.torque_balance import MOST_SAMPLES, spread
+from steelyard.compose import prior as priors
+from steelyard.equations.columns import Columns
 from steelyard.equations.rows import Rows
 from steelyard.equations.segment import Segment
 from steelyard.equations.setup import Setup
 from steelyard.equations.subspace import Subspace
+from steelyard.inference.noise import Noise, weight_rows
 from steelyard.inference.uncertainty import CERTAIN
 from steelyard.robot.model import GRAVITY
 from steelyard.spatial import Array
@@ -80,6 +84,24 @@ class Excitation:
             "weak": weak,
             "advice": [motion._asdict() for motion in self.advice],
         }
+
+
+def assess_excitation(setup: Setup, segments: Sequence[Segment]) -> Excitation:
+    """Excitation of the bodies by rows with an error of 5 % of their rms; of a long log, from pieces spread over it.
+
+    Joint terms are left out, so that ``check`` and ``identify`` advise the same whichever friction is identified.
+    """
+    setup = replace(setup, columns=Columns(setup.columns.bodies, (), setup.columns.offsets))
+    some = spread(segments, MOST_SAMPLES[setup.robot.base])
+    whole, used = (sum(len(s.time) for s in parts) for parts in (segments, some))
+    rows = setup.rows(some)
+    blocks = list(rows)
+    scale = np.sqrt(np.mean(np.concatenate([b.target for b in blocks]) ** 2, axis=0))
+    error = NOISE * np.maximum(scale, max(1e-3 * float(scale.max()), 1e-9))
+    weights = Noise.unit(error * np.sqrt(used / whole))
+    prior = priors.make(setup.robot, setup.columns)
+    space = Subspace.of(weight_rows(blocks, weights, setup.columns.names).R, prior.scale)
+    return excitation(setup, rows, error, space, setup.structure(prior.scale))
 
 
 def excitation(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +23,7 @@ def open_logs(
     *,
     held_out: Sequence[Log] = (),
     load: str | None = None,
+    despite: Collection[str] = (),
 ) -> Setup:
     """Make the setup of these logs, and refuse wrong units and contact forces that do not carry the robot.
 
@@ -32,18 +33,25 @@ def open_logs(
         options: Which equations to use.
         held_out: Logs that are only predicted.
         load: Link that carries an unknown load in logs that are ``loaded``.
+        despite: Codes of findings that are not refused; they remain among the setup's notices.
 
     Raises:
         LogError: With every finding about units and forces.
     """
     setup = Setup.of(description, logs, options, held_out=held_out, load=load)
     every = [*logs, *held_out]
-    if bad := [f for log in every for f in (*unit_findings(setup.robot, log), *_zero_torques(log))]:
-        raise LogError(bad)
+    found = [f for log in every for f in (*unit_findings(setup.robot, log), *_zero_torques(log))]
+    refuse(found, despite)
     supported = [weight_findings(setup, log, max(SAMPLES // len(every), 40)) for log in every]
-    if bad := [f for findings, _ in supported for f in findings]:
+    found += [f for findings, _ in supported for f in findings]
+    refuse(found, despite)
+    return replace(setup, notices=(*setup.notices, *found, *(n for _, notices in supported for n in notices)))
+
+
+def refuse(findings: Sequence[Finding], despite: Collection[str] = ()) -> None:
+    """Raise every error among the findings whose code is not overruled."""
+    if bad := [f for f in findings if f.severity == "error" and f.code not in despite]:
         raise LogError(bad)
-    return replace(setup, notices=(*setup.notices, *(n for _, notices in supported for n in notices)))
 
 
 def _zero_torques(log: Log) -> Iterator[Finding]:

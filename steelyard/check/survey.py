@@ -12,17 +12,13 @@ import numpy as np
 from steelyard.check.checks.sampling import Timing
 from steelyard.check.description_lint import check_description, description_findings
 from steelyard.check.diagnosis import diagnose
-from steelyard.check.excitation import NOISE, Excitation, excitation
+from steelyard.check.excitation import assess_excitation
 from steelyard.check.opening import open_logs
 from steelyard.check.subject import Subject
-from steelyard.check.torque_balance import MOST_SAMPLES, spread
-from steelyard.compose import prior as priors
 from steelyard.equations.equation_options import EquationOptions
 from steelyard.equations.segment import Segment
 from steelyard.equations.setup import Setup
-from steelyard.equations.subspace import Subspace
 from steelyard.errors import Finding, Severity, SteelyardError
-from steelyard.inference import noise
 from steelyard.log.log import Log
 from steelyard.log.log_source import LogSource, MappingSource, as_log
 from steelyard.robot.description import Description, RobotSource, read_description
@@ -126,7 +122,7 @@ def survey(
     if setup.robot.sensors:
         facts["sensors"] = ", ".join(f"{s.name} ({' '.join(s.components)})" for s in setup.robot.sensors)
     progress("evaluating the excitation")
-    excited = _excited(setup, segments)
+    excited = assess_excitation(setup, segments)
     facts["base parameters"] = str(excited)
     if excited.weak:
         facts["poorly excited"] = excited.poorly_excited()
@@ -189,20 +185,6 @@ def _opened(description: Description, log: Log, options: EquationOptions) -> tup
         if not any("repair_prior" in f.remedy for f in error.findings):
             raise
         return open_logs(description, [log], replace(options, repair_prior=True)), error.findings
-
-
-def _excited(setup: Setup, segments: Sequence[Segment]) -> Excitation:
-    """Excitation by the rows with an error of 5 % of their rms; of a long log, from pieces spread over it."""
-    some = spread(segments, MOST_SAMPLES[setup.robot.base])
-    whole, used = (sum(len(s.time) for s in parts) for parts in (segments, some))
-    rows = setup.rows(some)
-    blocks = list(rows)
-    scale = np.sqrt(np.mean(np.concatenate([b.target for b in blocks]) ** 2, axis=0))
-    error = NOISE * np.maximum(scale, max(1e-3 * float(scale.max()), 1e-9))
-    weights = noise.Noise.unit(error * np.sqrt(used / whole))
-    prior = priors.make(setup.robot, setup.columns)
-    space = Subspace.of(noise.weight_rows(blocks, weights, setup.columns.names).R, prior.scale)
-    return excitation(setup, rows, error, space, setup.structure(prior.scale))
 
 
 def _quiet(setup: Setup, segments: Sequence[Segment]) -> list[str]:

@@ -36,6 +36,7 @@ PANELS = {
         "repair_prior",
         "robust",
         "hold_out",
+        "despite",
     ),
     METHOD_PANEL: (),
     "Ranges": ("ranges", "ranges_inside", "ranges_together"),

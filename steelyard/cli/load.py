@@ -22,7 +22,7 @@ from steelyard.cli.identify import problem_file
 from steelyard.cli.terminal import command_line, print_bodies, print_end, shown_progress
 from steelyard.identify.options import Options, RangeOptions
 
-SHARED = ("base", "equations", "friction", "feet", "lock", "repair_prior", "robust", "filter")
+SHARED = ("base", "equations", "friction", "feet", "lock", "repair_prior", "robust", "despite", "filter")
 
 
 @takes(Options, panel="Robot and equations", only=SHARED)

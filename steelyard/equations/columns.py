@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
 from steelyard import inertia
 from steelyard.equations.coupled_motors import Motor
 from steelyard.spatial import Array
+
+Kind = Literal["body", "joint", "sensor", "gain"]
 
 FRICTION = {
     "none": (),
@@ -43,6 +46,12 @@ class Columns:
             + tuple(f"{joint}.{term}" for joint, term in self.joint_terms)
             + tuple(f"{sensor}.offset.{component}" for sensor, component in self.offsets)
         )
+
+    @cached_property
+    def kinds(self) -> tuple[Kind, ...]:
+        """What each entry belongs to; a drive gain scales bodies and joints alike, so that it is a kind of its own."""
+        terms = tuple[Kind, ...]("gain" if term == "gain" else "joint" for _, term in self.joint_terms)
+        return (*["body"] * (10 * len(self.bodies)), *terms, *["sensor"] * len(self.offsets))
 
     @property
     def signed(self) -> Array:

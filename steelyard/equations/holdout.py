@@ -7,7 +7,7 @@ if that whole window lies outside the held-out blocks. So no torque measured ins
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -99,14 +99,14 @@ class Training:
         return stream(*(rows for rows, _ in self.parts), kept=kept)
 
     def __iter__(self) -> Iterator[Block]:
-        for rows, hold in self.parts:
+        for k, (rows, hold) in enumerate(self.parts):
             if hold is None:
-                yield from rows
+                yield from (replace(block, log=k) for block in rows)
                 continue
             count = 0
             for block in hold.kept(rows):
                 count += len(block.time)
-                yield block
+                yield replace(block, log=k)
             if not count:
                 what = f"leaves no training rows of {hold.source}: the filter spans {rows.reach:.2g} s to either side"
                 fix = "Give longer blocks, or raise the cut-off frequency"

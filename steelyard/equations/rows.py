@@ -51,6 +51,7 @@ class Block:
     Y: Array  # (T, C, n)
     target: Array  # (T, C) N, N·m
     first: bool  # whether it begins a run: no rows before it belong to the same segment
+    log: int = 0  # which of the training logs
 
 
 class Rows:

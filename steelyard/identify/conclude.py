@@ -1,32 +1,34 @@
-"""From θ and its uncertainty to the estimate: values, intervals and verdicts of bodies, joints and sensors."""
+"""From θ and its uncertainty to the estimate: values, intervals and sources of bodies, joints and sensors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from steelyard import inertia
 from steelyard.compose import prior as priors
-from steelyard.equations.columns import Columns
 from steelyard.equations.coupled_motors import LAWS, PREFIX
 from steelyard.equations.missing import Missing
 from steelyard.equations.rows import BASE_ROWS
+from steelyard.equations.segment import Segment
 from steelyard.equations.setup import Setup
 from steelyard.equations.subspace import ROW_SPACE
 from steelyard.errors import Finding, note
 from steelyard.identify import bounds
-from steelyard.identify.advice import advice
+from steelyard.identify.block_evidence import gather_evidence
+from steelyard.identify.contradictions import find_contradictions
 from steelyard.identify.drive_gains import Drives
-from steelyard.identify.estimate import BodyEstimate, Estimate, Scale, SensorEstimate, Total
+from steelyard.identify.estimate import BodyEstimate, Estimate, JointTerm, Scale, SensorEstimate, Total
 from steelyard.identify.fit import Fit
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options
 from steelyard.identify.scoring import Score
 from steelyard.inference.profile_likelihood import THIN
-from steelyard.inference.uncertainty import BodyVerdict, Uncertainty, base_parameters, judge_body
+from steelyard.inference.uncertainty import BodySource, Uncertainty, base_parameters, judge_body
+from steelyard.robot.model import Body
 from steelyard.spatial import WRENCH, Array
 
 
@@ -41,6 +43,10 @@ class RunRecord:
     origin: Mapping[str, Any]  # provenance
     truth: Mapping[str, Array]
     left_out: str = ""  # logs that were given and not used, as a phrase
+    segments: Sequence[Sequence[Segment]] = ()  # of each training log; none where they were read once
+    findings: tuple[Finding, ...] | None = None  # of the diagnosis; None: not diagnosed
+    advice: str = ""  # which motion would identify more
+    described: Mapping[str, Score] = field(default_factory=dict)  # of validation, by the description
 
 
 def conclude(setup: Setup, options: Options, fit: Fit, record: RunRecord, job: Job) -> Estimate:
@@ -55,14 +61,17 @@ def conclude(setup: Setup, options: Options, fit: Fit, record: RunRecord, job: J
     notices += [*remarks, *describe_thin(setup, theta)]
     bodies = [replace(b, interval=intervals.get(b.name)) for b in judge_bodies(setup, fit.prior, theta, unc)]
     masses = mass_gradients(setup) if setup.robot.floating else []
-    names = [setup.columns.names[i] for i in free]
+    names, kinds = ([of[i] for i in free] for of in (setup.columns.names, setup.columns.kinds))
+    base = base_parameters(
+        fit.space, unc, theta[free], fit.prior.mean[free], names, kinds, [g[free] for g in masses]
+    )
     return Estimate(
         robot=setup.robot.name,
         method=options.solver.name,
         equations=setup.equations,
         bodies=tuple(b for b in bodies if b.carrier is None),
-        joints=name_joint_terms(setup.columns, theta, gains),
-        base=base_parameters(fit.space, unc, theta[free], names, [g[free] for g in masses]),
+        joints=name_joint_terms(setup, fit, gains),
+        base=base,
         base_condition=fit.space.condition,
         rows=fit.information.rows,
         objective=0.5 * fit.information.cost(theta),
@@ -73,24 +82,28 @@ def conclude(setup: Setup, options: Options, fit: Fit, record: RunRecord, job: J
         notices=tuple(dict.fromkeys(notices)),
         hidden=find_hidden(setup, fit.prior),
         blind=describe_blindness(setup, record.rows),
-        advice=advice(setup, unc, fit.prior, record.explained),
-        total=judge_total(masses, theta, free, unc) if masses else None,
+        advice=record.advice,
+        total=judge_total(masses, theta, fit.prior.mean, free, unc) if masses else None,
         truth=record.truth,
         locked=dict(setup.robot.locked),
         loads=tuple(b for b in bodies if b.carrier is not None),
         scale=judge_scale(setup, unc, drives),
         sensors=judge_sensors(setup, fit.prior, theta, unc),
-        motors=name_motor_terms(setup.columns, theta),
+        motors=name_motor_terms(setup, fit),
         ranges=ranges,
         points=covers,
         shapes=fit.refined.shapes if fit.refined else {},
         divisions=fit.refined.steps if fit.refined else (),
         left_out=record.left_out,
+        evidence=gather_evidence(setup, fit, base, record.rows, record.segments),
+        findings=record.findings,
+        contradictions=find_contradictions(base),
+        described=record.described,
     )
 
 
 def judge_bodies(setup: Setup, prior: priors.Prior, theta: Array, unc: Uncertainty) -> tuple[BodyEstimate, ...]:
-    """Every body with its standard deviations and verdicts."""
+    """Every body with its standard deviations and sources."""
     free = setup.free
     where = {int(i): k for k, i in enumerate(free)}
     widths = prior.std
@@ -98,13 +111,13 @@ def judge_bodies(setup: Setup, prior: priors.Prior, theta: Array, unc: Uncertain
     for name in setup.columns.bodies:
         body, at = setup.robot.body(name), setup.columns.body(name)
         std, data = np.zeros(10), tuple[float | None, ...]([None] * 10)
-        verdict, com_std = BodyVerdict("prior", "prior", "prior"), None
+        source, com_std = BodySource("prior", "prior", "prior"), None
         if at.start in where:
             mine = slice(where[at.start], where[at.start] + 10)
             unit = np.eye(len(free))[mine]
             std = np.array([unc.std(g) for g in unit])
             data = tuple(unc.std_data(g) for g in unit)
-            verdict = judge_body(unc, mine, theta[at], body.size)
+            source = judge_body(unc, mine, theta[at], prior.mean[at], body.size)
             mass, com, _ = inertia.unpack(theta[at])
             com_std = np.array([unc.std(g - c * unit[0]) for g, c in zip(unit[1:4], com, strict=True)]) / mass
         bodies.append(
@@ -114,24 +127,49 @@ def judge_bodies(setup: Setup, prior: priors.Prior, theta: Array, unc: Uncertain
                 theta[at],
                 std,
                 data,
-                verdict,
+                source,
                 body.size,
                 prior.mean[at],
                 widths[at],
                 at.start in where,
                 body.carrier.name if body.carrier else None,
                 com_std,
+                outside=distance_outside(setup, body, theta[at]),
             )
         )
     return tuple(bodies)
 
 
-def name_joint_terms(columns: Columns, theta: Array, gains: Mapping[str, float]) -> dict[str, dict[str, float | None]]:
-    """Joint terms by joint; a gain is in N·m/A."""
-    terms = {(j, term): float(theta[k]) for k, (j, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies))}
-    terms |= {(joint, "gain"): gain for joint, gain in gains.items()}  # in place of the relative change
-    joints: dict[str, dict[str, float | None]] = {}
-    for (joint, term), value in terms.items():
+def distance_outside(setup: Setup, body: Body, parameters: Array) -> float:
+    """Distance in m of a centre of mass from the body's box; of a load from the box of the body that carries it."""
+    if parameters[0] <= 0:
+        return 0.0
+    com, box = parameters[1:4] / parameters[0], body.box
+    if body.carrier is not None:
+        com, box = (body.carrier.placement @ [*com, 1.0])[:3], setup.robot.body(body.carrier.name).box
+    return float(np.linalg.norm(np.maximum(np.maximum(box[0] - com, com - box[1]), 0.0)))
+
+
+def joint_terms(setup: Setup, fit: Fit) -> dict[tuple[str, str], JointTerm]:
+    """Terms of joints and motors, with their standard deviations and sources."""
+    where = {int(i): k for k, i in enumerate(fit.free)}
+    unit, scale = np.eye(len(fit.free)), fit.prior.scale
+    terms = {}
+    for k, term in enumerate(setup.columns.joint_terms, 10 * len(setup.columns.bodies)):
+        g = unit[where[k]]
+        change = float(fit.theta[k] - fit.prior.mean[k])
+        source = fit.uncertainty.source(g, float(scale[k]), change)
+        terms[term] = JointTerm(float(fit.theta[k]), fit.uncertainty.std(g), source)
+    return terms
+
+
+def name_joint_terms(setup: Setup, fit: Fit, gains: Mapping[str, float]) -> dict[str, dict[str, JointTerm | None]]:
+    """Joint terms by joint; a gain is in N·m/A, where its column is its relative change."""
+    joints: dict[str, dict[str, JointTerm | None]] = {}
+    for (joint, term), value in joint_terms(setup, fit).items():
+        if term == "gain":
+            std = None if value.std is None else gains[joint] * value.std
+            value = replace(value, value=gains[joint], std=std)
         if not term.startswith(PREFIX):
             entry = joints.setdefault(joint, dict.fromkeys(("viscous", "coulomb", "armature", "offset", "gain")))
             entry[term] = value
@@ -139,7 +177,7 @@ def name_joint_terms(columns: Columns, theta: Array, gains: Mapping[str, float])
 
 
 def judge_sensors(setup: Setup, prior: priors.Prior, theta: Array, unc: Uncertainty) -> dict[str, SensorEstimate]:
-    """Offsets of the force–torque sensors, with standard deviations and verdicts."""
+    """Offsets of the force–torque sensors, with standard deviations and sources."""
     unit = np.eye(setup.columns.n)[:, setup.free]
     at = dict(zip(setup.columns.offsets, setup.columns.offset_index, strict=True))
     sensors = {}
@@ -148,17 +186,20 @@ def judge_sensors(setup: Setup, prior: priors.Prior, theta: Array, unc: Uncertai
         sensors[s.name] = SensorEstimate(
             tuple(None if k is None else float(theta[k]) for k in index),
             tuple(None if k is None else unc.std(unit[k]) for k in index),
-            tuple(None if k is None else unc.verdict(unit[k], float(prior.scale[k])) for k in index),
+            tuple(
+                None if k is None else unc.source(unit[k], float(prior.scale[k]), float(theta[k] - prior.mean[k]))
+                for k in index
+            ),
         )
     return sensors
 
 
-def name_motor_terms(columns: Columns, theta: Array) -> dict[str, dict[str, float | None]]:
+def name_motor_terms(setup: Setup, fit: Fit) -> dict[str, dict[str, JointTerm | None]]:
     """Terms of motors that turn with several joints."""
-    motors: dict[str, dict[str, float | None]] = {}
-    for k, (joint, term) in enumerate(columns.joint_terms, 10 * len(columns.bodies)):
+    motors: dict[str, dict[str, JointTerm | None]] = {}
+    for (joint, term), value in joint_terms(setup, fit).items():
         if term.startswith(PREFIX):
-            motors.setdefault(joint, dict.fromkeys(LAWS))[term.removeprefix(PREFIX)] = float(theta[k])
+            motors.setdefault(joint, dict.fromkeys(LAWS))[term.removeprefix(PREFIX)] = value
     return motors
 
 
@@ -205,10 +246,13 @@ def mass_gradients(setup: Setup) -> list[Array]:
     return gradients
 
 
-def judge_total(gradients: Sequence[Array], theta: Array, free: Array, unc: Uncertainty) -> Total:
-    """Total mass, and the mass above the sensors in contact where the total is not identified."""
-    totals = [Total(m := float(g @ theta), unc.std(g[free]), unc.verdict(g[free], m)) for g in gradients]
-    return totals[0] if totals[0].verdict == "identified" else replace(totals[0], above=(*totals, None)[1])
+def judge_total(gradients: Sequence[Array], theta: Array, mean: Array, free: Array, unc: Uncertainty) -> Total:
+    """Total mass, and the mass above the sensors in contact where the total is not known from the data."""
+    totals = []
+    for g in gradients:
+        mass = float(g @ theta)
+        totals.append(Total(mass, unc.std(g[free]), unc.source(g[free], mass, mass - float(g @ mean))))
+    return totals[0] if totals[0].source == "data" else replace(totals[0], above=(*totals, None)[1])
 
 
 def judge_scale(setup: Setup, unc: Uncertainty, drives: Drives | None) -> Scale | None:

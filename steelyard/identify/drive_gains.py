@@ -97,7 +97,7 @@ class Drives:
     def _row(self, block: Block) -> Block:
         both = np.concatenate([block.Y, block.target[:, :, None]], axis=2)
         both = (both.transpose(1, 0, 2) @ self.maps).transpose(1, 0, 2)
-        return Block(block.time, both[:, :, :-1], both[:, :, -1], block.first)
+        return Block(block.time, both[:, :, :-1], both[:, :, -1], block.first, block.log)
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard import inertia
 from steelyard.errors import Finding
+from steelyard.identify.evidence import Evidence
 from steelyard.spatial import Array
 
 if TYPE_CHECKING:
     from steelyard.compose.points_cover import Cover
     from steelyard.identify.division.dividing import Step
+    from steelyard.identify.contradictions import Contradiction
     from steelyard.identify.scoring import Score
     from steelyard.inference.bootstrap import Bootstrap
     from steelyard.inference.profile_likelihood import Interval
     from steelyard.inference.quantity_ranges import Ranges
-    from steelyard.inference.uncertainty import BaseParameter, BodyVerdict, Verdict
+    from steelyard.inference.uncertainty import BaseParameter, BodySource, Kind, Source
     from steelyard.solve.certify import Certificate
+
+
+SEEN = 4.0  # standard deviations: model error widens what noise alone explains
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,7 +39,7 @@ class BodyEstimate:
     parameters: Array  # (10,)
     std: Array  # (10,) posterior
     std_data: tuple[float | None, ...]  # (10,) from the data alone; None where unbounded
-    verdict: BodyVerdict
+    source: BodySource
     size: float  # m
     prior: Array  # (10,) mean of the prior
     prior_std: Array  # (10,)
@@ -42,6 +47,7 @@ class BodyEstimate:
     carrier: str | None = None  # of a load: the link that carries it, in whose axes its parameters are
     com_std: Array | None = None  # (3,) m, posterior
     interval: Interval | None = None  # of a body on the boundary of consistency, where ± 1.96 std does not hold
+    outside: float = 0.0  # m, of the centre of mass from the body's box; of a load from the link that carries it
 
     @property
     def consistent(self) -> bool:
@@ -63,9 +69,29 @@ class BodyEstimate:
         """(3, 3) kg·m² about the centre of mass, in the axes of the body's frame."""
         return inertia.unpack(self.parameters)[2]
 
+    @property
+    def seen(self) -> bool:
+        """Whether a load's mass differs from zero by more than noise makes likely; of a body always."""
+        return self.carrier is None or self.mass > SEEN * float(self.std[0])
+
+    @property
+    def at_most(self) -> float:
+        """Upper end of the 95 % interval of the mass, kg."""
+        high = self.interval.mass[1] if self.interval else None
+        return self.mass + 1.96 * float(self.std[0]) if high is None else high
+
     def __repr__(self) -> str:
         com = ", ".join(f"{1e3 * c:.1f}" for c in self.com)
-        return f"<{self.name}: {self.mass:.4g} kg ({self.verdict.mass}), com [{com}] mm ({self.verdict.com})>"
+        return f"<{self.name}: {self.mass:.4g} kg ({self.source.mass}), com [{com}] mm ({self.source.com})>"
+
+
+@dataclass(frozen=True)
+class JointTerm:
+    """Friction, armature, offset or gain of a joint."""
+
+    value: float
+    std: float | None  # posterior; None where it is not computed
+    source: Source
 
 
 @dataclass(frozen=True)
@@ -74,7 +100,7 @@ class SensorEstimate:
 
     offset: tuple[float | None, ...]  # (6,) N, N·m: reading = truth + offset
     std: tuple[float | None, ...]  # (6,) posterior
-    verdicts: tuple[Verdict | None, ...]  # (6,)
+    sources: tuple[Source | None, ...]  # (6,)
 
 
 @dataclass(frozen=True)
@@ -83,7 +109,7 @@ class Total:
 
     mass: float  # kg
     std: float
-    verdict: Verdict
+    source: Source
     above: Total | None = None  # of all bodies above the sensors whose lower side is in contact
 
 
@@ -103,15 +129,16 @@ class Estimate:
         robot: Name of the robot.
         method: Name of the method.
         equations: ``joint``, ``base``, ``full`` or ``contact-free``.
-        bodies: Every moving body: parameters in its frame, standard deviations, verdicts.
-        joints: Joint → viscous (N·m·s/rad), coulomb (N·m), armature (kg·m²), offset (N·m), gain (N·m/A); of a
-            prismatic joint N·s/m, N, kg, N, N/A.
+        bodies: Every moving body: parameters in its frame, standard deviations, sources.
+        joints: Joint → viscous (N·m·s/rad), coulomb (N·m), armature (kg·m²), offset (N·m), gain (N·m/A), each with its
+            standard deviation and source; of a prismatic joint N·s/m, N, kg, N, N/A.
         base: Base parameters: combinations that the data excite.
         base_condition: Condition number of the base parameters' regressor, in scaled coordinates.
         rows: Number of scalar equations of the fit.
         objective: Half the sum of squares of the residuals, scaled to unit variance.
         fit: Prediction errors on the logs of the fit.
         validation: Log → prediction errors, of logs or blocks that were held out.
+        described: The same by the description, with joint terms fitted as those of the estimate.
         certificate: Proof that the estimate is optimal and feasible.
         provenance: Versions, options, filter, SHA-256 of the inputs.
         notices: What was changed, assumed or left out.
@@ -131,6 +158,9 @@ class Estimate:
         divisions: Steps of division of the shapes, in order.
         left_out: Logs that were given and not used: "2 of 200 logs could not be read".
         bootstrap: Over many logs.
+        evidence: What blocks of the logs show: residuals, held-out predictions, spread.
+        findings: Of the diagnosis of the logs, doubts and errors that were overruled; None: not diagnosed.
+        contradictions: Where the data contradict the description.
 
     Examples:
         Names as in ``help(steelyard)``.
@@ -138,15 +168,15 @@ class Estimate:
         >>> forearm = result.estimate["forearm_link"]
         >>> forearm.com.shape, forearm.inertia.shape  # m; kg·m² about the centre of mass
         ((3,), (3, 3))
-        >>> forearm.verdict.mass, result.estimate.base_count
-        ('prior', 36)
+        >>> forearm.source.mass, result.estimate.count_base('body')
+        ('prior', (31, 36))
     """
 
     robot: str
     method: str
     equations: str
     bodies: tuple[BodyEstimate, ...]
-    joints: Mapping[str, Mapping[str, float | None]]
+    joints: Mapping[str, Mapping[str, JointTerm | None]]
     base: tuple[BaseParameter, ...]
     base_condition: float
     rows: int
@@ -165,13 +195,17 @@ class Estimate:
     loads: tuple[BodyEstimate, ...] = ()
     scale: Scale | None = None
     sensors: Mapping[str, SensorEstimate] = field(default_factory=dict)
-    motors: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    motors: Mapping[str, Mapping[str, JointTerm | None]] = field(default_factory=dict)
     ranges: Ranges | None = None
     points: Mapping[str, Cover] = field(default_factory=dict)
     shapes: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
     divisions: tuple[Step, ...] = ()
     left_out: str = ""
     bootstrap: Bootstrap | None = None
+    evidence: Evidence = field(default_factory=Evidence)
+    findings: tuple[Finding, ...] | None = None
+    contradictions: tuple[Contradiction, ...] = ()
+    described: Mapping[str, Score] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> BodyEstimate:
         """One body, by its name or that of any link welded to it, or a load."""
@@ -187,18 +221,13 @@ class Estimate:
 
     def __repr__(self) -> str:
         bodies = f"{len(self.bodies)} bod{'y' if len(self.bodies) == 1 else 'ies'}"
-        known = f"{self.base_identified} of {self.base_count} base parameters identified"
+        known = "{} of {} base parameters of bodies from the data".format(*self.count_base("body"))
         return f"<Estimate of {self.robot!r} by {self.method}: {bodies}, {known}>"
 
-    @property
-    def base_count(self) -> int:
-        """Number of base parameters: combinations of parameters that the data excite."""
-        return len(self.base)
-
-    @property
-    def base_identified(self) -> int:
-        """Number of base parameters with a standard deviation below 10 % of their natural size."""
-        return sum(p.identified for p in self.base)
+    def count_base(self, kind: Kind) -> tuple[int, int]:
+        """Base parameters of bodies, joints or sensors: how many are of source ``data``, and how many there are."""
+        own = [p for p in self.base if p.kind == kind]
+        return sum(p.source == "data" for p in own), len(own)
 
     @property
     def consistent(self) -> bool:

@@ -11,15 +11,17 @@ from typing import Any
 from steelyard import inertia
 from steelyard.errors import Finding, SteelyardError
 from steelyard.identify.division.history import recorded
-from steelyard.identify.estimate import BodyEstimate, Estimate, Total
+from steelyard.identify.estimate import BodyEstimate, Estimate, JointTerm, Total
 from steelyard.identify.sentence import sentence
-from steelyard.identify.verdict import is_trusted
+from steelyard.identify.verdict import RunVerdict, answer_questions
+from steelyard.inference.uncertainty import BaseParameter, Kind
 
-SCHEMA = 1
+SCHEMA = 2
+PARTS: dict[str, Kind] = {"bodies": "body", "joints": "joint", "sensors": "sensor"}
 
 
 def estimate_json(estimate: Estimate) -> dict[str, Any]:
-    """The content of ``estimate.json``: schema 1, absent values None, never NaN."""
+    """The content of ``estimate.json``: schema 2, absent values None, never NaN."""
     proof = estimate.certificate
     return {
         "schema": SCHEMA,
@@ -28,25 +30,27 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
         "equations": estimate.equations,
         "bodies_welded": {b.name: list(b.links) for b in estimate.bodies},
         "links": {b.name: body_json(b) for b in estimate.bodies},
-        "joints": {j: dict(terms) for j, terms in estimate.joints.items()},
-        **({"motors": {j: dict(terms) for j, terms in estimate.motors.items()}} if estimate.motors else {}),
+        "joints": {j: joint_json(terms) for j, terms in estimate.joints.items()},
+        **({"motors": {j: joint_json(terms) for j, terms in estimate.motors.items()}} if estimate.motors else {}),
         "sensors": {name: {k: list(v) for k, v in vars(s).items()} for name, s in estimate.sensors.items()},
         "base_parameters": {
-            "count": estimate.base_count,
+            **{part: dict(zip(("data", "count"), estimate.count_base(kind), strict=True)) for part, kind in PARTS.items()},
             "condition": estimate.base_condition if math.isfinite(estimate.base_condition) else None,
-            "identified": estimate.base_identified,
-            "parameters": [vars(p) for p in estimate.base],
+            "parameters": [base_json(p) for p in estimate.base],
         },
         "fit": {
             "rows": estimate.rows,
             "objective": estimate.objective,
             **_without(estimate.fit.as_json(), "correlation"),
         },
-        "validation": {path: s.as_json() for path, s in estimate.validation.items()},
+        "validation": {path: validation_json(estimate, path) for path in estimate.validation},
+        "held_out": estimate.evidence.as_json(),
         "certificate": {"kkt": proof.kkt, "gap": proof.gap},
         "information": "information.npz",
         "provenance": {**estimate.provenance, "solver": {"name": proof.solver, "unknowns": proof.unknowns}},
-        "verdict": {"sentence": sentence(estimate), "trusted": is_trusted(estimate)},
+        "verdict": judge(estimate).as_json(),
+        "findings": None if estimate.findings is None else [f.as_json() for f in estimate.findings],
+        "contradictions": [{**c.as_json(), "text": str(c)} for c in estimate.contradictions],
         "total": total_json(estimate.total) if estimate.total else None,
         "prior": {b.name: {"parameters": b.prior.tolist(), "std": b.prior_std.tolist()} for b in estimate.bodies},
         "truth": {name: {"parameters": p.tolist()} for name, p in estimate.truth.items()} or None,
@@ -81,8 +85,11 @@ def body_json(body: BodyEstimate) -> dict[str, Any]:
         "parameters": body.parameters.tolist(),
         "std": body.std.tolist(),
         "std_data": list(body.std_data),
-        "verdict": body.verdict.worst,
-        "verdicts": {"mass": body.verdict.mass, "com": body.verdict.com, "inertia": body.verdict.inertia},
+        "std_noise": body.std.tolist(),
+        "std_other_motions": [None] * 10,
+        "source": body.source.worst,
+        "sources": {"mass": body.source.mass, "com": body.source.com, "inertia": body.source.inertia},
+        "moved": body.source.moved,
         "consistent": body.consistent,
         "min_eigenvalue": least if math.isfinite(least) else None,
         "com_std": None if body.com_std is None else body.com_std.tolist(),
@@ -91,9 +98,33 @@ def body_json(body: BodyEstimate) -> dict[str, Any]:
     }
 
 
+def base_json(parameter: BaseParameter) -> dict[str, Any]:
+    """An entry of ``base_parameters``; ``std`` is from the data alone."""
+    own = {k: getattr(parameter, k) for k in ("name", "terms", "value", "std", "source", "kind", "described")}
+    return {**own, "std_noise": parameter.std, "std_other_motions": None}
+
+
+def joint_json(terms: Mapping[str, JointTerm | None]) -> dict[str, Any]:
+    """An entry of ``joints`` or ``motors``: each term with value, standard deviation and source."""
+    family = "+".join(term for term, value in terms.items() if value is not None and term != "gain") or "none"
+    return {"family": family, **{term: None if value is None else vars(value) for term, value in terms.items()}}
+
+
+def validation_json(estimate: Estimate, path: str) -> dict[str, Any]:
+    """An entry of ``validation``, with the errors of the description beside those of the estimate."""
+    described = estimate.described.get(path)
+    return {**estimate.validation[path].as_json(), "description": described.as_json() if described else None}
+
+
+def judge(estimate: Estimate) -> RunVerdict:
+    """The verdict: its questions, and the sentence."""
+    checks = answer_questions(estimate)
+    return RunVerdict(not any(q.result == "fail" for q in checks), sentence(estimate), checks)
+
+
 def total_json(total: Total) -> dict[str, Any]:
     """The entry ``total``."""
-    whole = {"mass": total.mass, "std": total.std, "verdict": total.verdict}
+    whole = {"mass": total.mass, "std": total.std, "source": total.source}
     return whole if total.above is None else {**whole, "above_sensors": total_json(total.above)}
 
 
@@ -104,7 +135,7 @@ def estimate_text(content: Mapping[str, Any]) -> str:
 
 def load_json(load: BodyEstimate) -> dict[str, Any]:
     """The entry under ``loads``: everything in the axes of the link that carries it."""
-    return {"link": load.carrier, **body_json(load)}
+    return {"link": load.carrier, **body_json(load), "seen": load.seen, "at_most": load.at_most}
 
 
 def read_estimate(path: Path) -> dict[str, Any]:
@@ -120,6 +151,9 @@ def read_estimate(path: Path) -> dict[str, Any]:
         raise SteelyardError(
             Finding("file-unreadable", str(file), f"cannot be read ({error})", "Run `steelyard identify` again")
         ) from None
+    if isinstance(content, dict) and content.get("schema") == 1:
+        what, fix = "is of schema 1, which an earlier version wrote", "Identify again with this version"
+        raise SteelyardError(Finding("old-schema", str(file), what, fix))
     if not isinstance(content, dict) or content.get("schema") != SCHEMA or not isinstance(content.get("links"), dict):
         what, fix = f"is not an estimate of schema {SCHEMA}", "Give a file that `steelyard identify` wrote"
         raise SteelyardError(Finding("schema-unsupported", str(file), what, fix))

@@ -53,7 +53,9 @@ class Fit:
     uncertainty: Uncertainty  # of the free parameters
     seen: Information  # about the free parameters, the others held
     score_covariance: Array  # long-run covariance of the score, the middle of the sandwich estimator
+    side: Information  # of an earlier estimate and of a total mass from a scale alone
     prior_root: Array  # square root of the precision of the prior on the free parameters, as it regularises
+    blocks: Iterable[Block] | None = None  # rows, linearised at the gains; None where they were streamed
     notices: tuple[Finding, ...] = ()  # of the method
     refined: Refined | None = None  # of method shapes
 
@@ -111,7 +113,8 @@ def fit(setup: Setup, training: Training | Channels, options: Options, job: Job 
     unc = compute_uncertainty(
         space, seen, score, prior.K[np.ix_(free, free)], regularised=method.regularised, prior_root=K
     )
-    return Fit(theta, free, proof, prior, info, model, drives, space, unc, seen, score, K, notices, refined)
+    kept = None if isinstance(training, Channels) else blocks
+    return Fit(theta, free, proof, prior, info, model, drives, space, unc, seen, score, side, K, kept, notices, refined)
 
 
 def build_prior(setup: Setup, options: Options) -> priors.Prior:

@@ -1,4 +1,4 @@
-"""The main job, end to end: a robot and logs in, parameters with verdicts out."""
+"""The main job, end to end: a robot and logs in, parameters with their sources and a verdict out."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import inertia
+from steelyard.check.diagnosis import diagnose_logs
 from steelyard.check.opening import open_logs
 from steelyard.equations.columns import Columns
 from steelyard.equations.holdout import HoldOut, Training
@@ -18,16 +19,19 @@ from steelyard.equations.rows import Rows
 from steelyard.equations.setup import Setup
 from steelyard.errors import Finding, UsageError
 from steelyard.files import digest
+from steelyard.identify.advice import advice
 from steelyard.identify.conclude import RunRecord, conclude
+from steelyard.identify.description_fit import described_parameters
 from steelyard.identify.drive_gains import as_torques
 from steelyard.identify.estimate import Estimate
+from steelyard.identify.estimate_json import judge
 from steelyard.identify.fit import fit
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options
 from steelyard.identify.scoring import Score, pooled, predict
 from steelyard.identify.sentence import sentence
-from steelyard.identify.series import Series
-from steelyard.identify.verdict import RunVerdict, is_trusted
+from steelyard.identify.series import Role, Series
+from steelyard.identify.verdict import RunVerdict
 from steelyard.information import Information
 from steelyard.log.log import Log
 from steelyard.log.log_source import LogSources, MappingSource, as_logs, as_mapping
@@ -60,8 +64,8 @@ class Identification:
 
     @property
     def verdict(self) -> RunVerdict:
-        """Whether the estimate is to be trusted, and the sentence that gives the reasons."""
-        return RunVerdict(is_trusted(self.estimate), self.sentence)
+        """Whether the estimate is to be trusted: its questions, and the sentence that gives the reasons."""
+        return judge(self.estimate)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.sentence}>"
@@ -85,16 +89,21 @@ def identify(
     _refuse_training_logs(fit_logs, held_out)
     if job.load is not None and (refused := list(options.solver.refuse_load())):
         raise UsageError(refused)
-    setup = open_logs(description, fit_logs, options, held_out=held_out, load=job.load.link if job.load else None)
+    carrier = job.load.link if job.load else None
+    setup = open_logs(
+        description, fit_logs, options, held_out=held_out, load=carrier, despite=options.despite
+    )
     options.solver.shapes(setup)  # raises before the work, where they do not fit
 
     job.progress("filtering")
     every, notices = [*fit_logs, *held_out], list(setup.notices)
     segments_of = []
     for log in every:
-        segments, remarks = setup.segments(log)
+        segments, remarks = setup.segments(log, level=True)
         notices += remarks
         segments_of.append(segments)
+    job.progress("checking the logs")
+    findings = diagnose_logs(setup, zip(every, segments_of, strict=True), options.despite)
     everything = setup.rows([s for segments in segments_of[: len(fit_logs)] for s in segments])
     rows_of = [setup.rows(segments, like=everything) for segments in segments_of]
     holds = [*(HoldOut.of(log, options.hold_out) for log in fit_logs), *(None for _ in held_out)]
@@ -109,14 +118,22 @@ def identify(
         segments_of = [[as_torques(s, setup.robot.joints, gains) for s in segments] for segments in segments_of]
         rows_of = [replace(setup, columns=columns).rows(segments, like=everything) for segments in segments_of]
         every = [log.with_gains(gains) for log in every]
-    scores = _scores(rows_of, fitted.theta[driven], every, holds, len(fit_logs))
+    trained, training_segments = len(fit_logs), segments_of[: len(fit_logs)]
+    scores = _scores(rows_of, fitted.theta[driven], every, holds, trained)
+    described = described_parameters(setup, fitted)[driven]
+    by_description = _scores(rows_of, described, every, holds, trained, "validation")
+    explained = pooled([s for s, drawn in scores if drawn.role == "fit"])
     record = RunRecord(
-        pooled([s for s, drawn in scores if drawn.role == "fit"]),
+        explained,
         {drawn.log: s for s, drawn in scores if drawn.role == "validation"},
         everything.names,
         tuple(notices),
         provenance(description, digests([*fit_logs, *held_out]), setup, options, job),
         job.truth or truth_of(setup, fit_logs),
+        segments=training_segments,
+        findings=(*(n for n in setup.notices if n.severity != "note"), *findings),
+        advice=advice(setup, [s for segments in training_segments for s in segments], explained),
+        described={drawn.log: s for s, drawn in by_description},
     )
     return Identification(
         conclude(setup, options, fitted, record, job),
@@ -140,16 +157,27 @@ def _refuse_training_logs(fit: Sequence[Log], held_out: Sequence[Log]) -> None:
 
 
 def _scores(
-    rows_of: Sequence[Rows], theta: Array, logs: Sequence[Log], holds: Sequence[HoldOut | None], trained: int
+    rows_of: Sequence[Rows],
+    theta: Array,
+    logs: Sequence[Log],
+    holds: Sequence[HoldOut | None],
+    trained: int,
+    only: Role | None = None,
 ) -> list[tuple[Score, Series]]:
-    """Scores and series of the first ``trained`` logs, of the blocks held out of them, and of the validation logs."""
+    """Scores and series of the first ``trained`` logs, of the blocks held out of them, and of the validation logs.
+
+    ``only``: of validation logs and blocks alone.
+    """
     scores = []
     for k, (rows, log, hold) in enumerate(zip(rows_of, logs, holds, strict=True)):
+        if only == "validation" and k < trained and hold is None:
+            continue
         whole = predict(rows, theta, log)
         if hold is None:
             scores.append(whole.score("fit" if k < trained else "validation"))
         else:
-            scores.append(whole.part(log.source, hold.training).score("fit"))
+            if only != "validation":
+                scores.append(whole.part(log.source, hold.training).score("fit"))
             scores.append(whole.part(hold.name, hold.held).score("validation"))
     return scores
 

@@ -49,6 +49,7 @@ class OptionKeywords(EquationKeywords, total=False):
     total_mass: float | None
     robust: bool
     hold_out: float | None
+    despite: tuple[str, ...]
 
 
 def options_from(options: Options | None, keywords: OptionKeywords) -> Options:
@@ -75,7 +76,7 @@ def _replaced(options: AnyOptions, keywords: dict[str, Any]) -> AnyOptions:
     ]
     if findings:
         raise UsageError(findings)
-    for name in ("links", "feet"):
+    for name in ("links", "feet", "despite"):
         if isinstance(keywords.get(name), str):  # one name
             keywords[name] = (keywords[name],)
     filter = replace(keywords.pop("filter", options.filter), **{k: keywords.pop(k) for k in of_filter & set(keywords)})

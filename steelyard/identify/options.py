@@ -36,6 +36,7 @@ class Options(EquationOptions):
         total_mass: kg, of all moving bodies, from a scale.
         robust: Whether large residuals count less (Huber loss).
         hold_out: s: every third block of this length is held out of the fit, and predicted.
+        despite: Codes of errors of the diagnosis that do not refuse a log; the answer is then not trusted.
 
     Examples:
         Names as in ``help(steelyard)``.
@@ -60,6 +61,9 @@ class Options(EquationOptions):
     robust: bool = option(False, "Huber loss: large residuals count less.")
     hold_out: float | None = option(
         None, "Hold every third S seconds of each log out of the fit, and predict them.", metavar="S"
+    )
+    despite: tuple[str, ...] = option(
+        (), "Go on despite findings with these codes; the answer is not trusted.", metavar="CODE,…"
     )
 
     def __post_init__(self) -> None:
@@ -101,6 +105,7 @@ class Options(EquationOptions):
             "robust": self.robust,
             "regularisation": of("regularisation", "quadratic"),
             "hold_out": self.hold_out,
+            "despite": list(self.despite),
             "realisable": of("inside", None) is not None,
             "total_mass": self.total_mass,
             "hard_mass": of("hard_mass", False),

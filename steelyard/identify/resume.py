@@ -46,8 +46,8 @@ class Earlier:
         except (OSError, ValueError, KeyError) as error:
             what, fix = f"cannot be read ({error})", "Give a folder that `steelyard identify` wrote"
             raise UsageError(Finding("file-unreadable", str(file), what, fix)) from None
-        gains = {j: terms.get("gain") for j, terms in content.get("joints", {}).items()}
-        gains = {j: float(gain) for j, gain in gains.items() if gain is not None}
+        terms = {j: of.get("gain") for j, of in content.get("joints", {}).items()}
+        gains = {j: float(gain["value"]) for j, gain in terms.items() if gain is not None}
         relative = np.array([i for i, name in enumerate(information.names) if name.endswith(".gain")], int)
         asked = content.get("provenance", {}).get("options", {})
         friction, links = asked.get("friction", "none"), tuple(str(link) for link in asked.get("links") or ())
@@ -101,5 +101,5 @@ def _with_uncertain_scale(result: Identification, scale_std: float) -> Identific
 
 def _wider(body: BodyEstimate, scale_std: float) -> BodyEstimate:
     std = np.hypot(body.std, scale_std * body.parameters)
-    verdict = replace(body.verdict, mass="prior", inertia="prior")
-    return replace(body, std=std, std_data=(None,) * 10, verdict=verdict, interval=None)
+    source = replace(body.source, mass="prior", inertia="prior")
+    return replace(body, std=std, std_data=(None,) * 10, source=source, interval=None)

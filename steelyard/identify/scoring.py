@@ -7,8 +7,8 @@ The base-parameter error needs a ground truth: see :func:`base_error`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from steelyard.equations.subspace import Subspace
 from steelyard.identify.series import Role, Series
 from steelyard.log.log import Log
 from steelyard.spatial import Array
+
+SMALL = 0.1  # of the largest equation of its unit: an error of a smaller one is compared with that
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Score:
     relative_filtered: float | None
     squares: tuple[float, float] = (0.0, 0.0)  # Σ error², Σ measured², to pool scores with
     squares_filtered: tuple[float, float] = (0.0, 0.0)
+    unexplained: Mapping[str, float] = field(default_factory=dict)  # row → filtered error over filtered measurement
 
     def as_json(self) -> dict[str, Any]:
         """The entry of ``estimate.json``."""
@@ -82,6 +85,7 @@ class Prediction:
             _ratio(both[0] - both[1], both[1]),
             (float(np.sum(e**2)), float(np.sum(tau**2))),
             (float(np.sum((both[0] - both[1]) ** 2)), float(np.sum(both[1] ** 2))),
+            dict(zip(self.rows, (_rms(both[0] - both[1]) / row_sizes(self.rows, _rms(both[1]))).tolist(), strict=True)),
         )
         return result, Series(self.log, role, self.rows, self.units, self.time, tau, predicted)
 
@@ -146,6 +150,13 @@ def pooled(scores: Sequence[Score]) -> Score:
     )
 
 
+def row_sizes(names: Sequence[str], rms: Array) -> Array:
+    """(C,) what errors are compared with: each equation's own rms, or a tenth of the largest of its unit."""
+    force = np.array([name.rsplit(".", 1)[-1] in ("fx", "fy", "fz") for name in names])
+    largest = np.where(force, rms[force].max(initial=0.0), rms[~force].max(initial=0.0))
+    return np.maximum(np.maximum(rms, SMALL * largest), 1e-300)
+
+
 def row_unit(rows: Rows, name: str) -> str:
     """N or N·m."""
     if name in BASE_ROWS or name in rows.robot.readings:
@@ -196,6 +207,10 @@ def _at_true_stamps(rows: Rows, log: Log, time: Array, predicted: Array) -> tupl
     tau = np.column_stack([factor * log.columns[name][inside] for name, factor in columns])
     stamps = log.time[inside]
     return stamps, Spline.through(time, predicted)(stamps), tau
+
+
+def _rms(values: Array) -> Array:
+    return np.asarray(np.sqrt(np.mean(values**2, axis=0)))
 
 
 def _ratio(error: Array, measured: Array) -> float | None:

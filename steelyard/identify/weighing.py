@@ -25,7 +25,7 @@ from steelyard.log.log_source import LogSources, MappingSource, as_logs, as_mapp
 from steelyard.robot.description import RobotSource
 from steelyard.robot.model import LOAD
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 def weigh_load(
@@ -87,7 +87,7 @@ def load_report(result: Identification) -> dict[str, Any]:
         "certificate": content["certificate"],
         "scale": content["scale"],
         **({"ranges": content["ranges"].get(LOAD)} if estimate.ranges else {}),
-        "gains": {j: terms["gain"] for j, terms in estimate.joints.items() if terms["gain"] is not None},
+        "gains": {j: gain.value for j, terms in estimate.joints.items() if (gain := terms["gain"]) is not None},
         "verdict": content["verdict"],
         "provenance": content["provenance"],
     }

@@ -1,4 +1,4 @@
-"""Covariance of the estimate, base parameters, and the verdict on every quantity that is reported.
+"""Covariance of the estimate, base parameters, and the source of every quantity that is reported.
 
 Directions of θ that no row excites are the null space of R; all others are combinations of *base parameters*. In
 coordinates x = θ/scale (scale: the natural size of each parameter) the singular values of R·scale are the reciprocals
@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from steelyard import inertia
+from steelyard.equations.columns import Kind
 from steelyard.equations.rows import Block
 from steelyard.equations.subspace import ROW_SPACE, Subspace
 from steelyard.inference.loss import ROBUST
@@ -21,9 +22,11 @@ from steelyard.inference.noise import Noise
 from steelyard.information import Information
 from steelyard.spatial import Array
 
-Verdict = Literal["identified", "partly", "prior"]
+Source = Literal["data", "narrowed", "prior"]
+ORDER: tuple[Source, ...] = ("data", "narrowed", "prior")  # from the data to the description
 
-CERTAIN = 0.1  # relative to its scale: an identified parameter has a smaller standard deviation
+CERTAIN = 0.1  # relative to its scale: a value of source data has a smaller standard deviation
+STAYED = 0.5  # prior standard deviations: a value of source prior is no further from the description
 
 
 @dataclass(frozen=True)
@@ -45,12 +48,22 @@ class Uncertainty:
         """Return the posterior standard deviation of gradientᵀθ."""
         return float(np.sqrt(max(float(gradient @ self.posterior @ gradient), 0.0)))
 
-    def verdict(self, gradient: Array, scale: float) -> Verdict:
-        """Return the verdict on gradientᵀθ, by the rule of ``docs/design.md``."""
-        std = self.std_data(gradient)
-        if std is None or std**2 > float(gradient @ self.prior @ gradient):
-            return "prior"
-        return "identified" if std < CERTAIN * scale else "partly"
+    def source(self, gradient: Array, scale: float, change: float) -> Source:
+        """Return the source of gradientᵀθ, by the rule of ``docs/design.md``.
+
+        Args:
+            gradient: (n,) of the quantity.
+            scale: Its natural size.
+            change: Its difference from the description.
+        """
+        std, width = self.std_data(gradient), self.std_prior(gradient)
+        if std is not None and std < CERTAIN * scale:
+            return "data"
+        return "prior" if (std is None or std > width) and abs(change) <= STAYED * width else "narrowed"
+
+    def std_prior(self, gradient: Array) -> float:
+        """Return the standard deviation of gradientᵀθ by the description alone."""
+        return float(np.sqrt(max(float(gradient @ self.prior @ gradient), 0.0)))
 
 
 def compute_uncertainty(
@@ -102,16 +115,32 @@ class BaseParameter:
     terms: dict[str, float]  # parameter → factor; 1 for the leading one
     value: float  # in the SI unit of the leading parameter
     std: float  # from the data alone
-    identified: bool  # std below 10 % of the combination's natural size
+    source: Source  # data: std below 10 % of the combination's natural size
+    kind: Kind  # joint: a joint's friction, armature or offset is among its terms
+    described: float  # its value by the description
+    size: float  # its natural size
 
 
 def base_parameters(
-    space: Subspace, unc: Uncertainty, theta: Array, names: Sequence[str], sums: Sequence[Array] = ()
+    space: Subspace,
+    unc: Uncertainty,
+    theta: Array,
+    mean: Array,
+    names: Sequence[str],
+    kinds: Sequence[Kind],
+    sums: Sequence[Array] = (),
 ) -> tuple[BaseParameter, ...]:
     """Return all base parameters of the data, in the order of their leading parameters.
 
-    ``sums`` are combinations of interest (the robot's mass). The first that lies in the row space replaces the base
-    parameter of its first term, which gives a basis as well.
+    Args:
+        space: Row space of the data.
+        unc: Covariances.
+        theta: (n,) estimate.
+        mean: (n,) of the prior.
+        names: Of the n parameters.
+        kinds: Whether each belongs to a body, a joint or a sensor.
+        sums: Combinations of interest (the robot's mass). The first that lies in the row space replaces the base
+            parameter of its first term, which gives a basis as well.
     """
     pivots, Z = space.composition
     whole = next((g for g in sums if space.outside(g) < ROW_SPACE), None)
@@ -121,11 +150,23 @@ def base_parameters(
         pivots[first], Z[first] = np.flatnonzero(whole)[0], whole
     basis = []
     for k in np.argsort(pivots):
-        std = float(np.linalg.norm(Z[k] @ unc.data_root))
-        terms = {names[int(i)]: float(Z[k, i]) for i in np.flatnonzero(Z[k])}
-        leader = int(pivots[k])
-        certain = std < CERTAIN * space.size(Z[k])
-        basis.append(BaseParameter(names[leader], terms, float(Z[k] @ theta), std, certain))
+        z, leader = Z[k], int(pivots[k])
+        at = np.flatnonzero(z)
+        size = space.size(z)
+        kind = "joint" if any(kinds[i] == "joint" for i in at) else kinds[leader]
+        terms = {names[int(i)]: float(z[i]) for i in at}
+        basis.append(
+            BaseParameter(
+                names[leader],
+                terms,
+                value=float(z @ theta),
+                std=float(np.linalg.norm(z @ unc.data_root)),
+                source=unc.source(z, size, float(z @ (theta - mean))),
+                kind="joint" if kind == "gain" else kind,
+                described=float(z @ mean),
+                size=size,
+            )
+        )
     return tuple(basis)
 
 
@@ -170,22 +211,22 @@ def long_run_covariance(
 
 
 @dataclass(frozen=True)
-class BodyVerdict:
-    """Verdicts on mass, centre of mass and inertia of one body."""
+class BodySource:
+    """Sources of mass, centre of mass and inertia of one body."""
 
-    mass: Verdict
-    com: Verdict
-    inertia: Verdict
+    mass: Source
+    com: Source
+    inertia: Source
+    moved: float = 0.0  # prior standard deviations between estimate and description, the largest of the quantities
 
     @property
-    def worst(self) -> Verdict:
-        """Verdict on the body as a whole."""
-        order: list[Verdict] = ["identified", "partly", "prior"]
-        return max((self.mass, self.com, self.inertia), key=order.index)
+    def worst(self) -> Source:
+        """Source of the body as a whole."""
+        return max((self.mass, self.com, self.inertia), key=ORDER.index)
 
 
-def judge_body(unc: Uncertainty, at: slice, parameters: Array, size: float) -> BodyVerdict:
-    """Return the verdicts on mass, centre of mass (worst coordinate) and trace of the inertia about it."""
+def judge_body(unc: Uncertainty, at: slice, parameters: Array, described: Array, size: float) -> BodySource:
+    """Return the sources of mass, centre of mass (worst coordinate) and trace of the inertia about it."""
     n = len(unc.space.scale)
     mass, com, I = inertia.unpack(parameters)
     mass = max(mass, 1e-12)
@@ -196,10 +237,8 @@ def judge_body(unc: Uncertainty, at: slice, parameters: Array, size: float) -> B
     g[4, [at.start + i for i in (4, 6, 9)]] = 1.0  # tr I_C = tr I − 2 h·h/m
     g[4, at.start] = 2 * com @ com
     g[4, at.start + 1 : at.start + 4] = -4 * com
-    verdicts = [
-        unc.verdict(g[0], mass),
-        *(unc.verdict(g[1 + k], size / 2) for k in range(3)),
-        unc.verdict(g[4], max(float(np.trace(I)), 1e-12)),
-    ]
-    order: list[Verdict] = ["identified", "partly", "prior"]
-    return BodyVerdict(verdicts[0], max(verdicts[1:4], key=order.index), verdicts[4])
+    changes = g[:, at] @ (parameters - described)
+    scales = [mass, *[size / 2] * 3, max(float(np.trace(I)), 1e-12)]
+    sources = [unc.source(gradient, scale, change) for gradient, scale, change in zip(g, scales, changes, strict=True)]
+    moved = max(abs(change) / max(unc.std_prior(gradient), 1e-300) for gradient, change in zip(g, changes, strict=True))
+    return BodySource(sources[0], max(sources[1:4], key=ORDER.index), sources[4], float(moved))

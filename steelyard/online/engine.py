@@ -278,7 +278,7 @@ class OnlineEngine:
         return compute_uncertainty(Subspace.of(data.R, scale), data, score_covariance, K)
 
     def estimate(self) -> OnlineEstimate:
-        """The estimate of all free bodies, with intervals and verdicts."""
+        """The estimate of all free bodies, with intervals and sources."""
         self._solve()
         every = judge_bodies(self.setup, self.prior, self.theta.copy(), self.uncertainty())
         bodies, rows = tuple(b for b in every if b.free), self.running.data.rows

@@ -32,7 +32,7 @@ class LoadEstimate:
     mass: float  # kg
     com: Array  # (3,) m
     inertia: Array  # (3, 3) kg·m² about its centre of mass
-    body: BodyEstimate  # the same with intervals and verdicts
+    body: BodyEstimate  # the same with intervals and sources
     divisions: tuple[Step, ...]
     changes: tuple[Change, ...]
 

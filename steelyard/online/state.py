@@ -24,7 +24,7 @@ class OnlineEstimate:
 
     time: float  # s, of the newest sample
     delay: float  # s by which the newest row is older than that
-    bodies: tuple[BodyEstimate, ...]  # the free ones, with intervals and verdicts
+    bodies: tuple[BodyEstimate, ...]  # the free ones, with intervals and sources
     certificate: Certificate
     rows: int  # scalar equations seen since the last change
     changes: tuple[Change, ...]
@@ -35,7 +35,7 @@ class OnlineEstimate:
 
     def sentence(self) -> str:
         """Whether the estimate is certified, the mass of each body, and the delay, in one line."""
-        masses = ", ".join(f"{b.name} {mass_interval(b, '.3f')} kg ({b.verdict.worst})" for b in self.bodies)
+        masses = ", ".join(f"{b.name} {mass_interval(b, '.3f')} kg ({b.source.worst})" for b in self.bodies)
         head = "Certified and physically consistent" if self.is_certified else "Not certified"
         changed = f"; {len(self.changes)} changes of load detected" if self.changes else ""
         return f"{head}: {masses}; delay {1e3 * self.delay:.0f} ms{changed}."

@@ -38,6 +38,11 @@ class Certificate:
     seconds: float = 0.0  # duration of the whole method
 
     @property
+    def excess(self) -> float:
+        """Largest of residual and gap over its tolerance; at most 1 where the certificate holds."""
+        return max(self.kkt / SLOPE, self.gap / TOLERANCE)
+
+    @property
     def holds(self) -> bool:
         """Whether optimality and feasibility are proved."""
         return self.kkt <= SLOPE and self.gap <= TOLERANCE and self.least_eigenvalue >= -1e-9

@@ -89,7 +89,7 @@ def test_friction_of_motor_6_taken_for_that_of_joints_doubles_the_error(tx40, he
 def test_nearly_all_viscous_friction_of_the_last_axis_is_its_motors(held_out):
     estimate = held_out["lmi"]
     motor, joint = estimate.motors["joint_6"], estimate.joints["joint_6"]
-    assert motor["viscous"] > 5 * joint["viscous"]
+    assert motor["viscous"].value > 5 * joint["viscous"].value
     assert motor["coulomb"] > 3 * joint["coulomb"]
 
 

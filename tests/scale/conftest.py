@@ -71,7 +71,7 @@ def environment(**more: str) -> dict[str, str]:
 
 def parameters(estimate: dict) -> np.ndarray:
     """All that was identified, as one vector."""
-    joints = [v for terms in estimate["joints"].values() for v in terms.values() if v is not None]
+    joints = [v["value"] for terms in estimate["joints"].values() for k, v in terms.items() if v and k != "family"]
     return np.concatenate([*(np.array(b["parameters"]) for b in estimate["links"].values()), joints])
 
 

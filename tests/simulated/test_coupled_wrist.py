@@ -62,12 +62,12 @@ def test_friction_and_inertia_of_the_motor_are_recovered_beside_the_joints(arm, 
     estimate = identify("demo_arm", [logs[0]], Options(friction="all", method=method), validate=[logs[1]]).estimate
     motor = estimate.motors["wrist_3_joint"]
     assert list(estimate.motors) == ["wrist_3_joint"]
-    assert motor["viscous"] == pytest.approx(VISCOUS, rel=0.05)
-    assert motor["coulomb"] == pytest.approx(COULOMB, rel=0.05)
-    assert motor["armature"] == pytest.approx(ARMATURE, rel=0.2)
+    assert motor["viscous"].value == pytest.approx(VISCOUS, rel=0.05)
+    assert motor["coulomb"].value == pytest.approx(COULOMB, rel=0.05)
+    assert motor["armature"].value == pytest.approx(ARMATURE, rel=0.2)
     for joint in COUPLED:
         for law in ("viscous", "coulomb"):
-            assert estimate.joints[joint][law] == pytest.approx(true_joint(arm, joint, law), rel=0.1)
+            assert estimate.joints[joint][law].value == pytest.approx(true_joint(arm, joint, law), rel=0.1)
     (held,) = estimate.validation.values()
     assert held.relative < 0.015
 
@@ -80,7 +80,7 @@ def test_without_the_transmission_the_motors_friction_is_taken_for_the_joints(ar
     known = identify("demo_arm", [logs[0]], Options(friction="all"), validate=[logs[1]]).estimate
     (held,) = known.validation.values()
     assert without.rmse["wrist_3_joint"] > 5 * held.rmse["wrist_3_joint"]
-    assert estimate.joints["wrist_3_joint"]["coulomb"] > 1.5 * true_joint(arm, "wrist_3_joint", "coulomb")
+    assert estimate.joints["wrist_3_joint"]["coulomb"].value > 1.5 * true_joint(arm, "wrist_3_joint", "coulomb")
 
 
 def test_intervals_of_base_parameters_with_a_motor_hold_the_truth(arm):
@@ -117,7 +117,7 @@ def test_motor_columns_of_a_csv_come_in_through_a_mapping_and_go_out_as_json_and
     content = json.loads((tmp_path / "out" / "estimate.json").read_text())
     assert content["motors"] == {"wrist_3_joint": pytest.approx({"viscous": VISCOUS, "coulomb": COULOMB,
                                                                  "armature": ARMATURE}, rel=0.2)}  # fmt: skip
-    assert set(content["joints"]["wrist_3_joint"]) == {"viscous", "coulomb", "armature", "offset", "gain"}
+    assert set(content["joints"]["wrist_3_joint"]) == {"family", "viscous", "coulomb", "armature", "offset", "gain"}
     assert "Coupled motors" in (tmp_path / "out" / "report.html").read_text()
 
 
@@ -126,7 +126,7 @@ def test_a_gain_of_an_uncoupled_motor_is_identified_beside_coupled_ones(arm, log
     columns = dict(logs[0].columns)
     columns["current.elbow_joint"] = columns.pop("tau.elbow_joint") / 9.0
     estimate = identify("demo_arm", [replace(logs[0], columns=columns)], Options(friction="all")).estimate
-    assert estimate.joints["elbow_joint"]["gain"] == pytest.approx(9.0, rel=0.1)
+    assert estimate.joints["elbow_joint"]["gain"].value == pytest.approx(9.0, rel=0.1)
     assert estimate.motors["wrist_3_joint"]["coulomb"] == pytest.approx(COULOMB, rel=0.1)
 
 

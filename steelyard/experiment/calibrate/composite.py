@@ -33,7 +33,7 @@ class Composite:
     inertia: Array  # (3, 3) kg·m², about the centre of mass, base axes
     std: Array  # (3,) kg·m², of the moments about the axes
     trunk: Array  # (10,) parameters of the trunk with its payload
-    verdict: str  # of the trunk
+    source: str  # of the trunk
 
     def as_json(self) -> dict[str, Any]:
         """The contents of ``calibration.json``."""
@@ -43,7 +43,7 @@ class Composite:
             "inertia": inertia.six(self.inertia).tolist(),
             "std": self.std.tolist(),
             "trunk": self.trunk.tolist(),
-            "verdict": self.verdict,
+            "source": self.source,
         }
 
 
@@ -95,7 +95,7 @@ def composite(stance: QuadrupedStance, feet: Sequence[str], logs: Sequence[Log])
     moments = np.diag(tensor)
     slopes = [np.diag(inertia.unpack(whole + row)[2]) - moments for row in step]
     std = np.sqrt(np.sum(np.square(slopes), axis=0))
-    return Composite(mass, com, tensor, std, body.parameters, body.verdict.worst)
+    return Composite(mass, com, tensor, std, body.parameters, body.source.worst)
 
 
 def frozen(stance: QuadrupedStance, parameters: Mapping[str, Array]) -> Array:

@@ -20,7 +20,7 @@ from steelyard.equations.setup import Setup
 from steelyard.equations.subspace import Subspace
 from steelyard.experiment.search.search_problem import SearchProblem
 from steelyard.identify.scoring import base_error
-from steelyard.inference.uncertainty import BodyVerdict, Uncertainty, compute_uncertainty, judge_body
+from steelyard.inference.uncertainty import BodySource, Uncertainty, compute_uncertainty, judge_body
 from steelyard.information import Information
 from steelyard.robot.model import Robot
 from steelyard.spatial import Array
@@ -38,6 +38,7 @@ class Observability:
     bodies: tuple[str, ...]  # that are searched
     sizes: Array  # (bodies,) m
     parameters: Array  # (bodies, 10)
+    described: Array  # (bodies, 10) by the description
     space: Subspace  # of the parameters that the prediction depends on
     unc: Uncertainty
     noise: float  # rms of the residuals, rad, m and per s
@@ -48,11 +49,12 @@ class Observability:
         return tuple(f"{b}.{p}" for b in self.bodies for p in inertia.NAMES)
 
     @cached_property
-    def verdicts(self) -> dict[str, BodyVerdict]:
-        """Verdict of each body by the rule of ``docs/design.md``."""
+    def sources(self) -> dict[str, BodySource]:
+        """Source of each body's values by the rule of ``docs/design.md``."""
+        values = zip(self.bodies, self.parameters, self.described, self.sizes, strict=True)
         return {
-            name: judge_body(self.unc, slice(10 * k, 10 * k + 10), self.parameters[k], float(self.sizes[k]))
-            for k, name in enumerate(self.bodies)
+            name: judge_body(self.unc, slice(10 * k, 10 * k + 10), parameters, described, float(size))
+            for k, (name, parameters, described, size) in enumerate(values)
         }
 
     @cached_property
@@ -77,7 +79,8 @@ def compute_observability(problem: SearchProblem, robot: Robot, parameters: Arra
     space = Subspace.of(info.R, prior.scale, RANK)
     unc = compute_uncertainty(space, info, info.R.T @ info.R, prior.K)
     names = tuple(b.name for b in bodies)
-    return Observability(names, problem.space.sizes[searched], parameters[searched], space, unc, noise)
+    described = np.array([b.parameters for b in bodies])
+    return Observability(names, problem.space.sizes[searched], parameters[searched], described, space, unc, noise)
 
 
 def theta_jacobian(problem: SearchProblem, parameters: Array, searched: list[int], scale: Array) -> Array:

@@ -33,7 +33,7 @@ from steelyard.log.table import read_log
 from steelyard.robot.model import Robot
 from steelyard.spatial import Array
 
-SOURCES = {"identified": "data", "partly": "data, partly", "prior": "start"}
+SOURCES = {"data": "data", "narrowed": "narrowed", "prior": "start"}
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,11 @@ class PredictionSearch:
 
     def rows(self) -> list[list[str]]:
         """Link, parameter, start, estimate and source of each searched parameter."""
-        verdicts, rows = self.observability.verdicts, []
+        sources, rows = self.observability.sources, []
         for i, k in self.problem.space.free:
             body = self.problem.space.bodies[i]
-            verdict = verdicts[body]
-            source = SOURCES[verdict.mass if k == 0 else verdict.com if k < 4 else verdict.inertia]
+            of = sources[body]
+            source = SOURCES[of.mass if k == 0 else of.com if k < 4 else of.inertia]
             start, estimate = self.problem.space.values[i, k], self.values[i, k]
             rows.append([body, NAMES[k], f"{start:.5g}", f"{estimate:.5g}", source])
         return rows
@@ -79,7 +79,7 @@ class PredictionSearch:
         """Whether the result can be trusted, and why."""
         space, f = self.observability.space, self.optimum
         observed = f"the prediction depends on {space.rank} of {len(self.observability.names)} directions of parameters"
-        data = [b for b, v in self.observability.verdicts.items() if v.mass == "identified"]
+        data = [b for b, v in self.observability.sources.items() if v.mass == "data"]
         masses = f"; masses identified by the data: {', '.join(data)}" if data else "; no single mass is identified"
         if not f.error < f.start:
             return f"Not trusted: no candidate predicts better than the start; {observed}."
@@ -95,7 +95,7 @@ class PredictionSearch:
         links = {}
         for i, (name, p) in enumerate(zip(space.bodies, f.parameters, strict=True)):
             mass, com, I = inertia.unpack(p)
-            verdict = see.verdicts.get(name)
+            source = see.sources.get(name)
             links[name] = {
                 "mass": mass,
                 "com": com.tolist(),
@@ -103,7 +103,7 @@ class PredictionSearch:
                 "parameters": p.tolist(),
                 "start": space.values[i].tolist(),
                 "consistent": inertia.is_consistent(p, float(space.sizes[i])),
-                "verdicts": None if verdict is None else {k: getattr(verdict, k) for k in ("mass", "com", "inertia")},
+                "sources": None if source is None else {k: getattr(source, k) for k in ("mass", "com", "inertia")},
             }
         result: dict[str, Any] = {
             "schema": 1,
