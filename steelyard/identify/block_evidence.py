@@ -25,7 +25,6 @@ from steelyard.inference.uncertainty import BaseParameter
 from steelyard.spatial import Array
 
 
-
 def gather_evidence(
     setup: Setup, fit: Fit, base: Sequence[BaseParameter], names: Sequence[str], logs: Sequence[Sequence[Segment]]
 ) -> Evidence:
@@ -53,11 +52,10 @@ def gather_evidence(
     descriptions, _ = sums.without_each(fit.prior.information, held, rest)
     rows = _predict(setup, fit, partition, tuple(names), (descriptions, estimates))
     seconds = float(np.mean([np.diff(e)[0] for e in partition.edges]))
-    unexplained = rows.unexplained
     return Evidence(
         len(used),
         seconds,
-        dict(zip(rows.names, unexplained, strict=True)),
+        dict(zip(rows.names, rows.unexplained.tolist(), strict=True)),
         _structure(setup, rows, logs),
         rows.held_out(),
         rows.pooled,
@@ -85,7 +83,7 @@ class _Predictions:
     @property
     def unexplained(self) -> Array:
         """(C,) rms residual over size."""
-        return np.sqrt(np.mean(self.residual**2, axis=0)) / self.sizes
+        return np.asarray(np.sqrt(np.mean(self.residual**2, axis=0)) / self.sizes)
 
     def held_out(self) -> dict[str, HeldOut]:
         """Errors of each equation."""
@@ -148,7 +146,7 @@ def _predict(
         np.concatenate(predictions),
         squares[:, keep] / samples[keep, None],
         weighted[:, keep] / samples[keep] / power,
-        products[0] / products[1] if products[1] > 0 else None,
+        float(products[0] / products[1]) if products[1] > 0 else None,
     )
 
 
@@ -200,7 +198,7 @@ def _trend(time: Array) -> Array:
 
 def _spread(fit: Fit, base: Sequence[BaseParameter], estimates: Array, used: Array) -> float | None:
     """Root mean square over body parameters of source data: deviation between blocks over standard deviation."""
-    names = [n for n in fit.information.names]
+    names = list(fit.information.names)
     index = {name: k for k, name in enumerate(names)}
     covariance = jackknife(estimates, used)
     ratios = []

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import inertia
+from steelyard.equations.columns import Kind
 from steelyard.errors import Finding, SteelyardError
 from steelyard.identify.division.history import recorded
 from steelyard.identify.estimate import BodyEstimate, Estimate, JointTerm, Total
 from steelyard.identify.sentence import sentence
 from steelyard.identify.verdict import RunVerdict, answer_questions
-from steelyard.inference.uncertainty import BaseParameter, Kind
+from steelyard.inference.uncertainty import BaseParameter
 
 SCHEMA = 2
 PARTS: dict[str, Kind] = {"bodies": "body", "joints": "joint", "sensors": "sensor"}
@@ -34,7 +35,10 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
         **({"motors": {j: joint_json(terms) for j, terms in estimate.motors.items()}} if estimate.motors else {}),
         "sensors": {name: {k: list(v) for k, v in vars(s).items()} for name, s in estimate.sensors.items()},
         "base_parameters": {
-            **{part: dict(zip(("data", "count"), estimate.count_base(kind), strict=True)) for part, kind in PARTS.items()},
+            **{
+                part: dict(zip(("data", "count"), estimate.count_base(kind), strict=True))
+                for part, kind in PARTS.items()
+            },
             "condition": estimate.base_condition if math.isfinite(estimate.base_condition) else None,
             "parameters": [base_json(p) for p in estimate.base],
         },

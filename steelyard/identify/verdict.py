@@ -23,6 +23,7 @@ WORSE = 0.02  # probability of chance below which held-out blocks are predicted 
 SCALE = 1.6  # ratio of the bodies' torques to the described ones: beyond, a unit or a gain is wrong
 MASS = 5.0  # ratio of a body's mass to the described one
 OUTSIDE = 0.5  # of a body's size: a centre of mass further outside its box is not in the body
+AWAY = 1.0  # m: a load further from the link that carries it is not on it
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ def _plausible(estimate: Estimate) -> Question:
             ratios[f"{b.name} com"] = b.outside / (OUTSIDE * b.size)
     for load in estimate.loads:
         if load.seen:
-            ratios["load com"] = load.outside / (OUTSIDE * load.size)
+            ratios["load com"] = load.outside / AWAY
     return _worst("plausible", "Is nothing absurd beside the description?", ratios, 1.0)
 
 
@@ -190,12 +191,10 @@ def _worst(code: str, question: str, found: dict[str, float], limit: float) -> Q
         return Question(code, question, "unknown", None, limit)
     beyond = sorted((name for name, x in found.items() if not x <= limit), key=lambda name: -found[name])
     figure = max(found.values(), key=lambda x: np.inf if np.isnan(x) else x)
-    return Question(
-        code, question, "fail" if beyond else "pass", float(figure) if np.isfinite(figure) else None, limit, tuple(beyond)
-    )
+    shown = float(figure) if np.isfinite(figure) else None
+    return Question(code, question, "fail" if beyond else "pass", shown, limit, tuple(beyond))
 
 
 def _factor(ratio: float) -> float:
     """How many times larger or smaller."""
     return max(ratio, 1 / ratio) if ratio > 0 else float("inf")
-
