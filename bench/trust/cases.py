@@ -81,6 +81,7 @@ def run(case: Case, work: Path) -> dict[str, Any]:
         "error": None,
         "description": None,
     }
+    result: Result | None = None
     try:
         result = steelyard.identify(scene.description, scene.log, **scene.options)
         record |= _verdict(result)
@@ -89,7 +90,6 @@ def run(case: Case, work: Path) -> dict[str, Any]:
         result, record["despite"] = _despite(scene, record["codes"])
     except Exception as error:
         record |= {"outcome": "crashed", "stage": _room(error), "codes": [f"{type(error).__name__}: {error}"[:200]]}
-        result = None
     record["seconds"] = time.process_time() - start
     if result is not None:
         record["error"], record["description"] = errors(scene, result)

@@ -74,7 +74,7 @@ def on_base(scene: Scene, wrench: Array) -> Scene:
             if place.surface:
                 at = data.oMi[place.frame.joint] * pin.SE3(place.frame.placement)
                 parts[i, k] = at.actInv(pin.Force(part)).vector
-    columns = {}
+    columns: dict[str, Array] = {}
     for place, six in zip(feet, parts, strict=True):
         names = [f"wrench.{place.frame.name}.{c}" for c in WRENCH]
         columns |= {n: scene.log.columns[n] + six[:, c] for c, n in enumerate(names) if scene.log.has(n)}

@@ -171,10 +171,10 @@ def measure(scene: Scene, seed: int, *, speeds: bool = False) -> Scene:
         log = read_sensors(scene.log, level, seed)
         columns = {c: x for c, x in log.columns.items() if scene.subject.kind == "quadruped" or c[:4] != "tau."}
         return replace(scene, log=Log.from_columns({"time": log.time, **columns}, metadata, scene.subject.name))
-    rng, level = draw("sensors", seed), NOISE["mid"]
+    rng, noise = draw("sensors", seed), NOISE["mid"]
     columns = {"time": scene.log.time}
     for name, x in scene.log.columns.items():
-        size = {"q": level.q, "v": SPEED_NOISE, "tau": level.tau * np.sqrt(np.mean(x**2))}.get(name.split(".")[0])
+        size = {"q": noise.q, "v": SPEED_NOISE, "tau": noise.tau * np.sqrt(np.mean(x**2))}.get(name.split(".")[0])
         if size is not None and (speeds or not name.startswith("v.")):
             columns[name] = x + size * rng.normal(size=len(x))
     return replace(scene, log=Log.from_columns(columns, metadata, scene.subject.name))

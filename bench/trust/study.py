@@ -58,7 +58,10 @@ def trust(
     chosen: Sequence[Case], *, jobs: int = 2, keep: Path | None = None, work: Path | None = None
 ) -> list[dict[str, Any]]:
     """The records of all cases, in their order; those in ``keep`` are not run again."""
-    known = {r["key"]: r for r in kept_records(keep)}
+    earlier = kept_records(keep)
+    if keep is not None:  # without the last line, if that was cut off
+        keep.write_text("".join(json.dumps(record) + "\n" for record in earlier), encoding="utf-8")
+    known = {r["key"]: r for r in earlier}
     wanted = [case for case in chosen if case.key not in known]
     with _folder(work) as folder:
         for n, record in enumerate(_run_all(wanted, jobs, folder), 1):
@@ -88,8 +91,8 @@ def _run_all(wanted: Sequence[Case], jobs: int, work: Path) -> Iterator[dict[str
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read by the processes that start below
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         simulated = [pool.submit(prepare, SUBJECTS[name], motion, work) for name, motion in long]
-        for n, future in enumerate(as_completed(simulated), 1):
-            future.result()
+        for n, ready in enumerate(as_completed(simulated), 1):
+            ready.result()
             _progress(f"simulated {n} of {len(long)}")
         for future in as_completed([pool.submit(run, case, work) for case in wanted]):
             yield future.result()

@@ -141,7 +141,8 @@ def limits(records: Sequence[Record]) -> str:
 
 def _checks(record: Record) -> Mapping[str, Any]:
     """The questions of a verdict, that of a refused log's answer included."""
-    return record["checks"] or (record.get("despite") or {}).get("checks", {})
+    checks: Mapping[str, Any] = record["checks"] or (record.get("despite") or {}).get("checks", {})
+    return checks
 
 
 def _figure(record: Record, code: str) -> float | None:
