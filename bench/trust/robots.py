@@ -70,14 +70,7 @@ SUBJECTS = {
     s.name: s
     for s in (
         Subject("demo_arm", "arm", "tuning", "elbow_joint", ("wrist_1_joint", "wrist_2_joint"), ("elbow_joint",)),
-        Subject(
-            "kinova",
-            "arm",
-            "tuning",
-            "j2s6s200_joint_3",
-            ("j2s6s200_joint_4", "j2s6s200_joint_5"),
-            ("j2s6s200_joint_3",),
-        ),
+        Subject("z1", "arm", "tuning", "joint3", ("joint4", "joint5"), ("joint3",), ("jointGripper",)),
         Subject("a1", "quadruped", "tuning", "FR_calf_joint", ("FR_calf_joint", "FL_calf_joint"), _CALVES),
         Subject(
             "talos",
