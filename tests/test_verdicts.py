@@ -221,9 +221,9 @@ def spoiled(estimate, what):
     body, seen = estimate.bodies[0], estimate.evidence
     flat = inertia.pack(body.mass, body.com, np.diag([1.0, 1.0, 3.0]))
     doubt = Finding("stamp-jitter", "log, time", "is off", "Stamp it", {}, "doubt")
-    validation = {
-        k: replace(s, unexplained={**s.unexplained, "elbow_joint": 0.3}) for k, s in estimate.validation.items()
-    }
+    spoil = {"elbow_joint": 0.3}
+    validation = {k: replace(s, unexplained={**s.unexplained, **spoil}) for k, s in estimate.validation.items()}
+    narrowed = tuple(replace(p, source="narrowed") for p in estimate.base if p.kind == "body")
     worse = replace(seen, pooled=HeldOut(0.1, 0.2), worse=1e-3)
     return {
         "certificate": replace(estimate, certificate=replace(estimate.certificate, gap=1e-3)),
