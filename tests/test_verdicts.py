@@ -220,7 +220,7 @@ def spoiled(estimate, what):
     """The same estimate with one thing wrong."""
     body, seen = estimate.bodies[0], estimate.evidence
     flat = inertia.pack(body.mass, body.com, np.diag([1.0, 1.0, 3.0]))
-    doubt = Finding("stamp-jitter", "log, time", "is off", "Stamp it", {}, "doubt")
+    overruled = Finding("stamp-jitter", "log, time", "is off", "Stamp it", {}, "error")
     spoil = {"elbow_joint": 0.3}
     validation = {k: replace(s, unexplained={**s.unexplained, **spoil}) for k, s in estimate.validation.items()}
     narrowed = tuple(replace(p, source="narrowed") for p in estimate.base if p.kind == "body")
@@ -228,11 +228,11 @@ def spoiled(estimate, what):
     return {
         "certificate": replace(estimate, certificate=replace(estimate.certificate, gap=1e-3)),
         "slope": replace(estimate, certificate=replace(estimate.certificate, kkt=1e-2)),
-        "doubt": replace(estimate, findings=(doubt,)),
+        "overruled": replace(estimate, findings=(overruled,)),
         "count": replace(estimate, base=narrowed),
         "joints alone": replace(estimate, base=tuple(p for p in estimate.base if p.kind == "joint")),
         "physics": replace(estimate, bodies=(replace(body, parameters=flat), *estimate.bodies[1:])),
-        "fit": replace(estimate, evidence=replace(seen, explained={**seen.explained, **spoil})),
+        "fit": replace(estimate, fit=replace(estimate.fit, unexplained={**estimate.fit.unexplained, **spoil})),
         "held out": replace(estimate, validation=validation),
         "pattern": replace(estimate, evidence=replace(
             seen, explained={**seen.explained, "elbow_joint": 0.2},
@@ -249,7 +249,7 @@ def spoiled(estimate, what):
 @pytest.mark.parametrize(("what", "check", "where"), [
     ("certificate", "proved", ()),
     ("slope", "proved", ()),
-    ("doubt", "log", ("log, time: stamp-jitter",)),
+    ("overruled", "log", ("log, time: stamp-jitter",)),
     ("count", "informative", ()),
     ("joints alone", "informative", ()),
     ("physics", "physical", ("shoulder_link",)),
@@ -281,6 +281,15 @@ def test_a_tie_with_the_description_is_no_failure_and_neither_is_chance(identifi
     for pooled, worse in ((HeldOut(0.1, 0.1), 0.5), (HeldOut(0.1, 0.11), 0.3)):
         estimate = replace(identified.estimate, evidence=replace(seen, pooled=pooled, worse=worse))
         assert is_trusted(estimate)
+
+
+def test_a_doubt_about_the_log_leaves_its_question_open_and_is_named(identified):
+    doubt = Finding("stamp-outlier", "log, time", "is off", "Drop it", {}, "doubt")
+    estimate = replace(identified.estimate, findings=(doubt,))
+    (log,) = (q for q in answer_questions(estimate) if q.code == "log")
+    assert (log.result, log.figure, log.where) == ("unknown", 1, ("log, time: stamp-outlier",))
+    assert is_trusted(estimate)
+    assert "stamp-outlier" in sentence(estimate)
 
 
 def test_a_question_that_logs_cannot_answer_is_unknown_and_does_not_fail(identified):

@@ -23,7 +23,7 @@ from steelyard.identify.fit import fit
 from steelyard.identify.identification import Identification, digests, provenance, truth_of
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options
-from steelyard.identify.scoring import Score, score
+from steelyard.identify.scoring import Score, row_sizes, score
 from steelyard.identify.series import Series
 from steelyard.log.log import Log
 from steelyard.log.table import read_log
@@ -101,7 +101,9 @@ def _score_of_sums(gathered: Gathered, theta: Array) -> Score:
     rmse = {name: float(np.sqrt(x / channels.count)) for name, x in zip(channels.names, wrong, strict=True)}
     relative = float(np.sqrt(squares[0] / squares[1])) if squares[1] > 0 else None
     rows, unknown = channels.count * len(channels.names), dict.fromkeys(channels.names)
-    return Score(rows, rmse, unknown, None, relative, squares_filtered=squares)
+    sizes = row_sizes(channels.names, np.sqrt(size / channels.count))
+    unexplained = {name: rmse[name] / float(x) for name, x in zip(channels.names, sizes, strict=True)}
+    return Score(rows, rmse, unknown, None, relative, squares_filtered=squares, unexplained=unexplained)
 
 
 def _score(gathered: Gathered, log: Log, theta: Array) -> tuple[Score, Series]:

@@ -19,10 +19,13 @@ from steelyard.equations.setup import Setup
 from steelyard.identify.evidence import Evidence, HeldOut
 from steelyard.identify.fit import Fit
 from steelyard.identify.scoring import row_sizes
-from steelyard.inference.log_blocks import LEAST, BlockSums, Partition, jackknife
+from steelyard.inference.log_blocks import BLOCKS, LEAST, BlockSums, Partition, jackknife
 from steelyard.inference.residual_structure import Structure, residual_structure
 from steelyard.inference.uncertainty import BaseParameter
 from steelyard.spatial import Array
+
+SHORTEST = 6.0  # times half the length of the low-pass: two thirds of a shorter block would depend on its neighbours
+EXACT = 1e-20  # relative squared error that is rounding
 
 
 def gather_evidence(
@@ -39,7 +42,9 @@ def gather_evidence(
     """
     if fit.blocks is None:
         return Evidence()
-    partition = Partition.of([(segments[0].time[0], segments[-1].time[-1]) for segments in logs])
+    spans = [(float(segments[0].time[0]), float(segments[-1].time[-1])) for segments in logs]
+    length = sum(stop - start for start, stop in spans)
+    partition = Partition.of(spans, min(BLOCKS, int(length / (SHORTEST * _reach(setup)))))
     sums = BlockSums.of(partition, fit.blocks, fit.noise.whitener, fit.prior.scale)
     used = sums.used
     if len(used) < LEAST:
@@ -52,6 +57,8 @@ def gather_evidence(
     descriptions, _ = sums.without_each(fit.prior.information, held, rest)
     rows = _predict(setup, fit, partition, tuple(names), (descriptions, estimates))
     seconds = float(np.mean([np.diff(e)[0] for e in partition.edges]))
+    if rows.weighted.shape[1] < LEAST:
+        return Evidence()
     return Evidence(
         len(used),
         seconds,
@@ -98,11 +105,10 @@ class _Predictions:
     @property
     def probability(self) -> float:
         """Of a mean difference as large as that of the blocks, were description and estimate alike (paired t-test)."""
-        d = np.log(self.weighted[1] / self.weighted[0])
-        std = float(np.std(d, ddof=1))
-        if std == 0:
-            return 1.0 if d.mean() <= 0 else 0.0
-        return float(stdtr(len(d) - 1, -d.mean() / (std / np.sqrt(len(d)))))
+        before, after = np.maximum(self.weighted, EXACT)
+        d = np.log(after / before)
+        error = float(np.std(d, ddof=1)) / np.sqrt(len(d))
+        return float(stdtr(len(d) - 1, -d.mean() / max(error, 1e-12)))
 
 
 def _predict(

@@ -147,6 +147,7 @@ def pooled(scores: Sequence[Score]) -> Score:
         over(lambda s: s.squares_filtered),
         (sum(s.squares[0] for s in scores), sum(s.squares[1] for s in scores)),
         (sum(s.squares_filtered[0] for s in scores), sum(s.squares_filtered[1] for s in scores)),
+        {n: max(s.unexplained[n] for s in scores) for n in scores[0].unexplained},
     )
 
 
