@@ -131,10 +131,11 @@ def time_faults() -> Iterator[Fault]:
 
 
 def delay_faults(kind: str) -> Iterator[Fault]:
-    for seconds in (0.02, 0.04, -0.03):
-        close = pytest.approx(seconds, abs=6e-3)
-        yield Fault(f"delay of {seconds} s", late(seconds), "torque-delayed", (kind,), {"delay": close})
-    yield Fault("drift of 1e-3", late(0.0, 1e-3), "clock-drift", (kind,), {"drift": pytest.approx(1e-3, abs=5e-4)})
+    for seconds, severity in ((0.02, "doubt"), (0.04, "doubt"), (-0.03, "doubt"), (0.08, "error")):
+        close = pytest.approx(seconds, abs=8e-3)
+        yield Fault(f"delay of {seconds} s", late(seconds), "torque-delayed", (kind,), {"delay": close}, severity)
+    drift = {"drift": pytest.approx(1e-3, abs=5e-4)}
+    yield Fault("drift of 1e-3", late(0.0, 1e-3), "clock-drift", (kind,), drift, "doubt")
 
 
 def loss_faults() -> Iterator[Fault]:

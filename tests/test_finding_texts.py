@@ -38,7 +38,7 @@ def test_findings_of_check_read_well(arm, steelyard, tmp_path):
 
 def test_a_delay_is_reported_with_its_size_and_the_flag_that_compensates_it(arm, steelyard, tmp_path):
     write_log(tmp_path / "log.parquet", late(0.03)(read_log(arm.train)))
-    (line,) = [x for x in steelyard("check", "demo_arm", tmp_path / "log.parquet").out.splitlines() if "correct:" in x]
+    (line,) = [x for x in steelyard("check", "demo_arm", tmp_path / "log.parquet").out.splitlines() if "doubtful:" in x]
     assert " ms behind the motion. Compensate with --delay 0.0" in line
     assert line.endswith("[torque-delayed]")
     assert line.count("--delay") == 1

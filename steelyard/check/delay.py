@@ -17,7 +17,7 @@ from scipy.special import stdtrit
 
 from steelyard.check.friction import more_friction
 from steelyard.check.torque_balance import TorqueBalance, basis, long_run
-from steelyard.errors import Finding
+from steelyard.errors import Finding, Severity
 from steelyard.log.log import Log
 from steelyard.spatial import Array
 
@@ -25,6 +25,7 @@ REACH, STEP = 0.2, 0.04  # s: search range to either side, and spacing of the in
 BEYOND = 0.7  # cost at the edge of the range, relative to no delay, below which the delay is taken to lie beyond it
 TOLERATED = 0.005  # s: a delay, or its change through the log, that exceeds this and its ± is a fault …
 CLEAR = 2.0  # … where it also exceeds this multiple of its ±
+REFUSED = 0.05  # s: beyond it the answer is wrong on every robot tried; a smaller one is a doubt, and has a remedy
 TWO_SIDED_95 = 1.96  # standard deviations: the ± that is printed
 LEAST = 4.0  # s of rows that are needed to measure a delay
 ROUNDS, CONVERGED = 8, 1e-6  # Gauss–Newton: most iterations, and the step in s at which they end
@@ -80,13 +81,14 @@ def delay_findings(log: Log, measured: Delay, compensated: float = 0.0) -> list[
             f"({1e3 * change:.0f} ± {1e3 * half_width:.0f} ms more): the clocks drift apart by {measured.drift:.2g} s/s"
         )
         fix, remedy = "Time-stamp torques and positions by one clock", {"drift": measured.drift}
-        return [Finding("clock-drift", where, what, fix, remedy)]
+        return [Finding("clock-drift", where, what, fix, remedy, "error" if abs(change) > REFUSED else "doubt")]
     half_width = TWO_SIDED_95 * measured.std
     if abs(measured.seconds) > max(TOLERATED + half_width, CLEAR * half_width):
         what = f"is {size:.0f} ± {1e3 * half_width:.0f} ms {word} the motion"
         delay = round(measured.seconds + compensated, 3)
         fix = f"Compensate with delay={delay}, or correct the time stamps"
-        return [Finding("torque-delayed", where, what, fix, {"delay": delay})]
+        severity: Severity = "error" if abs(measured.seconds) > REFUSED else "doubt"
+        return [Finding("torque-delayed", where, what, fix, {"delay": delay}, severity)]
     return []
 
 

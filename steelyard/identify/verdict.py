@@ -17,11 +17,11 @@ from steelyard.identify.estimate import Estimate
 Answer = Literal["pass", "fail", "unknown"]
 
 EXPLAINED = 0.25  # of an equation's filtered torque or force: a larger residual is not noise
-STRUCTURE = 0.05  # of the same: a larger predictable part of the residual is a wrong model
-STABLE = 3.0  # standard deviations, rms: a larger spread between blocks is no noise
+STRUCTURE = 0.028  # of the same: a larger predictable part of the residual is a wrong model
+STABLE = 2.0  # standard deviations, rms: a larger spread between blocks is no noise
 WORSE = 0.02  # probability of chance below which held-out blocks are predicted worse than by the description
 SCALE = 1.6  # ratio of the bodies' torques to the described ones: beyond, a unit or a gain is wrong
-MASS = 20.0  # ratio of a body's mass to the described one; single masses are hardly ever determined by data
+MASS = 10.0  # ratio of a body's mass to the described one; single masses are hardly ever determined by data
 OUTSIDE = 0.5  # of a body's size: a centre of mass further outside its box is not in the body
 AWAY = 1.0  # m: a load further from the link that carries it is not on it
 

@@ -29,7 +29,7 @@ MOVING, AROUND = 0.05, 0.05  # rad/s or m/s within s on either side: of a joint 
 DISPLACED = 0.25  # of the step: a stamp further from the middle of its neighbours is wrong …
 OUTLYING = 10.0  # … where that is as many times the median of all stamps
 FEW = 0.002  # share of stamps: more are the logger's jitter, not outliers
-JITTER, JITTER_MOST = 4e-4, 1.5e-3  # s rms of the stamps' hidden errors: doubtful, and refused
+JITTER, JITTER_MOST = 4e-4, 3e-3  # s rms of the stamps' hidden errors: doubtful, and refused
 CLEAR = 4.0  # standard errors that the hidden errors must exceed
 SAMPLES = 20_000  # of a log that are examined for hidden errors of the stamps
 
