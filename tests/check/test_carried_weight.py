@@ -48,7 +48,9 @@ def test_feet_that_carry_an_unknown_load_are_good(carried):
 
 @pytest.mark.parametrize(("factor", "severity"), [(0.5, "doubt"), (0.25, "error"), (2.0, "doubt")])
 def test_feet_that_do_not_carry_the_weight_are_reported_with_both_masses(carried, factor, severity):
-    findings = survey("a1", scaled(tuple(f"wrench.{foot}.{c}" for foot in FEET for c in WRENCH), factor)(carried)).findings
+    findings = survey(
+        "a1", scaled(tuple(f"wrench.{foot}.{c}" for foot in FEET for c in WRENCH), factor)(carried)
+    ).findings
     (finding,) = (f for f in findings if f.code == "weight-not-carried")
     assert finding.severity == severity
     assert finding.remedy["carried"] / finding.remedy["mass"] == pytest.approx(factor, rel=0.35)

@@ -20,7 +20,10 @@ from steelyard.errors import Finding, Severity
 from steelyard.robot.model import GRAVITY
 from steelyard.spatial import Array
 
-DOUBTED, WRONG = 1.5, 3.0  # ratio to the description's mass, either way: a load of 30 % and an error of 15 % are no fault
+DOUBTED, WRONG = (
+    1.5,
+    3.0,
+)  # ratio to the description's mass, either way: a load of 30 % and an error of 15 % are no fault
 UNEVEN = 1.25  # ratio between the scales of two feet, either way, that is a doubt …
 CLEAR = 4.0  # … where it is as many standard deviations away from one …
 EXPLAINED = 0.5  # … and leaves at most this share of the squared changes of the total force …
