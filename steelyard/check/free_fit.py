@@ -22,7 +22,7 @@ from steelyard.equations.segment import Segment
 from steelyard.robot.model import Robot
 from steelyard.spatial import Array
 
-MOST_ROWS = 600  # of a balance that are used
+MOST_ROWS = 300  # of a balance that are used
 FLOOR = 0.01  # of a row's rms: smaller residuals are those of an exact simulation, whose model error is not noise
 SEEN = 1e-4  # share of a column's squares outside the span of all parameters, below which it is not seen
 
@@ -39,7 +39,8 @@ class Explained(NamedTuple):
         """Distance from zero in standard deviations (Mahalanobis)."""
         if not np.all(np.isfinite(self.covariance)):
             return 0.0
-        return float(np.sqrt(max(self.values @ np.linalg.pinv(self.covariance) @ self.values, 0.0)))
+        distance = float(self.values @ np.linalg.pinv(self.covariance) @ self.values)
+        return max(distance, 0.0) ** 0.5
 
 
 @dataclass(frozen=True)
