@@ -27,7 +27,7 @@ TOLERATED = 0.005  # s: a delay, or its change through the log, that exceeds thi
 CLEAR = 2.0  # … where it also exceeds this multiple of its ±
 TWO_SIDED_95 = 1.96  # standard deviations: the ± that is printed
 LEAST = 4.0  # s of rows that are needed to measure a delay
-ROUNDS, CONVERGED = 8, 1e-6  # Gauss–Newton: most iterations, and the step in s at which they end
+ROUNDS, CONVERGED = 8, 2e-5  # Gauss–Newton: most iterations, and the step in s at which they end
 DELAY_STD, DRIFT_STD = 0.05, 0.01  # s and s/s: prior standard deviations, which keep uninformative joints bounded
 
 

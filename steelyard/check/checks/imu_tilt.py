@@ -24,7 +24,7 @@ CLEAR = 4.0  # standard deviations that are its uncertainty
 LONGEST, SHORTEST = 4.0, 1.5  # s, of the windows over which accelerations average out
 WINDOWS = 4  # at least, that overlap by half
 SPEED = 1.0  # m/s: of a robot that walks in circles, whose centripetal acceleration does not average out
-MOST = 1.5 * MISALIGNED  # degrees: beyond, the first order says nothing
+MOST = 1.5 * MISALIGNED  # degrees: beyond, the first order does not hold
 SIGNAL = 0.05  # rad/s rms: slower rotation does not show the axes of a gyro
 
 
@@ -46,7 +46,7 @@ class ImuTilt(Check):
 
 
 def _judge(log: Log, tilts: dict[str, tuple[float, float]]) -> Iterator[Finding]:
-    wrong = {c: angle for c, (angle, error) in tilts.items() if TILT < angle - CLEAR * error and angle < MOST}
+    wrong = {c: angle for c, (angle, error) in tilts.items() if angle - CLEAR * error > TILT and angle < MOST}
     if not wrong:
         return
     sure = max(angle - CLEAR * error for c, (angle, error) in tilts.items() if c in wrong)

@@ -24,7 +24,7 @@ ZERO = 2.0  # degrees: an encoder further off is doubtful
 ZERO_RATIO = 0.9  # largest squared residual with the offset, of that without; at least 0.98 on good logs
 CLEAR = 6.0  # standard deviations between either and zero
 STEP = 1e-3  # rad or m, of the numerical derivative
-MOST = 35.0  # degrees: beyond, the first order says nothing
+MOST = 35.0  # degrees: beyond, the first order does not hold
 
 
 class Mounting(Check):
