@@ -40,7 +40,7 @@ class Explained(NamedTuple):
         if not np.all(np.isfinite(self.covariance)):
             return 0.0
         distance = float(self.values @ np.linalg.pinv(self.covariance) @ self.values)
-        return max(distance, 0.0) ** 0.5
+        return float(np.sqrt(distance)) if distance > 0 else 0.0
 
 
 @dataclass(frozen=True)

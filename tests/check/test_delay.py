@@ -8,8 +8,7 @@ import pytest
 from steelyard.experiment.simulate.simulate_arm import fourier_motion, simulate_arm
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.log.table import read_log
-from tests.check.good_logs import FEET, MID, findings
-from tests.check.test_velocities import with_velocities
+from tests.check.good_logs import FEET, MID, findings, with_velocities
 from tests.floating import floating_log
 from tests.planted import late, lossy
 

@@ -86,8 +86,9 @@ def acc_tilt(robot: Robot, log: Log, quaternion: Array) -> tuple[float, float]:
     tilt = inverse @ (flat.T @ rows)
     rest = rows - flat @ tilt
     noise = 2 * float(rest @ rest) / max(len(rows) - 2, 1)  # windows overlap by half
-    error = float(np.sqrt(noise * np.max(np.diag(inverse))))
-    return float(np.degrees(max(np.linalg.norm(tilt) - circling, 0.0))), float(np.degrees(error))
+    error = (noise * float(np.max(np.diag(inverse)))) ** 0.5
+    angle = max(float(np.linalg.norm(tilt)) - circling, 0.0)
+    return float(np.degrees(angle)), float(np.degrees(error))
 
 
 def gyro_tilt(robot: Robot, log: Log, quaternion: Array) -> tuple[float, float]:
