@@ -28,7 +28,7 @@ CLEAR = 2.0  # … where it also exceeds this multiple of its ±
 REFUSED = 0.05  # s: beyond it the answer is wrong on every robot tried; a smaller one is a doubt, and has a remedy
 TWO_SIDED_95 = 1.96  # standard deviations: the ± that is printed
 LEAST = 4.0  # s of rows that are needed to measure a delay
-ROUNDS, CONVERGED = 8, 1e-6  # Gauss–Newton: most iterations, and the step in s at which they end
+ROUNDS, CONVERGED = 8, 2e-5  # Gauss–Newton: most iterations, and the step in s at which they end
 DELAY_STD, DRIFT_STD = 0.05, 0.01  # s and s/s: prior standard deviations, which keep uninformative joints bounded
 
 
@@ -105,10 +105,11 @@ def estimate_delay(balance: TorqueBalance) -> Delay | None:
     if np.sum(inner) * float(np.median(np.diff(balance.time))) < LEAST:
         return None
     duration = float(balance.pieces[-1].segment.time[-1] - balance.pieces[0].segment.time[0])
-    start, beyond = _start(balance, inner)
+    parts = _parts(balance, inner)
+    start, beyond = _start(balance, parts)
     if beyond:
         return Delay(start, 0.0, 0.0, 0.0, duration, {}, beyond=True)
-    solution = _solve(balance, inner, start)
+    solution = _solve(balance, parts, start)
     measured = np.isfinite(np.diag(solution.delay_cov))
     if not measured.any():
         return None
@@ -172,10 +173,9 @@ def _parts(balance: TorqueBalance, keep: Array) -> list[_DelayPart]:
     return parts
 
 
-def _start(balance: TorqueBalance, inner: Array) -> tuple[float, bool]:
+def _start(balance: TorqueBalance, parts: list[_DelayPart]) -> tuple[float, bool]:
     """The delay of least cost on a coarse grid, and whether the optimum lies beyond the grid."""
     J = len(balance.robot.joints)
-    parts = _parts(balance, inner)
     grid = np.arange(-REACH, REACH + STEP / 2, STEP)
     costs = np.zeros(len(grid))
     for k, d in enumerate(grid):
@@ -186,14 +186,13 @@ def _start(balance: TorqueBalance, inner: Array) -> tuple[float, bool]:
     return float(grid[best]), edge and bool(costs[best] < BEYOND * costs[len(grid) // 2])
 
 
-def _solve(balance: TorqueBalance, keep: Array, start: float) -> _Solution:
-    """Solve every part by Gauss–Newton, from ``start``; ``keep`` (T,) samples that are used."""
+def _solve(balance: TorqueBalance, parts: list[_DelayPart], start: float) -> _Solution:
+    """Solve every part by Gauss–Newton, from ``start``."""
     J = len(balance.robot.joints)
     middle = float((balance.time[0] + balance.time[-1]) / 2)
     lever = (balance.time - middle)[:, None, None]
     delay, drift = np.full(J, start), np.zeros(J)
     delay_cov, drift_cov = np.diag(np.full(J, np.inf)), np.diag(np.full(J, np.inf))
-    parts = _parts(balance, keep)
     for iteration in range(ROUNDS):
         shares, slopes = (balance.shifted(delay, drift, middle, order) for order in (0, 1))
         moved = 0.0

@@ -14,13 +14,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from steelyard.check.delay import Delay, estimate_delay
+from steelyard.check.free_fit import FreeFit
 from steelyard.check.torque_balance import TorqueBalance, balance, slowed
 from steelyard.equations.segment import Segment
 from steelyard.equations.setup import Setup
 from steelyard.errors import Finding, LogError
 from steelyard.log.log import Log
+from steelyard.log.timing import MOVES
 
-LEAST_MOVING = 0.2  # of the time
+LEAST_MOVING = 0.2  # of the time that a joint must move …
+LEAST_SPEED = 0.01  # … faster than this, rad/s or m/s: the noise of an encoder at rest is below
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,24 @@ class Subject:
     @cached_property
     def moves(self) -> bool:
         """Whether at least half of the joints move for a fifth of the time: gravity and delay need as much."""
-        shares = np.mean(np.vstack([s.v != 0 for s in self.segments]), axis=0)
-        return not shares.size or bool(np.mean(shares >= LEAST_MOVING) >= 0.5)
+        travel = np.ptp(np.vstack([s.q for s in self.segments]), axis=0) > MOVES
+        shares = np.mean(np.vstack([np.abs(s.v) > LEAST_SPEED for s in self.segments]), axis=0)
+        return not shares.size or bool(np.mean((shares >= LEAST_MOVING) & travel) >= 0.5)
+
+    @cached_property
+    def free_balance(self) -> FreeFit | None:
+        """Fit of the torque balance with all parameters free; None where gains of drives are unknown."""
+        balance = self.balance
+        if balance is None or not balance.pieces or any(p.segment.current for p in balance.pieces):
+            return None
+        return FreeFit.of(balance)
+
+    @cached_property
+    def free_fit(self) -> FreeFit | None:
+        """The same of a fixed robot with one row a joint; else None."""
+        fit = self.free_balance
+        separate = fit is not None and fit.balance.separate and not self.setup.robot.floating
+        return fit if fit and separate and len(fit.balance.names) == len(fit.balance.robot.joints) else None
 
     @cached_property
     def lag(self) -> Delay | None:

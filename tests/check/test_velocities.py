@@ -9,22 +9,12 @@ from steelyard.check.survey import survey
 from steelyard.experiment.simulate.truth import perturbed
 from steelyard.identify.options import Options
 from steelyard.log.table import read_log
+from tests.check.good_logs import with_velocities
 from tests.floating import floating_log
-from tests.planted import changed, scaled
+from tests.planted import scaled
 
 FEET = ("FR_foot", "FL_foot", "RR_foot", "RL_foot")
 MID = (3e-4, 0.005, 0.05, 0.2)  # noise of q, gyro, acc and tau
-
-
-def with_velocities(log, sigma=0.01):
-    """Velocities of the joints, with the noise of a drive's own estimate."""
-    rng = np.random.default_rng(0)
-    smooth = np.hanning(13) / np.hanning(13).sum()
-    columns = {}
-    for joint in log.names("q"):
-        q = np.convolve(np.pad(log.columns[f"q.{joint}"], 6, mode="edge"), smooth, mode="valid")
-        columns[f"v.{joint}"] = np.gradient(q, log.time) + sigma * rng.normal(size=len(log))
-    return changed(log, **columns)
 
 
 @pytest.fixture(scope="module")

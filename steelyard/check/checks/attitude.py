@@ -23,6 +23,7 @@ LEAST_AXIS = 0.01  # smallest to largest singular value: rotation about all thre
 UNEXPLAINED = 0.5  # a convention that explains the gyro leaves a residual below this share of it …
 BETTER = 0.5  # … and below this share of the given convention's residual
 FRAME = "Give the sensor's frame in the metadata (imu_frame), or rotate the columns into base axes"
+MISALIGNED = 20.0  # degrees: smaller rotations are those of a mounting (``imu_tilt.py``), not of other axes
 UPRIGHT = 45.0  # degrees: largest angle between up and the mean proper acceleration of a robot on its feet
 
 
@@ -89,6 +90,8 @@ def _compare_axes(log: Log, rate: Array, gyro: Array, limit: float) -> Iterator[
         yield Finding("axis-reversed", where, what, "Negate that axis", remedy)
         return
     angle = float(np.degrees(np.arccos(np.clip((np.trace(axes) - 1) / 2, -1, 1))))
+    if angle < MISALIGNED:
+        return
     what = f"is rotated by {angle:.0f}° relative to base.quaternion (they agree with {shown})"
     yield Finding("sensor-frame", where, what, FRAME, {"imu_frame": None})
 

@@ -22,7 +22,7 @@ class LateTorques(Check):
         if lag is None or filter is None or not subject.moves:
             return []
         findings = delay_findings(subject.log, lag, filter.delay)
-        if subject.setup.commanded:  # a drive obeys later than its law is evaluated: known of such logs, not a fault
+        if subject.setup.commanded:  # the drives' own delay: the log is as good as it can be
             findings = [replace(f, severity="doubt") for f in findings]
         return findings
 

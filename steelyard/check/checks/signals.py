@@ -18,6 +18,7 @@ from steelyard.spatial import WRENCH, XYZ, Array
 
 FROZEN_SECONDS, FROZEN_SAMPLES = 0.3, 10  # a channel constant for longer, while its joint moves, is frozen
 FROZEN_MOTION, MOTION_SAMPLES = 0.05, 5  # s: a position that is frozen in motion for longer ruins its accelerations
+TURNED = 0.05  # rad: a base that turns further has an orientation that changes
 MOVING = 0.05  # rad/s or m/s: mean speed over that interval below which a value may be constant
 ABRUPT = 2.0  # times the largest change of speed elsewhere, at either end of the interval
 SPANS = (1, 3, 10)  # samples over which speeds are compared: short ones for fast motions, long ones for noise
@@ -64,7 +65,7 @@ def _frozen_vectors(robot: Robot, log: Log, skipped: set[str]) -> Iterator[Findi
             continue
         for start, stop in _still(log, np.all(values[1:] == values[:-1], axis=1) & np.any(values[1:] != 0, axis=1)):
             fastest, speed = _fastest(robot, log, start, stop)
-            if speed > MOVING:
+            if speed > MOVING and not (name.startswith(("base.", "imu.")) and _stands(log, name, start, stop)):
                 moves = f"{fastest} moves at {speed:.2g}/s"
                 yield _frozen_finding(log, name, start, stop, "in all components", moves)
                 break
@@ -74,7 +75,8 @@ def _constant(robot: Robot, log: Log) -> Iterator[tuple[str, Finding]]:
     """Channels that are constant throughout the log, and the finding of each.
 
     A foot in the air measures no force, and a base that is held has no velocity: zeros of wrenches are none, and those
-    of the base only where the inertial sensor or the orientation varies.
+    of the base only where the inertial sensor or the orientation varies. A base that stands still has a constant
+    orientation, and in an exact simulation constant readings of all its sensors.
     """
     fastest, speed = _fastest(robot, log, 0, len(log) - 1)
     if speed <= MOVING:
@@ -86,7 +88,11 @@ def _constant(robot: Robot, log: Log) -> Iterator[tuple[str, Finding]]:
     for name, values in vectors.items():
         if np.any(np.ptp(values, axis=0) > 0) or name in ("base.position", "base.velocity"):
             continue
-        if np.any(values) or name.startswith("imu.") or (name.startswith("base.") and turns):
+        if name.startswith(("base.", "imu.")):
+            wrong = turns and not _stands(log, name, 0, len(log))
+        else:
+            wrong = bool(np.any(values))
+        if wrong:
             value = "(" + " ".join(f"{x:.4g}" for x in values[0]) + ")"
             yield name, _constant_finding(log, name, value, f"{fastest} moves at {speed:.2g}/s")
     for joint in robot.joints:
@@ -95,6 +101,19 @@ def _constant(robot: Robot, log: Log) -> Iterator[tuple[str, Finding]]:
             if log.has(column) and moved > MOVING and np.ptp(log.columns[column]) == 0:
                 value = f"{log.columns[column][0]:.6g}"
                 yield column, _constant_finding(log, column, value, f"the joint moves at {moved:.2g}/s")
+
+
+def _stands(log: Log, name: str, start: int, stop: int) -> bool:
+    """Whether a constant reading is that of a base that stands still: all others are constant, or it does not turn."""
+    part = slice(start, stop + 1)
+    others = [x[part] for other, x in _vectors(log) if other.startswith(("base.", "imu.")) and other != name]
+    if not any(np.any(np.ptp(x, axis=0) > 0) for x in others):
+        return True
+    gyro = log.vector("imu.gyro")
+    if name != "base.quaternion" or gyro is None:
+        return False
+    angle = np.cumsum((gyro - gyro.mean(axis=0))[part][1:] * np.diff(log.time[part])[:, None], axis=0)
+    return not angle.size or bool(np.max(np.ptp(angle, axis=0)) < TURNED)
 
 
 def _constant_finding(log: Log, column: str, value: str, moves: str) -> Finding:
