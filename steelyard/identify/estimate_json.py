@@ -13,7 +13,7 @@ from steelyard.errors import Finding, SteelyardError
 from steelyard.identify.division.history import recorded
 from steelyard.identify.estimate import BodyEstimate, Estimate, JointTerm, Total
 from steelyard.identify.sentence import sentence
-from steelyard.identify.verdict import RunVerdict, answer_questions
+from steelyard.identify.verdict import OUTSIDE, RunVerdict, answer_questions
 from steelyard.inference.uncertainty import BaseParameter, Kind
 
 SCHEMA = 2
@@ -34,7 +34,10 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
         **({"motors": {j: joint_json(terms) for j, terms in estimate.motors.items()}} if estimate.motors else {}),
         "sensors": {name: {k: list(v) for k, v in vars(s).items()} for name, s in estimate.sensors.items()},
         "base_parameters": {
-            **{part: dict(zip(("data", "count"), estimate.count_base(kind), strict=True)) for part, kind in PARTS.items()},
+            **{
+                part: dict(zip(("data", "count"), estimate.count_base(kind), strict=True))
+                for part, kind in PARTS.items()
+            },
             "condition": estimate.base_condition if math.isfinite(estimate.base_condition) else None,
             "parameters": [base_json(p) for p in estimate.base],
         },
@@ -45,6 +48,7 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
         },
         "validation": {path: validation_json(estimate, path) for path in estimate.validation},
         "held_out": estimate.evidence.as_json(),
+        "evidence": evidence_json(estimate),
         "certificate": {"kkt": proof.kkt, "gap": proof.gap},
         "information": "information.npz",
         "provenance": {**estimate.provenance, "solver": {"name": proof.solver, "unknowns": proof.unknowns}},
@@ -112,8 +116,32 @@ def joint_json(terms: Mapping[str, JointTerm | None]) -> dict[str, Any]:
 
 def validation_json(estimate: Estimate, path: str) -> dict[str, Any]:
     """An entry of ``validation``, with the errors of the description beside those of the estimate."""
-    described = estimate.described.get(path)
-    return {**estimate.validation[path].as_json(), "description": described.as_json() if described else None}
+    score, described = estimate.validation[path], estimate.described.get(path)
+    return {
+        **score.as_json(),
+        "unexplained": {row: _finite(x) for row, x in score.unexplained.items()},
+        "description": described.as_json() if described else None,
+    }
+
+
+def evidence_json(estimate: Estimate) -> dict[str, Any]:
+    """The entry ``evidence``: what the questions ``explained``, ``structure``, ``stable`` and ``plausible`` rest on."""
+    evidence = estimate.evidence
+    return {
+        "explained": {name: _finite(x) for name, x in evidence.explained.items()},
+        "structure": {
+            name: {"predictable": _finite(evidence.predictable(name)), "cause": s.cause or None}
+            for name, s in evidence.structure.items()
+        },
+        "spread": _finite(evidence.spread),
+        "scale": _finite(evidence.scale),
+        "worse": _finite(evidence.worse),
+        "outside": {
+            b.name: {"distance": b.outside, "limit": OUTSIDE * b.size}
+            for b in (*estimate.bodies, *estimate.loads)
+            if b.free
+        },
+    }
 
 
 def judge(estimate: Estimate) -> RunVerdict:
@@ -158,6 +186,10 @@ def read_estimate(path: Path) -> dict[str, Any]:
         what, fix = f"is not an estimate of schema {SCHEMA}", "Give a file that `steelyard identify` wrote"
         raise SteelyardError(Finding("schema-unsupported", str(file), what, fix))
     return content
+
+
+def _finite(value: float | None) -> float | None:
+    return float(value) if value is not None and math.isfinite(value) else None
 
 
 def _without(mapping: dict[str, Any], key: str) -> dict[str, Any]:
