@@ -56,7 +56,7 @@ def _sentence(counts: dict[str, int], consistent: int, bodies: int) -> str:
 
 
 def _cards(report: Report, consistent: int) -> list[dict[str, Any]]:
-    base, certificate = report.part("base_parameters"), report.part("certificate")
+    base = report.part("base_parameters")
     bodies = len(report.bodies)
     joints = f"{_of(base, 'joints')} of the joints; " if mapping(base.get("joints")).get("count") else ""
     cards = [
@@ -72,11 +72,6 @@ def _cards(report: Report, consistent: int) -> list[dict[str, Any]]:
             "name": "Base parameters",
             "value": _of(base, "bodies"),
             "note": f"of the bodies from the data; {joints}condition number {figure(base.get('condition'), 3)}",
-        },
-        {
-            "name": "Certificate",
-            "value": figure(certificate.get("kkt"), 2),
-            "note": f"KKT residual; duality gap {figure(certificate.get('gap'), 2)}; both relative",
         },
     ]
     if total := report.part("total"):
