@@ -119,7 +119,7 @@ def test_a_tool_is_identified_by_the_sensor_in_the_wrist(run):
     assert float(mass) == pytest.approx(1.8, abs=0.005)
     (offsets,) = re.findall(r"^offset +\[(.*?)\]", printed, re.MULTILINE)
     assert [float(x) for x in offsets.split()] == pytest.approx([4, -3, 6, 0.2, -0.1, 0.3], abs=0.02)
-    assert "16 of 16 base parameters" in printed
+    assert "10 of 10 base parameters of the bodies" in printed
 
 
 @pytest.mark.study

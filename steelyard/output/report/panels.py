@@ -39,10 +39,10 @@ class Panel:
 
 
 def _bars(
-    note: str, found: Mapping[str, Sequence[float | None]], looks: Mapping[str, str], limit: float | None, **more: Any
+    note: str, shares: Mapping[str, Sequence[float | None]], looks: Mapping[str, str], limit: float | None, **more: Any
 ) -> Panel:
     """Bars of shares, one row a name; ``looks``: class → meaning, one for each value of a row."""
-    values = [x for row in found.values() for x in row if x is not None]
+    values = [x for row in shares.values() for x in row if x is not None]
     remarks: Mapping[str, str] = more.get("remarks", {})
     if not values:
         return Panel("The logs are too short to be cut into blocks, or were read once and not kept.")
@@ -60,7 +60,7 @@ def _bars(
             ],
             remarks.get(name, ""),
         )
-        for name, row in found.items()
+        for name, row in shares.items()
     ]
     key = [*looks.items(), *([("limit", f"limit, {100 * limit:g} %")] if limit is not None else [])]
     return Panel(note, bars=rows, limit=None if limit is None else round(100 * limit / end, 3), key=key)
@@ -109,22 +109,22 @@ def log(report: Report) -> Panel:
         cells = [str(f.get(k) or NOTHING) for k in ("what", "fix")]
         rows.append((str(f.get("where")), (str(f.get("code")), *cells, remedy or NOTHING)))
     if not rows:
-        return Panel("The diagnosis of the logs found nothing doubtful.")
-    return Panel("What the diagnosis of the logs found.", ("Where", "Code", "What", "Fix", "Option"), rows)
+        return Panel("The diagnosis of the logs raises no doubt.")
+    return Panel("What the diagnosis of the logs doubts.", ("Where", "Code", "What", "Fix", "Option"), rows)
 
 
 def explained(report: Report) -> Panel:
     """Unexplained share of each equation."""
-    found = {str(k): number(x) for k, x in mapping(report.part("evidence").get("explained")).items()}
+    shares = {str(k): number(x) for k, x in mapping(report.part("evidence").get("explained")).items()}
     for entry in report.part("validation").values():
         for name, x in mapping(mapping(entry).get("unexplained")).items():
-            known = [y for y in (found.get(name), number(x)) if y is not None]
-            found[name] = max(known) if known else None
+            known = [y for y in (shares.get(name), number(x)) if y is not None]
+            shares[name] = max(known) if known else None
     note = (
         "Residual over measurement, both filtered, of each equation; of training and held-out logs the larger. "
         "Noise that the filter passes is part of it."
     )
-    return _bars(note, {name: [x] for name, x in found.items()}, {"identified": "unexplained"}, EXPLAINED)
+    return _bars(note, {name: [x] for name, x in shares.items()}, {"identified": "unexplained"}, EXPLAINED)
 
 
 def structure(report: Report) -> Panel:
@@ -135,8 +135,8 @@ def structure(report: Report) -> Panel:
         "Part of the residual that speed, load, posture, time or a delay predicts in blocks that they were not fitted "
         "to, over the measurement. A right model leaves nothing to predict."
     )
-    found = {name: [number(e.get("predictable"))] for name, e in entries.items()}
-    return _bars(note, found, {"identified": "predictable"}, STRUCTURE, remarks=remarks)
+    shares = {name: [number(e.get("predictable"))] for name, e in entries.items()}
+    return _bars(note, shares, {"identified": "predictable"}, STRUCTURE, remarks=remarks)
 
 
 def stable(report: Report) -> Panel:
@@ -187,12 +187,12 @@ def plausible(report: Report) -> Panel:
 def better(report: Report) -> Panel:
     """Unexplained share of held-out blocks, per equation, by the description and as identified."""
     held = report.part("held_out")
-    found = {
+    shares = {
         str(name): [number(mapping(row).get(k)) for k in ("description", "identified")]
         for name, row in mapping(held.get("rows")).items()
     }
     if held:
-        found["all equations"] = [number(held.get(k)) for k in ("description", "identified")]
+        shares["all equations"] = [number(held.get(k)) for k in ("description", "identified")]
     note = (
         f"Unexplained share of held-out data before and after: each of {figure(held.get('blocks'))} blocks of "
         f"{figure(held.get('seconds'), 2)} s is predicted by the description and by a fit without the block, "
@@ -204,7 +204,7 @@ def better(report: Report) -> Panel:
             f" Were both alike, chance would make the fit look so poor with probability {figure(worse, 2)}; it is "
             f"worse where that is below {100 * WORSE:g} %."
         )
-    return _bars(note, found, {"described": "by the description", "identified": "identified"}, None)
+    return _bars(note, shares, {"described": "by the description", "identified": "identified"}, None)
 
 
 PANELS: Mapping[str, Callable[[Report], Panel]] = {
