@@ -52,6 +52,8 @@ from bench.solvers import solvers
 from bench.stream import bench_stream
 from bench.stream import figure as stream_figure
 from bench.stream import kept as stream_kept
+from bench.trust.study import arguments as trust_arguments
+from bench.trust.study import study as trust_study
 from bench.words import EVERYWHERE
 from bench.words import table as words_table
 
@@ -77,6 +79,7 @@ STUDIES = (
     "search",
     "solvers",
     "stream",
+    "trust",
     "words",
 )
 
@@ -102,7 +105,7 @@ def main() -> int:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="few problems (consistency, excite, intervals, online, ranges, same, scale)",
+        help="few problems (consistency, excite, intervals, online, ranges, same, scale, trust)",
     )
     parser.add_argument(
         "--cases", default="", help="some of the cases, with commas (consistency, excite, ranges, scale)"
@@ -110,15 +113,18 @@ def main() -> int:
     parser.add_argument("--methods", default="", help="some of the methods, with commas (consistency)")
     data = os.environ.get("STEELYARD_DATA")
     parser.add_argument("--data", type=Path, default=Path(data) if data else None, help="measured data (arms, same)")
-    parser.add_argument("--jobs", type=int, default=1, help="processes at once (consistency)")
-    parser.add_argument("--robots", default=",".join(GRIDS), help="names, with commas (points)")
+    parser.add_argument("--jobs", type=int, default=None, help="processes at once (consistency: 1, trust: 2)")
+    parser.add_argument("--robots", default="", help="names, with commas (points, trust)")
     parser.add_argument("--figure", type=Path, default=None, help="SVG to write (points, stream)")
     parser.add_argument("--tree", type=Path, default=ROOT, help="checkout that is counted (house)")
     parser.add_argument("--in", dest="tops", nargs="*", default=EVERYWHERE, help="files and folders to read (words)")
     same_arguments(parser)
+    trust_arguments(parser)
     options = parser.parse_args()
     if options.name == "same":
         return same_study(options)
+    if options.name == "trust":
+        return trust_study(options, _caption("trust"))
     if options.name == "rooms":
         return draw_rooms()
     if options.name == "words":
@@ -130,7 +136,7 @@ def main() -> int:
         return 0
     result: dict[str, Any]
     if options.name == "points":
-        result, kept = points(options.seeds or 5, options.robots.split(",")), True
+        result, kept = points(options.seeds or 5, options.robots.split(",") if options.robots else list(GRIDS)), True
         if options.figure is not None:
             options.figure.write_text(figure(result, _caption("points")), encoding="utf-8")
     elif options.name == "coverage":
@@ -181,7 +187,7 @@ def main() -> int:
     elif options.name == "consistency":
         cases = [c for c in CASES if not options.cases or c in options.cases.split(",")]
         only = [m for m in options.methods.split(",") if m]
-        result = consistency(options.problems or (10 if options.quick else 1000), cases, only, options.jobs)
+        result = consistency(options.problems or (10 if options.quick else 1000), cases, only, options.jobs or 1)
         promised = [e[m] for e in result["cases"].values() for m in PHYSICAL if m in e]
         kept = all(e["consistent"] == 1.0 for e in promised)
         if not options.json:

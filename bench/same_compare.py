@@ -251,7 +251,9 @@ def theta(estimate: Mapping[str, Any], names: list[str]) -> Array:
     """The parameters that rows have columns of, from ``estimate.json``."""
     bodies = estimate["links"] | dict(zip(["(load)"], estimate["loads"], strict=False))
     values = {f"{body}.{n}": x for body, e in bodies.items() for n, x in zip(NAMES, e["parameters"], strict=True)}
-    values |= {f"{joint}.{term}": x for joint, terms in estimate["joints"].items() for term, x in _values(terms).items()}
+    values |= {
+        f"{joint}.{term}": x for joint, terms in estimate["joints"].items() for term, x in _values(terms).items()
+    }
     motors = estimate.get("motors", {})
     values |= {f"{joint}.motor.{term}": x for joint, terms in motors.items() for term, x in _values(terms).items()}
     wrench = ("fx", "fy", "fz", "mx", "my", "mz")

@@ -88,7 +88,7 @@ def test_what_is_printed_says_what_it_is(arm, result):
     assert repr(result) == f"<Result: {result.sentence}>"
     assert repr(result.estimate).startswith("<Estimate of 'demo_arm' by lmi: 6 bodies, ")
     forearm = result.estimate["forearm_link"]
-    assert repr(forearm).startswith(f"<forearm_link: {forearm.mass:.4g} kg ({forearm.verdict.mass}), com [")
+    assert repr(forearm).startswith(f"<forearm_link: {forearm.mass:.4g} kg ({forearm.source.mass}), com [")
     assert repr(sy.Log.read(arm.train)) == f"<Log '{arm.train}': 2400 samples, 11.99 s, q and tau of 6 joints>"
 
 

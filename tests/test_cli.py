@@ -44,9 +44,9 @@ def test_identify_writes_what_the_contract_promises(identified, arm):
     assert estimate["equations"] == "joint"
     assert set(estimate["links"]) == {b.name for b in arm.robot.bodies}
     for link in estimate["links"].values():
-        assert set(link) >= {"mass", "com", "inertia", "parameters", "std", "std_data", "verdict", "verdicts"}
+        assert set(link) >= {"mass", "com", "inertia", "parameters", "std", "std_data", "source", "sources"}
         assert link["consistent"] is True
-        assert link["verdict"] in ("identified", "partly", "prior")
+        assert link["source"] in ("data", "narrowed", "prior")
     assert set(estimate["joints"]["elbow_joint"]) == {"family", "viscous", "coulomb", "armature", "offset", "gain"}
     assert estimate["validation"][str(arm.test)]["relative"] < 0.03
     assert set(estimate["fit"]) == {"rows", "objective", "rmse", "relative", "relative_filtered"}
@@ -110,7 +110,7 @@ def test_a_robot_that_stands_still_is_not_trusted(steelyard, arm, tmp_path):
     write_log(tmp_path / "still.parquet", type(log)(log.time, columns))
     done = steelyard("identify", "demo_arm", tmp_path / "still.parquet", "-o", tmp_path / "out")
     estimate = json.loads((tmp_path / "out" / "estimate.json").read_text())
-    assert {link["verdict"] for link in estimate["links"].values()} == {"prior"}
+    assert "data" not in {link["source"] for link in estimate["links"].values()}
     assert "move" in done.out.splitlines()[-1]
 
 
@@ -309,7 +309,7 @@ def test_the_demo_identifies_a_trotting_quadruped_and_its_unknown_load(steelyard
     assert 1e3 * np.linalg.norm(load["com"] - truth[1:4] / truth[0]) < 4
     trunk, true = content["links"]["trunk"], np.array(content["truth"]["trunk"]["parameters"])
     assert np.linalg.norm(trunk["parameters"] - true) < 0.03
-    assert trunk["verdicts"] == {"mass": "identified", "com": "identified", "inertia": "identified"}
+    assert trunk["sources"] == {"mass": "data", "com": "data", "inertia": "data"}
 
 
 def test_help_imports_nothing_heavy():

@@ -35,7 +35,7 @@ def test_information_of_an_earlier_run_adds_up_with_new_logs(arm, folder):
         assert np.median(apart) < 0.3
         np.testing.assert_allclose(a.std, b.std, rtol=0.35)
         assert np.all(a.std < 1.05 * c.std)
-    assert later.estimate.base_identified >= first.estimate.base_identified
+    assert later.estimate.count_base("body")[0] >= first.estimate.count_base("body")[0]
 
 
 def test_a_short_and_noisy_log_changes_an_earlier_estimate_but_little(arm):
@@ -84,5 +84,5 @@ def test_uncertainty_of_the_scale_of_gains_is_in_every_mass(arm, tmp_path):
     ).estimate
     assert later.scale.doubt == first.estimate.scale.doubt
     assert all(b.std[0] > 0.99 * later.scale.doubt * b.mass for b in later.bodies)
-    assert all(b.verdict.mass == "prior" for b in later.bodies)
+    assert all(b.source.mass == "prior" for b in later.bodies)
     assert all(body.mass == (0.0, None) for body in later.ranges.bodies.values())

@@ -59,7 +59,7 @@ def test_larger_gains_and_larger_masses_explain_a_log_equally_well_and_the_inter
     assert result.estimate.scale.doubt > 0.1
     for body in result.estimate.bodies:
         assert body.std_data[0] is None
-        assert body.verdict.mass == "prior"
+        assert body.source.mass == "prior"
         assert body.std[0] > 0.9 * result.estimate.scale.doubt * 0.5 * body.mass
 
 
@@ -71,7 +71,7 @@ def test_one_known_gain_identifies_all_the_others(arm):
     for joint in arm.robot.joints[:5]:
         if joint != "elbow_joint":
             assert estimate.joints[joint]["gain"].value == pytest.approx(GAIN, rel=0.02), joint
-    assert estimate.base_identified > 10
+    assert estimate.count_base("body")[0] > 10
 
 
 @pytest.mark.slow

@@ -51,7 +51,7 @@ def test_a_load_is_identified_against_logs_without_it_in_the_axes_of_its_carrier
     (load,) = estimate.loads
     assert load.carrier == ON
     assert estimate.consistent
-    assert load.verdict.mass == load.verdict.com == "identified"
+    assert load.source.mass == load.source.com == "data"
     assert load.mass == pytest.approx(BLOCK[0], rel=0.02)
     np.testing.assert_allclose(load.parameters[1:4] / load.mass, BLOCK[1:4] / BLOCK[0], atol=2e-3)
     assert np.max(np.abs(deviations(load, BLOCK))) < 4
@@ -61,7 +61,7 @@ def test_a_load_is_identified_against_logs_without_it_in_the_axes_of_its_carrier
 def test_a_log_without_the_load_has_no_information_about_it(arm, pair):
     empty, _ = pair
     (load,) = identify("demo_arm", [empty], job=Job(load=UnknownLoad(ON))).estimate.loads
-    assert load.verdict.worst == "prior"
+    assert load.source.worst == "prior"
     assert load.std_data == (None,) * 10
 
 
@@ -97,21 +97,23 @@ def test_drive_gains_and_a_load_are_identified_together(arm, pair, known):
     empty, loaded = (currents(log, joints, known=known) for log in pair)
     estimate = weigh_load("demo_arm", [loaded], ON, Options(friction="all"), empty=[empty]).estimate
     (load,) = estimate.loads
-    identified_gains = np.array([(t.value if (t := estimate.joints[j]["gain"]) else GAIN[k]) for k, j in enumerate(joints)])
+    identified_gains = np.array(
+        [(t.value if (t := estimate.joints[j]["gain"]) else GAIN[k]) for k, j in enumerate(joints)]
+    )
     ratio = identified_gains / GAIN
     excited = slice(0, 5)  # the last joint has friction alone
     np.testing.assert_allclose(ratio[excited] / np.median(ratio[excited]), 1, atol=0.03)
     assert estimate.consistent
     assert abs(load.mass - BLOCK[0]) < 1.96 * load.std[0]
     assert load.mass / np.median(ratio[excited]) == pytest.approx(BLOCK[0], rel=0.03)
-    assert load.verdict.com == "identified"  # a ratio
+    assert load.source.com == "data"  # a ratio
     if known:
         assert estimate.scale is None
-        assert load.verdict.mass == "identified"
+        assert load.source.mass == "data"
         assert load.mass == pytest.approx(BLOCK[0], rel=0.03)
     else:
         assert estimate.scale is not None
-        assert load.verdict.mass == "prior"
+        assert load.source.mass == "prior"
         assert load.std_data[0] is None
         assert load.std[0] == pytest.approx(estimate.scale.doubt * load.mass, rel=0.2)
         assert estimate.scale.load_std < 0.1 * load.std[0]
@@ -127,7 +129,7 @@ def test_the_uncertainty_of_the_scale_is_taken_over_from_an_earlier_estimate(arm
     (load,) = estimate.loads
     assert estimate.scale is not None
     assert estimate.scale.doubt == before.estimate.scale.doubt
-    assert load.verdict.mass == load.verdict.inertia == "prior"
+    assert load.source.mass == load.source.inertia == "prior"
     assert abs(load.mass - BLOCK[0]) < 1.96 * load.std[0]
     assert load.std[0] > 0.9 * estimate.scale.doubt * load.mass
 

@@ -57,7 +57,7 @@ def test_a_robot_of_one_joint_is_identified(tmp_path, method):
     truth = perturbed(robot, np.random.default_rng(1))
     log = simulate_arm(robot, truth, seed=1, seconds=8)
     result = identify(path, [log], Options(method=method), validate=[simulate_arm(robot, truth, seed=2, seconds=8)])
-    assert result.estimate.base_count == 3  # Iyy about the axis, and m·c across it
+    assert len(result.estimate.base) == 3  # Iyy about the axis, and m·c across it
     assert all(s.relative < 0.03 for s in result.estimate.validation.values())
     (body,) = result.estimate.bodies
     np.testing.assert_allclose(body.parameters[[1, 3, 6]], truth["arm"][[1, 3, 6]], rtol=0.03, atol=2e-3)

@@ -311,7 +311,7 @@ def test_the_masses_of_an_arm_have_ranges_some_without_a_limit(arm, arm_estimate
     assert ranges.total[1] is None
     content = estimate_json(arm_estimate)
     assert content["ranges"]["shoulder_link"]["mass"] == (0.0, None)
-    assert content["ranges_about"]["freedom"] == arm_estimate.base_count
+    assert content["ranges_about"]["freedom"] == len(arm_estimate.base)
     assert "whatever the prior" in sentence(arm_estimate)
 
 

@@ -239,13 +239,13 @@ def test_a_tool_is_identified_from_a_wrist_sensor_of_mujoco_with_offsets(wrist):
     estimate = result.estimate
     assert estimate.equations == "base"
     identified = estimate.body("tool")
-    assert identified.verdict.worst == "identified"
+    assert identified.source.worst == "data"
     np.testing.assert_allclose(identified.parameters, tool, rtol=0.02, atol=2e-5)
     error = np.abs(np.array(estimate.sensors["wrist"].offset) - offset)
     assert error[:3].max() < 0.02  # N
     assert error[3:].max() < 0.002  # N·m
-    assert set(estimate.sensors["wrist"].verdicts) == {"identified"}
-    assert {estimate.body(b).verdict.worst for b in ("upper", "fore", "hand")} == {"prior"}
+    assert set(estimate.sensors["wrist"].sources) == {"data"}
+    assert "data" not in {estimate.body(b).source.worst for b in ("upper", "fore", "hand")}
 
 
 def test_two_sensors_in_one_weld_measure_the_same_wrench_in_their_own_axes(wrist):
@@ -290,7 +290,7 @@ def test_torques_and_a_wrist_sensor_are_fitted_and_validated_together(tooled):
     assert list(estimate.fit.rmse) == [*robot.joints, *robot.readings]
     assert estimate.validation["other"].relative < 0.01
     np.testing.assert_allclose(estimate.sensors["tool_joint"].offset, OFFSET, atol=0.01)
-    assert estimate.body("tool0").verdict.worst == "identified"
+    assert estimate.body("tool0").source.worst == "data"
     assert estimate.body("tool0").mass == pytest.approx(truth["tool0"][0], rel=1e-3)
 
 
@@ -339,7 +339,7 @@ def test_the_command_line_shows_offsets_and_writes_each_part_to_its_own_links(to
     assert written["wrist_3_link"].mass == pytest.approx(described["wrist_3_link"].mass, rel=1e-6)
     saved = json.loads((tmp_path / "out" / "estimate.json").read_text())
     assert saved["sensors"]["tool_joint"]["offset"][2] == pytest.approx(OFFSET[2], abs=0.01)
-    assert saved["sensors"]["tool_joint"]["verdicts"] == ["identified"] * 6
+    assert saved["sensors"]["tool_joint"]["sources"] == ["data"] * 6
     assert "Sensor offsets" in (tmp_path / "out" / "report.html").read_text()
 
 
@@ -352,13 +352,13 @@ def test_weight_and_offset_of_a_sensor_that_never_rotates_are_not_separated(tool
     truth = perturbed(robot, np.random.default_rng(1))
     run = simulate_arm(robot, truth, seed=2, seconds=8.0, noise="low")
     estimate = identify(heavy, [replace(run, columns=without(run, "tau."))]).estimate
-    verdicts = dict(zip(WRENCH, estimate.sensors["world_joint"].verdicts, strict=True))
+    verdicts = dict(zip(WRENCH, estimate.sensors["world_joint"].sources, strict=True))
     assert verdicts["fz"] == verdicts["mx"] == verdicts["my"] == "prior"
-    assert verdicts["fx"] == verdicts["fy"] == verdicts["mz"] == "identified"
-    assert estimate.body("base_link").verdict.mass == "prior"
+    assert verdicts["fx"] == verdicts["fy"] == verdicts["mz"] == "data"
+    assert estimate.body("base_link").source.mass == "prior"
     assert "base_link" in estimate.hidden
     assert is_trusted(estimate)
-    assert estimate.base_identified > 20, "what turns above the sensor shows its moments"
+    assert estimate.count_base("body")[0] > 20, "what turns above the sensor shows its moments"
 
 
 def without(log, *prefixes):
@@ -403,13 +403,13 @@ def test_sensors_in_the_feet_replace_contact_forces(walker, drop, equations):
     assert missed(walker, result, feet) < 1e-4
     for sensor, offset in offsets.items():
         np.testing.assert_allclose(estimate.sensors[sensor].offset, offset, atol=2e-3)
-    assert {estimate.body(f).verdict.worst for f in A1_FEET} == {"prior"}
+    assert "data" not in {estimate.body(f).source.worst for f in A1_FEET}
     assert set(A1_FEET) <= set(estimate.hidden)
     for f in A1_FEET:
         np.testing.assert_allclose(estimate.body(f).parameters, robot.body(f).parameters, rtol=1e-6, atol=1e-9)
     total = estimate.total
-    assert total.verdict == "prior"
-    assert total.above.verdict == "identified"
+    assert total.source == "prior"
+    assert total.above.source == "data"
     assert total.above.mass == pytest.approx(sum(truth[b][0] for b in truth if b not in A1_FEET), abs=1e-4)
     assert "kg (identified) above the sensors" in sentence(estimate)
 
@@ -422,7 +422,7 @@ def test_a_point_foot_that_is_named_leaves_moments_that_show_the_foot_too(walker
     columns = without(log, *drop)
     result = identify(robot.description, [replace(log, columns=columns)], Options(feet=A1_FEET))
     assert missed(walker, result, [foot(robot, f) for f in A1_FEET]) < 1e-4
-    assert result.estimate.total.verdict == "identified"
+    assert result.estimate.total.source == "data"
     assert result.estimate.total.above is None
     assert result.estimate.body("FR_foot").mass == pytest.approx(truth["FR_foot"][0], rel=0.02)
     flags = {f"contact.{f}": np.ones(len(log)) for f in A1_FEET}

@@ -50,8 +50,10 @@ class Columns:
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:
         """What each entry belongs to; a drive gain scales bodies and joints alike, so that it is a kind of its own."""
-        terms = tuple[Kind, ...]("gain" if term == "gain" else "joint" for _, term in self.joint_terms)
-        return (*["body"] * (10 * len(self.bodies)), *terms, *["sensor"] * len(self.offsets))
+        kinds: list[Kind] = ["body"] * (10 * len(self.bodies))
+        kinds += ["gain" if term == "gain" else "joint" for _, term in self.joint_terms]
+        kinds += ["sensor"] * len(self.offsets)
+        return tuple(kinds)
 
     @property
     def signed(self) -> Array:

@@ -13,15 +13,17 @@ from pathlib import Path
 
 import numpy as np
 
+from steelyard.check.diagnosis import diagnose_logs
 from steelyard.errors import Finding, UsageError, note
 from steelyard.fleet.gathering import FleetOptions, Gathered, gather_logs
 from steelyard.fleet.resample_logs import bootstrap, refuse_too_few
 from steelyard.identify.conclude import RunRecord, conclude
+from steelyard.identify.description_fit import described_parameters
 from steelyard.identify.fit import fit
 from steelyard.identify.identification import Identification, digests, provenance, truth_of
 from steelyard.identify.job import Job
 from steelyard.identify.options import Options
-from steelyard.identify.scoring import Score, score
+from steelyard.identify.scoring import Score, row_sizes, score
 from steelyard.identify.series import Series
 from steelyard.log.log import Log
 from steelyard.log.table import read_log
@@ -58,10 +60,12 @@ def identify_many(
     predicted = digests(held_out)
     _refuse_training_logs(gathered.inputs, predicted)
     setup, channels = gathered.setup, gathered.channels
+    segments = setup.segments(gathered.first)[0]
+    findings = diagnose_logs(setup, [(gathered.first, segments)], options.despite)
     solution = fit(setup, channels, options, job)
     job.progress("validating")
-    segments = setup.segments(gathered.first)[0]
     scores = [_score(gathered, log, solution.theta) for log in held_out]
+    described = described_parameters(setup, solution)
     origin = provenance(description, {**gathered.inputs, **predicted}, setup, options, job)
     if gathered.skipped:
         origin["skipped"] = {name: [str(f) for f in findings] for name, findings in gathered.skipped.items()}
@@ -76,6 +80,8 @@ def identify_many(
         origin,
         truth_of(setup, [gathered.first]),
         _skipped_text(gathered),
+        findings=findings if any(f.severity != "note" for f in findings) else None,  # the other logs are not diagnosed
+        described={drawn.log: s for s, drawn in (_score(gathered, log, described) for log in held_out)},
     )
     estimate = conclude(setup, options, solution, record, job)
     if fleet.replicates is not None:
@@ -95,7 +101,9 @@ def _score_of_sums(gathered: Gathered, theta: Array) -> Score:
     rmse = {name: float(np.sqrt(x / channels.count)) for name, x in zip(channels.names, wrong, strict=True)}
     relative = float(np.sqrt(squares[0] / squares[1])) if squares[1] > 0 else None
     rows, unknown = channels.count * len(channels.names), dict.fromkeys(channels.names)
-    return Score(rows, rmse, unknown, None, relative, squares_filtered=squares)
+    sizes = row_sizes(channels.names, np.sqrt(size / channels.count))
+    unexplained = {name: rmse[name] / float(x) for name, x in zip(channels.names, sizes, strict=True)}
+    return Score(rows, rmse, unknown, None, relative, squares_filtered=squares, unexplained=unexplained)
 
 
 def _score(gathered: Gathered, log: Log, theta: Array) -> tuple[Score, Series]:

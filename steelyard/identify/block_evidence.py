@@ -19,11 +19,13 @@ from steelyard.equations.setup import Setup
 from steelyard.identify.evidence import Evidence, HeldOut
 from steelyard.identify.fit import Fit
 from steelyard.identify.scoring import row_sizes
-from steelyard.inference.log_blocks import LEAST, BlockSums, Partition, jackknife
+from steelyard.inference.log_blocks import BLOCKS, LEAST, BlockSums, Partition, jackknife
 from steelyard.inference.residual_structure import Structure, residual_structure
 from steelyard.inference.uncertainty import BaseParameter
 from steelyard.spatial import Array
 
+SHORTEST = 6.0  # times half the length of the low-pass: two thirds of a shorter block would depend on its neighbours
+EXACT = 1e-20  # relative squared error that is rounding
 
 
 def gather_evidence(
@@ -40,7 +42,9 @@ def gather_evidence(
     """
     if fit.blocks is None:
         return Evidence()
-    partition = Partition.of([(segments[0].time[0], segments[-1].time[-1]) for segments in logs])
+    spans = [(float(segments[0].time[0]), float(segments[-1].time[-1])) for segments in logs]
+    length = sum(stop - start for start, stop in spans)
+    partition = Partition.of(spans, min(BLOCKS, int(length / (SHORTEST * _reach(setup)))))
     sums = BlockSums.of(partition, fit.blocks, fit.noise.whitener, fit.prior.scale)
     used = sums.used
     if len(used) < LEAST:
@@ -53,11 +57,12 @@ def gather_evidence(
     descriptions, _ = sums.without_each(fit.prior.information, held, rest)
     rows = _predict(setup, fit, partition, tuple(names), (descriptions, estimates))
     seconds = float(np.mean([np.diff(e)[0] for e in partition.edges]))
-    unexplained = rows.unexplained
+    if rows.weighted.shape[1] < LEAST:
+        return Evidence()
     return Evidence(
         len(used),
         seconds,
-        dict(zip(rows.names, unexplained, strict=True)),
+        dict(zip(rows.names, rows.unexplained.tolist(), strict=True)),
         _structure(setup, rows, logs),
         rows.held_out(),
         rows.pooled,
@@ -85,7 +90,7 @@ class _Predictions:
     @property
     def unexplained(self) -> Array:
         """(C,) rms residual over size."""
-        return np.sqrt(np.mean(self.residual**2, axis=0)) / self.sizes
+        return np.asarray(np.sqrt(np.mean(self.residual**2, axis=0)) / self.sizes)
 
     def held_out(self) -> dict[str, HeldOut]:
         """Errors of each equation."""
@@ -100,11 +105,10 @@ class _Predictions:
     @property
     def probability(self) -> float:
         """Of a mean difference as large as that of the blocks, were description and estimate alike (paired t-test)."""
-        d = np.log(self.weighted[1] / self.weighted[0])
-        std = float(np.std(d, ddof=1))
-        if std == 0:
-            return 1.0 if d.mean() <= 0 else 0.0
-        return float(stdtr(len(d) - 1, -d.mean() / (std / np.sqrt(len(d)))))
+        before, after = np.maximum(self.weighted, EXACT)
+        d = np.log(after / before)
+        error = float(np.std(d, ddof=1)) / np.sqrt(len(d))
+        return float(stdtr(len(d) - 1, -d.mean() / max(error, 1e-12)))
 
 
 def _predict(
@@ -148,7 +152,7 @@ def _predict(
         np.concatenate(predictions),
         squares[:, keep] / samples[keep, None],
         weighted[:, keep] / samples[keep] / power,
-        products[0] / products[1] if products[1] > 0 else None,
+        float(products[0] / products[1]) if products[1] > 0 else None,
     )
 
 
@@ -200,7 +204,7 @@ def _trend(time: Array) -> Array:
 
 def _spread(fit: Fit, base: Sequence[BaseParameter], estimates: Array, used: Array) -> float | None:
     """Root mean square over body parameters of source data: deviation between blocks over standard deviation."""
-    names = [n for n in fit.information.names]
+    names = list(fit.information.names)
     index = {name: k for k, name in enumerate(names)}
     covariance = jackknife(estimates, used)
     ratios = []

@@ -62,9 +62,7 @@ def conclude(setup: Setup, options: Options, fit: Fit, record: RunRecord, job: J
     bodies = [replace(b, interval=intervals.get(b.name)) for b in judge_bodies(setup, fit.prior, theta, unc)]
     masses = mass_gradients(setup) if setup.robot.floating else []
     names, kinds = ([of[i] for i in free] for of in (setup.columns.names, setup.columns.kinds))
-    base = base_parameters(
-        fit.space, unc, theta[free], fit.prior.mean[free], names, kinds, [g[free] for g in masses]
-    )
+    base = base_parameters(fit.space, unc, theta[free], fit.prior.mean[free], names, kinds, [g[free] for g in masses])
     return Estimate(
         robot=setup.robot.name,
         method=options.solver.name,
@@ -141,13 +139,18 @@ def judge_bodies(setup: Setup, prior: priors.Prior, theta: Array, unc: Uncertain
 
 
 def distance_outside(setup: Setup, body: Body, parameters: Array) -> float:
-    """Distance in m of a centre of mass from the body's box; of a load from the box of the body that carries it."""
+    """Distance in m of a centre of mass from the body's box; of a load from the box of the body that carries it.
+
+    Where the described centre is outside too, no further than the estimate is from that.
+    """
     if parameters[0] <= 0:
         return 0.0
-    com, box = parameters[1:4] / parameters[0], body.box
+    com, box, moved = parameters[1:4] / parameters[0], body.box, np.inf
     if body.carrier is not None:
         com, box = (body.carrier.placement @ [*com, 1.0])[:3], setup.robot.body(body.carrier.name).box
-    return float(np.linalg.norm(np.maximum(np.maximum(box[0] - com, com - box[1]), 0.0)))
+    else:
+        moved = float(np.linalg.norm(com - body.parameters[1:4] / body.parameters[0]))
+    return min(moved, float(np.linalg.norm(np.maximum(np.maximum(box[0] - com, com - box[1]), 0.0))))
 
 
 def joint_terms(setup: Setup, fit: Fit) -> dict[tuple[str, str], JointTerm]:

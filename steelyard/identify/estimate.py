@@ -17,13 +17,14 @@ from steelyard.spatial import Array
 
 if TYPE_CHECKING:
     from steelyard.compose.points_cover import Cover
-    from steelyard.identify.division.dividing import Step
+    from steelyard.equations.columns import Kind
     from steelyard.identify.contradictions import Contradiction
+    from steelyard.identify.division.dividing import Step
     from steelyard.identify.scoring import Score
     from steelyard.inference.bootstrap import Bootstrap
     from steelyard.inference.profile_likelihood import Interval
     from steelyard.inference.quantity_ranges import Ranges
-    from steelyard.inference.uncertainty import BaseParameter, BodySource, Kind, Source
+    from steelyard.inference.uncertainty import BaseParameter, BodySource, Source
     from steelyard.solve.certify import Certificate
 
 

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import inertia
+from steelyard.equations.columns import Kind
 from steelyard.errors import Finding, SteelyardError
 from steelyard.identify.division.history import recorded
 from steelyard.identify.estimate import BodyEstimate, Estimate, JointTerm, Total
 from steelyard.identify.sentence import sentence
-from steelyard.identify.verdict import OUTSIDE, RunVerdict, answer_questions
-from steelyard.inference.uncertainty import BaseParameter, Kind
+from steelyard.identify.verdict import AWAY, OUTSIDE, RunVerdict, answer_questions
+from steelyard.inference.uncertainty import BaseParameter
 
 SCHEMA = 2
 PARTS: dict[str, Kind] = {"bodies": "body", "joints": "joint", "sensors": "sensor"}
@@ -128,7 +129,7 @@ def evidence_json(estimate: Estimate) -> dict[str, Any]:
     """The entry ``evidence``: what the questions ``explained``, ``structure``, ``stable`` and ``plausible`` rest on."""
     evidence = estimate.evidence
     return {
-        "explained": {name: _finite(x) for name, x in evidence.explained.items()},
+        "explained": {name: _finite(x) for name, x in estimate.fit.unexplained.items()},
         "structure": {
             name: {"predictable": _finite(evidence.predictable(name)), "cause": s.cause or None}
             for name, s in evidence.structure.items()
@@ -137,7 +138,7 @@ def evidence_json(estimate: Estimate) -> dict[str, Any]:
         "scale": _finite(evidence.scale),
         "worse": _finite(evidence.worse),
         "outside": {
-            b.name: {"distance": b.outside, "limit": OUTSIDE * b.size}
+            b.name: {"distance": b.outside, "limit": AWAY if b.carrier else OUTSIDE * b.size}
             for b in (*estimate.bodies, *estimate.loads)
             if b.free
         },

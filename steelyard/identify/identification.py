@@ -90,9 +90,7 @@ def identify(
     if job.load is not None and (refused := list(options.solver.refuse_load())):
         raise UsageError(refused)
     carrier = job.load.link if job.load else None
-    setup = open_logs(
-        description, fit_logs, options, held_out=held_out, load=carrier, despite=options.despite
-    )
+    setup = open_logs(description, fit_logs, options, held_out=held_out, load=carrier, despite=options.despite)
     options.solver.shapes(setup)  # raises before the work, where they do not fit
 
     job.progress("filtering")

@@ -147,6 +147,7 @@ def pooled(scores: Sequence[Score]) -> Score:
         over(lambda s: s.squares_filtered),
         (sum(s.squares[0] for s in scores), sum(s.squares[1] for s in scores)),
         (sum(s.squares_filtered[0] for s in scores), sum(s.squares_filtered[1] for s in scores)),
+        {n: max(s.unexplained[n] for s in scores) for n in scores[0].unexplained},
     )
 
 
@@ -154,7 +155,7 @@ def row_sizes(names: Sequence[str], rms: Array) -> Array:
     """(C,) what errors are compared with: each equation's own rms, or a tenth of the largest of its unit."""
     force = np.array([name.rsplit(".", 1)[-1] in ("fx", "fy", "fz") for name in names])
     largest = np.where(force, rms[force].max(initial=0.0), rms[~force].max(initial=0.0))
-    return np.maximum(np.maximum(rms, SMALL * largest), 1e-300)
+    return np.asarray(np.maximum(np.maximum(rms, SMALL * largest), 1e-300))
 
 
 def row_unit(rows: Rows, name: str) -> str:

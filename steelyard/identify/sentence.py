@@ -19,8 +19,8 @@ def _head(estimate: Estimate) -> str:
     checks = answer_questions(estimate)
     if failed := [q for q in checks if q.result == "fail"]:
         return "Not to be trusted: " + "; ".join(explain(estimate, q) for q in failed)
-    unknown = [q.code for q in checks if q.result == "unknown"]
-    open_questions = f" ({', '.join(unknown)}: unknown)" if unknown else ""
+    unknown = [f"{q.code} ({_some(list(q.where))})" if q.where else q.code for q in checks if q.result == "unknown"]
+    open_questions = f", but unknown: {', '.join(unknown)}" if unknown else ""
     return f"Trusted{open_questions}: every body is physically consistent, and {_counted(estimate)}"
 
 

@@ -48,7 +48,7 @@ class Partition:
     def inside(self, log: int, time: Array, margin: float) -> Array:
         """(T,) whether each time is further than ``margin`` s from the next block of its log."""
         inner = self.edges[log][1:-1]
-        return np.all(np.abs(time[:, None] - inner) > margin, axis=1)
+        return np.asarray(np.all(np.abs(time[:, None] - inner) > margin, axis=1))
 
     def split(self, blocks: Iterable[Block]) -> Iterator[tuple[int, Block]]:
         """The rows of each block, with its number."""
@@ -83,9 +83,7 @@ class BlockSums:
         """Numbers of the blocks that have rows."""
         return np.flatnonzero(np.trace(self.A, axis1=1, axis2=2) > 0)
 
-    def without_each(
-        self, prior: Information, start: Array, free: Array
-    ) -> tuple[Array, Array]:
+    def without_each(self, prior: Information, start: Array, free: Array) -> tuple[Array, Array]:
         """Solve without each block: (B, n), and with all blocks (n,).
 
         Args:

@@ -153,7 +153,7 @@ def base_parameters(
         z, leader = Z[k], int(pivots[k])
         at = np.flatnonzero(z)
         size = space.size(z)
-        kind = "joint" if any(kinds[i] == "joint" for i in at) else kinds[leader]
+        kind = "joint" if any(kinds[int(i)] == "joint" for i in at) else kinds[leader]
         terms = {names[int(i)]: float(z[i]) for i in at}
         basis.append(
             BaseParameter(

@@ -35,7 +35,7 @@ def test_composite_inertia_is_identified_to_a_percent(measured_inertia):
     assert np.diag(result.composite.inertia) == pytest.approx(np.diag(whole), rel=0.01)
     assert result.composite.mass == pytest.approx(mass, rel=3e-3)
     assert result.composite.com == pytest.approx(com, abs=1e-3)
-    assert result.composite.verdict == "identified"
+    assert result.composite.source == "data"
 
 
 @pytest.mark.slow

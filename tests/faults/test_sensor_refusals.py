@@ -129,8 +129,8 @@ def test_joint_torques_are_used_where_a_tool_is_in_contact_below_its_sensor(tmp_
     estimate = identify(path, [log], Options(feet=("tool:surface",))).estimate
     assert estimate.equations == "joint"
     assert len(estimate.fit.rmse) == 2
-    assert estimate.body("tool").verdict.worst == "prior"
-    assert estimate.base_identified > 0
+    assert estimate.body("tool").source.worst == "prior"
+    assert estimate.count_base("body")[0] > 0
 
 
 def test_sensors_and_force_plates_are_not_used_together(tmp_path):

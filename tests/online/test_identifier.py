@@ -71,7 +71,7 @@ def test_the_base_is_identified_consistent_and_certified_at_every_step(dog):
             assert inertia.is_consistent(online.parameters[:10], size)
             assert online.certificate.holds
     trunk = online.estimate().body("trunk")
-    assert trunk.verdict.mass == "identified"
+    assert trunk.source.mass == "data"
     error = trunk.parameters - dog.truth["base"]
     assert np.linalg.norm(error) < 0.05
     assert np.mean(np.abs(error) < 3 * trunk.std) > 0.8

@@ -28,7 +28,7 @@ def test_a_cube_is_identified_by_division_of_one_cuboid_over_an_area(estimator):
     load = estimator.load()
     assert load.mass == pytest.approx(1.0, abs=0.03)
     assert load.com == pytest.approx(CUBE[1:4], abs=0.006)
-    assert load.body.verdict.mass == "identified"
+    assert load.body.source.mass == "data"
     assert load.body.consistent
     assert np.linalg.eigvalsh(load.inertia)[0] > 0
     assert estimator.certificate.holds

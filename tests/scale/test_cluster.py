@@ -61,7 +61,7 @@ def test_two_hundred_logs_on_a_cluster_give_the_estimate_of_one_process(fleet, c
     assert estimate["provenance"]["inputs"].keys() >= set(fleet.names)
     for one, other in zip(estimate["links"].values(), fleet.estimate["links"].values(), strict=True):
         assert one["std"] == pytest.approx(other["std"], rel=SAME)
-        assert one["verdicts"] == other["verdicts"]
+        assert one["sources"] == other["sources"]
     assert estimate["fit"]["relative_filtered"] == pytest.approx(fleet.estimate["fit"]["relative_filtered"], rel=SAME)
     assert not (tmp_path / "out" / "triangles").exists()  # the checkpoint is removed
 

@@ -107,7 +107,7 @@ def test_many_logs_read_once_give_the_estimate_of_logs_in_memory(few, fleet):
     assert np.linalg.norm(once.theta - whole.theta) <= 1e-8 * np.linalg.norm(whole.theta)
     for one, other in zip(once.estimate.bodies, whole.estimate.bodies, strict=True):
         assert one.std == pytest.approx(other.std, rel=1e-4)
-        assert one.verdict == other.verdict
+        assert one.source == other.source
     score, other = once.estimate.validation[held], whole.estimate.validation[held]
     assert score.relative == pytest.approx(other.relative, rel=1e-6)
     assert once.estimate.fit.relative_filtered == pytest.approx(whole.estimate.fit.relative_filtered, rel=0.1)

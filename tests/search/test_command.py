@@ -38,7 +38,7 @@ def test_a_search_prints_the_source_of_each_parameter_and_writes_a_robot(steelya
     assert " ".join(done.out.split()).endswith(result["verdict"])
     assert result["gc_error"]["reduction"] > 1e12
     assert result["truth"]["base_error"]["found"] < 1e-4 < result["truth"]["base_error"]["start"]
-    assert all(link["consistent"] and link["verdicts"]["mass"] == "prior" for link in result["links"].values())
+    assert all(link["consistent"] and link["sources"]["mass"] == "prior" for link in result["links"].values())
     other = result["held_out"][str(test)]
     assert other["found"] < 1e-9 * other["start"]
     written = Robot.load(tmp_path / "out" / "robot.urdf")
@@ -59,7 +59,7 @@ def test_links_that_are_not_searched_stay_as_described(steelyard, logs):
     puma = Robot.load("puma560")
     for body in puma.bodies[:4]:
         assert np.allclose(result["links"][body.name]["parameters"], body.parameters)
-        assert result["links"][body.name]["verdicts"] is None
+        assert result["links"][body.name]["sources"] is None
     assert [w["horizon"] for w in result["windows"]] == pytest.approx([0.01, 0.03])
     assert len(result["searched"]) == 20
     assert result["evaluations"] <= 200
@@ -76,7 +76,7 @@ def test_the_trunk_mass_of_a_legged_robot_is_identified_through_its_contacts(ste
     assert done.code == 0, done.err
     result = json.loads(done.out)
     assert result["gc_error"]["reduction"] > 1e5
-    assert result["links"]["trunk"]["verdicts"]["mass"] == "identified"
+    assert result["links"]["trunk"]["sources"]["mass"] == "data"
     assert result["truth"]["base_error"]["found"] < 0.1 * result["truth"]["base_error"]["start"]
 
 

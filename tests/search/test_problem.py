@@ -124,7 +124,7 @@ def test_no_horizon_observes_more_than_the_base_parameters_and_few_windows_obser
     assert seen["link1.m"] == "never"
     assert seen["link6.m"] == "combined"
     assert seen["link6.Izz"] == "alone"
-    assert {v.mass for v in views[0].verdicts.values()} == {"prior"}
+    assert {v.mass for v in views[0].sources.values()} == {"prior"}
     moved = puma.truth + 0.1 * views[0].space.null[:, 5].reshape(6, 10)
     assert base_parameter_error(puma.robot, moved, puma.truth) < 1e-9
     assert base_parameter_error(puma.robot, parameters_about_origin(puma.start()), puma.truth) > 0.01

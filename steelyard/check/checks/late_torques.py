@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from steelyard.check.delay import delay_findings
@@ -18,9 +19,12 @@ class LateTorques(Check):
     def find(self, subject: Subject) -> list[Finding]:
         """Findings of this check."""
         lag, filter = subject.lag, subject.setup.filter
-        return (
-            [] if lag is None or filter is None or not subject.moves else delay_findings(subject.log, lag, filter.delay)
-        )
+        if lag is None or filter is None or not subject.moves:
+            return []
+        findings = delay_findings(subject.log, lag, filter.delay)
+        if subject.setup.commanded:  # a drive obeys later than its law is evaluated: known of such logs, not a fault
+            findings = [replace(f, severity="doubt") for f in findings]
+        return findings
 
     def facts(self, subject: Subject) -> dict[str, str]:
         """The delay, as text."""

@@ -23,6 +23,7 @@ ABRUPT = 2.0  # times the largest change of speed elsewhere, at either end of th
 SPANS = (1, 3, 10)  # samples over which speeds are compared: short ones for fast motions, long ones for noise
 LEVELS = 3.0  # of its resolution: a torque that resumes nearer to the value it had was not frozen
 CLIPPED_SHARE, CLIPPED_RUN = 0.005, 5  # least share of samples at the extreme value, and least number in a row
+CLIPPED_TIMES = 3.0  # as often as the value next to it, which a coarse resolution reaches nearly as often
 
 
 def _frozen(robot: Robot, log: Log, skipped: set[str]) -> Iterator[Finding]:
@@ -175,7 +176,10 @@ def _clipped(log: Log) -> Iterator[tuple[str, Finding]]:
         for word, extreme in (("largest", values.max()), ("smallest", values.min())):
             at = values == extreme
             start, stop = _longest_run(at)
-            if extreme != 0 and np.mean(at) > CLIPPED_SHARE and stop - start >= CLIPPED_RUN:
+            inner = values[~at]
+            nearest = inner.max() if word == "largest" else inner.min()
+            alone = np.sum(at) > CLIPPED_TIMES * np.sum(values == nearest)
+            if extreme != 0 and alone and np.mean(at) > CLIPPED_SHARE and stop - start >= CLIPPED_RUN:
                 what = f"is at its {word} value {extreme:.6g} in {100 * np.mean(at):.1f} % of the samples: clipped"
                 fix = "Record within the sensor's range, or drop the clipped intervals"
                 yield name, Finding("channel-clipped", f"{log.source}, {name}", what, fix)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.identify.verdict import EXPLAINED, MASS, SCALE, STABLE, STRUCTURE, WORSE
+from steelyard.identify.verdict import AWAY, EXPLAINED, MASS, SCALE, STABLE, STRUCTURE, WORSE
 from steelyard.output.report.section import Report
 from steelyard.output.report.words import NOTHING, figure, mapping, number, numbers, percent
 from steelyard.solve.certify import SLOPE, TOLERANCE
@@ -173,7 +173,7 @@ def plausible(report: Report) -> Panel:
             )
     note = (
         f"Beside the description a mass may be {MASS:g} times as large or small, and a centre of mass may lie "
-        "outside the body's box by half its size."
+        f"outside the body's box by half its size, that of a load {AWAY:g} m from its link."
     )
     if scale is not None:
         note += (

@@ -1,0 +1,1 @@
+"""``python -m bench trust``: faults planted into simulated logs, and whether the answers end Trusted."""
