@@ -118,10 +118,11 @@ def _row(b: BodyEstimate) -> list[str]:
 
 def _mass(b: BodyEstimate) -> str:
     from steelyard.identify.sentence import mass_interval
+    from steelyard.output.report.words import light
 
     if not b.free:
         return f"{b.mass:.3f}"
-    return mass_interval(b, ".3f") if b.seen else f"none seen: at most {1e3 * b.at_most:.2g} g"
+    return mass_interval(b, ".3f") if b.seen else f"none seen: at most {light(b.at_most)}"
 
 
 def _base(estimate: Estimate) -> str:

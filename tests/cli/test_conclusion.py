@@ -14,6 +14,7 @@ from steelyard.identify.contradictions import Contradiction
 from steelyard.identify.evidence import HeldOut
 from steelyard.identify.verdict import answer_questions
 from steelyard.output.question_text import question_figure, question_limit
+from steelyard.output.report.words import light
 
 WRONG = Contradiction("m", ("forearm_link",), (0.3,), (9.0,))
 
@@ -97,4 +98,4 @@ def test_a_load_that_is_not_seen_is_bounded_in_grams(result, capsys):
     load = replace(body, carrier="tool", std=body.std * 0 + body.mass, interval=None)
     assert not load.seen
     print_bodies(replace(result, estimate=replace(result.estimate, loads=(load,))))
-    assert f"at most {1e3 * load.at_most:.2g} g" in capsys.readouterr().out
+    assert f"at most {light(load.at_most)}" in capsys.readouterr().out

@@ -15,7 +15,7 @@ from steelyard.identify.series import Series
 from steelyard.output.report.decimate import break_at_gaps, keep
 from steelyard.output.report.page import render
 from steelyard.output.report.scores import compare, row_unit
-from steelyard.output.report.words import figure, meaning, percent, with_interval
+from steelyard.output.report.words import figure, light, meaning, percent, with_interval
 from tests.refusals import refuses
 
 EXAMPLE = runpy.run_path(str(Path(__file__).with_name("conftest.py")))
@@ -326,6 +326,7 @@ def test_numbers_are_written_to_their_last_significant_digit():
         "1.235×10⁶",
     ]
     assert meaning({}) == "—"
+    assert [light(x) for x in (0.0304, 0.9, 4.0, None)] == ["30 g", "900 g", "4.0 kg", "—"]
 
 
 def test_the_sentences_of_a_body_name_each_quantity_once_by_its_source():

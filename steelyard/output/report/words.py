@@ -86,6 +86,14 @@ def percent(value: Any) -> str:
     return NOTHING if x is None else f"{figure(100 * x, 3)} %"
 
 
+def light(kilograms: Any) -> str:
+    """A mass to two digits, in grams below a kilogram: 30 g, 4.0 kg."""
+    kg = number(kilograms)
+    if kg is None:
+        return NOTHING
+    return f"{figure(1e3 * kg, 2)} g" if kg < 1 else f"{figure(kg, 2)} kg"
+
+
 def millimetres(values: Any) -> str:
     """A point given in metres, as text in millimetres."""
     point = numbers(values, 3)

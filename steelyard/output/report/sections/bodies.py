@@ -13,6 +13,7 @@ from steelyard.output.report.words import (
     NOTHING,
     QUANTITIES,
     figure,
+    light,
     mapping,
     meaning,
     millimetres,
@@ -64,13 +65,8 @@ def _moved(body: Mapping[str, Any]) -> str:
 def _mass(body: Mapping[str, Any]) -> str:
     """Mass with its interval: both ends for a body at the limit of physical consistency, else ± 1.96 std."""
     if body.get("seen") is False:
-        return f"no load is seen: at most {figure(_grams(body.get('at_most')), 2)} g"
+        return f"no load is seen: at most {light(body.get('at_most'))}"
     low, high = numbers(mapping(body.get("interval")).get("mass"), 2)
     if low is None or high is None:
         return with_interval(body.get("mass"), numbers(body.get("std"), 10)[0])
     return f"{figure(body.get('mass'), 3)} ({figure(low, 3)} to {figure(high, 3)})"
-
-
-def _grams(kilograms: Any) -> float | None:
-    kg = number(kilograms)
-    return None if kg is None else 1e3 * kg
