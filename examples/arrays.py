@@ -20,4 +20,4 @@ result = sy.identify("demo_arm", log)
 print(result.verdict.trusted, result.verdict.sentence)
 
 forearm = result.estimate["forearm_link"]
-print(f"{forearm.name}: {forearm.mass:.3f} kg ({forearm.verdict.mass}), centre {np.round(1e3 * forearm.com, 1)} mm")
+print(f"{forearm.name}: {forearm.mass:.3f} kg ({forearm.source.mass}), centre {np.round(1e3 * forearm.com, 1)} mm")

@@ -16,10 +16,10 @@ test = simulate_arm(robot, truth, seed=3, friction=friction, source="test")
 
 estimate = identify("demo_arm", [train], Options(friction="all"), validate=[test]).estimate
 
-print("body             true mass   described   estimated   verdict")
+print("body             true mass   described   estimated   source")
 for body in estimate.bodies:
     masses = truth[body.name][0], body.prior[0], body.mass
-    print(f"{body.name:16}" + "".join(f"{kg:10.3f}  " for kg in masses) + f" {body.verdict.mass}")
+    print(f"{body.name:16}" + "".join(f"{kg:10.3f}  " for kg in masses) + f" {body.source.mass}")
 
 # No motion of an arm determines its masses one by one. Identifiable are combinations of them: base parameters.
 exact = {f"{name}.{p}": value for name in truth for p, value in zip(NAMES, truth[name], strict=True)}

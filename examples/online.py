@@ -37,4 +37,4 @@ for window in windows[150:]:
         load.push_window(*window)
 print(f"something was picked up at 3.000 s, noticed at {online.changes[0].time:.3f} s")
 cube = load.load()
-print(f"it weighs {cube.mass:.3f} kg, lies at {np.round(1e3 * cube.com).astype(int)} mm ({cube.body.verdict.mass})")
+print(f"it weighs {cube.mass:.3f} kg, lies at {np.round(1e3 * cube.com).astype(int)} mm ({cube.body.source.mass})")

@@ -29,7 +29,7 @@ with TemporaryDirectory() as folder:
 
 tool, sensor = estimate.body("tool0"), estimate.sensors["tool_joint"]
 mass, com, _ = inertia.unpack(tool.parameters)
-print(f"mass            {mass:.4f} ± {1.96 * tool.std[0]:.4f} kg, true 1.8 ({tool.verdict.mass})")
-print(f"centre of mass  {np.round(1e3 * com, 2)} mm, true [20 -10 90] ({tool.verdict.com})")
+print(f"mass            {mass:.4f} ± {1.96 * tool.std[0]:.4f} kg, true 1.8 ({tool.source.mass})")
+print(f"centre of mass  {np.round(1e3 * com, 2)} mm, true [20 -10 90] ({tool.source.com})")
 print(f"offset          {np.round(np.array(sensor.offset), 3)} N, N·m, true {OFFSET}")
 print(f"\n{sentence(estimate)}")

@@ -27,8 +27,8 @@ def compare(
     rows = [
         [
             d.body,
-            f"{d.mass[0]:.3f} ({d.verdicts[0]})",
-            f"{d.mass[1]:.3f} ({d.verdicts[1]})",
+            f"{d.mass[0]:.3f} ({d.sources[0]})",
+            f"{d.mass[1]:.3f} ({d.sources[1]})",
             f"{1e3 * d.com_distance:.1f}",
             f"{100 * d.inertia_distance:.0f} %",
             "—" if d.deviations is None else f"{d.deviations:.1f} σ",

@@ -37,7 +37,7 @@ def finding_text(finding: Finding, verb: str) -> str:
         text for option, value in remedy.items() if _flag(option) not in fix for text in _flag_texts(option, value)
     ]:
         fix += f": {' '.join(added)}"
-    return f"{where}: {what}. {fix}. [{finding.code}]"
+    return f"{where}: {what}. {fix}. [{finding.code}]" if fix else f"{where}: {what}. [{finding.code}]"
 
 
 @cache

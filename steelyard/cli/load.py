@@ -91,5 +91,5 @@ def load(
         print(load_text(result), end="")
     else:
         print_bodies(result)
-        print_end(result, files)
+        print_end(result, files, "load")
     raise typer.Exit(exit_code(result.estimate))

@@ -1,4 +1,4 @@
-"""Text output: tables and verdicts on stdout, progress on stderr."""
+"""Text output: tables on stdout, progress on stderr; the conclusion of a run is in ``conclusion.py``."""
 
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ if TYPE_CHECKING:
     from steelyard.identify.estimate import BodyEstimate, Estimate
     from steelyard.identify.identification import Identification
 
-SOURCES = {"identified": "data", "partly": "data, partly", "prior": "prior"}  # verdict → source of a value
 FEW = 4  # held bodies that are listed in the table; more are one line
 
 
 def print_bodies(result: Identification, truth: bool = False) -> None:
     """Every body with mass, centre of mass and their sources; then the fit and its certificate."""
     estimate = result.estimate
-    header = ["body", "mass, kg", "source", "centre of mass, mm", "source", "inertia source", "consistent"]
+    header = ["body", "mass, kg", "source", "centre of mass, mm", "source", "inertia", "moved"]
     held = [b for b in estimate.bodies if not b.free]
     shown = estimate.bodies if len(held) <= FEW else [b for b in estimate.bodies if b.free]
     rows = [_row(b) for b in (*shown, *estimate.loads)]
+    if not estimate.consistent:  # else the question ``physical`` answers for all
+        header = [*header, "physical"]
+        rows = [[*row, "yes" if b.consistent else "NO"] for row, b in zip(rows, (*shown, *estimate.loads), strict=True)]
     if truth:
         header, rows = _with_truth(estimate, header, rows)
     print_table(header, rows)
@@ -38,14 +40,15 @@ def print_bodies(result: Identification, truth: bool = False) -> None:
         print_table(["sensor offset", *forces, *moments], _offsets(estimate))
     fit = estimate.fit
     print(
-        f"\n{estimate.rows} rows ({estimate.equations}), {estimate.base_count} base parameters "
-        f"({estimate.base_identified} identified), condition {estimate.base_condition:.3g}"
+        f"\n{estimate.rows} rows ({estimate.equations}); base parameters from the data: {_base(estimate)}; "
+        f"condition {estimate.base_condition:.3g}"
     )
     print(f"fit: relative error {_percent(fit.relative)} (filtered {_percent(fit.relative_filtered)})")
     for path, score in estimate.validation.items():
-        print(
-            f"held out {path}: relative error {_percent(score.relative)} (filtered {_percent(score.relative_filtered)})"
-        )
+        described = estimate.described.get(path)
+        before = f"; by the description {_percent(described.relative)}" if described else ""
+        errors = f"{_percent(score.relative)} (filtered {_percent(score.relative_filtered)})"
+        print(f"held out {path}: relative error {errors}{before}")
     proof = estimate.certificate
     how = f"{proof.unknowns} unknowns, {proof.solver}, {1e3 * proof.seconds:.0f} ms"
     print(f"certificate: kkt {proof.kkt:.1e}, gap {proof.gap:.1e} ({how})")
@@ -102,29 +105,54 @@ def _millimetres(parameters: Array) -> str:
 
 
 def _row(b: BodyEstimate) -> list[str]:
-    from steelyard.identify.sentence import mass_interval
-
-    sources = [SOURCES[x] if b.free else "held" for x in (b.verdict.mass, b.verdict.com, b.verdict.inertia)]
+    sources = [x if b.free else "held" for x in (b.source.mass, b.source.com, b.source.inertia)]
     return [
         f"load on {b.carrier}" if b.carrier else b.name,
-        mass_interval(b, ".3f") if b.free else f"{b.mass:.3f}",
+        _mass(b),
         sources[0],
         _millimetres(b.parameters),
         *sources[1:],
-        "yes" if b.consistent else "NO",
+        f"{b.source.moved:.1f} σ" if b.free and not b.carrier else "—",
     ]
 
 
-def print_end(result: Identification, files: list[Path]) -> None:
-    """Notices, files, and the verdict in one sentence."""
+def _mass(b: BodyEstimate) -> str:
+    from steelyard.identify.sentence import mass_interval
+    from steelyard.output.report.words import light
+
+    if not b.free:
+        return f"{b.mass:.3f}"
+    return mass_interval(b, ".3f") if b.seen else f"none seen: at most {light(b.at_most)}"
+
+
+def _base(estimate: Estimate) -> str:
+    """How many come from the data: 31 of 36 of the bodies, 24 of 24 of the joints."""
+    counts = {"bodies": estimate.count_base("body"), "joints": estimate.count_base("joint")}
+    counts["sensors"] = estimate.count_base("sensor")
+    return ", ".join(f"{data} of {count} of the {name}" for name, (data, count) in counts.items() if count)
+
+
+def print_end(result: Identification, files: list[Path], verb: str = "identify") -> None:
+    """Before and after, contradictions, doubts, notices, files; the questions, and the verdict in one sentence.
+
+    Args:
+        result: What was identified.
+        files: What was written.
+        verb: The subcommand, whose flags the fixes of doubts name.
+    """
+    from steelyard.cli.conclusion import print_before_and_after, print_contradictions, print_doubts, print_questions
     from steelyard.identify.sentence import sentence
     from steelyard.output.results import has_report
 
+    print_before_and_after(result.estimate)
+    print_contradictions(result.estimate)
+    print_doubts(result.estimate, verb)
     for notice in result.estimate.notices:
         print(f"note: {notice}")
     print("written: " + ", ".join(str(f) for f in files if f.suffix in (".json", ".urdf", ".xml", ".html")))
     if not has_report():
         print('note: no report, since its packages are missing: pip install "steelyard[report]"')
+    print_questions(result.estimate)
     print(f"\n{sentence(result.estimate)}")
 
 
@@ -135,8 +163,8 @@ def _offsets(estimate: Estimate) -> list[list[str]]:
         [
             name,
             *(
-                "—" if x is None else "prior" if verdict == "prior" else with_interval(x, std)
-                for x, std, verdict in zip(s.offset, s.std, s.verdicts, strict=True)
+                "—" if x is None else "prior" if source == "prior" else with_interval(x, std)
+                for x, std, source in zip(s.offset, s.std, s.sources, strict=True)
             ),
         ]
         for name, s in estimate.sensors.items()

@@ -14,7 +14,7 @@ from steelyard.errors import Finding, SteelyardError
 from steelyard.identify.division.history import recorded
 from steelyard.identify.estimate import BodyEstimate, Estimate, JointTerm, Total
 from steelyard.identify.sentence import sentence
-from steelyard.identify.verdict import RunVerdict, answer_questions
+from steelyard.identify.verdict import AWAY, OUTSIDE, RunVerdict, answer_questions
 from steelyard.inference.uncertainty import BaseParameter
 
 SCHEMA = 2
@@ -49,6 +49,7 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
         },
         "validation": {path: validation_json(estimate, path) for path in estimate.validation},
         "held_out": estimate.evidence.as_json(),
+        "evidence": evidence_json(estimate),
         "certificate": {"kkt": proof.kkt, "gap": proof.gap},
         "information": "information.npz",
         "provenance": {**estimate.provenance, "solver": {"name": proof.solver, "unknowns": proof.unknowns}},
@@ -116,8 +117,32 @@ def joint_json(terms: Mapping[str, JointTerm | None]) -> dict[str, Any]:
 
 def validation_json(estimate: Estimate, path: str) -> dict[str, Any]:
     """An entry of ``validation``, with the errors of the description beside those of the estimate."""
-    described = estimate.described.get(path)
-    return {**estimate.validation[path].as_json(), "description": described.as_json() if described else None}
+    score, described = estimate.validation[path], estimate.described.get(path)
+    return {
+        **score.as_json(),
+        "unexplained": {row: _finite(x) for row, x in score.unexplained.items()},
+        "description": described.as_json() if described else None,
+    }
+
+
+def evidence_json(estimate: Estimate) -> dict[str, Any]:
+    """The entry ``evidence``: what the questions ``explained``, ``structure``, ``stable`` and ``plausible`` rest on."""
+    evidence = estimate.evidence
+    return {
+        "explained": {name: _finite(x) for name, x in estimate.fit.unexplained.items()},
+        "structure": {
+            name: {"predictable": _finite(evidence.predictable(name)), "cause": s.cause or None}
+            for name, s in evidence.structure.items()
+        },
+        "spread": _finite(evidence.spread),
+        "scale": _finite(evidence.scale),
+        "worse": _finite(evidence.worse),
+        "outside": {
+            b.name: {"distance": b.outside, "limit": AWAY if b.carrier else OUTSIDE * b.size}
+            for b in (*estimate.bodies, *estimate.loads)
+            if b.free
+        },
+    }
 
 
 def judge(estimate: Estimate) -> RunVerdict:
@@ -162,6 +187,10 @@ def read_estimate(path: Path) -> dict[str, Any]:
         what, fix = f"is not an estimate of schema {SCHEMA}", "Give a file that `steelyard identify` wrote"
         raise SteelyardError(Finding("schema-unsupported", str(file), what, fix))
     return content
+
+
+def _finite(value: float | None) -> float | None:
+    return float(value) if value is not None and math.isfinite(value) else None
 
 
 def _without(mapping: dict[str, Any], key: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ class Difference:
         com_distance: m.
         inertia_distance: Of the density covariances' traces, relative.
         deviations: Largest |difference| of a parameter in standard deviations; None: there are none.
-        verdicts: Of A and of B: ``identified``, ``partly``, ``prior``, or ``description``.
+        sources: Of A and of B: ``data``, ``narrowed``, ``prior``, or ``description``.
 
     Examples:
         Names as in ``help(steelyard)``.
@@ -40,11 +40,11 @@ class Difference:
     com_distance: float
     inertia_distance: float
     deviations: float | None
-    verdicts: tuple[str, str]
+    sources: tuple[str, str]
 
     def as_json(self) -> dict[str, Any]:
         """For ``--json``."""
-        return {**vars(self), "mass": list(self.mass), "verdicts": list(self.verdicts)}
+        return {**vars(self), "mass": list(self.mass), "sources": list(self.sources)}
 
 
 ComparisonSource: TypeAlias = str | Path | Identification
@@ -74,7 +74,7 @@ def _estimate(source: ComparisonSource) -> Mapping[str, Any] | None:
 
 
 def _parameters(source: ComparisonSource, other: ComparisonSource) -> Mapping[str, Mapping[str, Any]]:
-    """body → {parameters, std, verdict}."""
+    """body → {parameters, std, source}."""
     if (own := _estimate(source)) is not None:
         return dict(own["links"])
     from steelyard.robot.build import build, default_base
@@ -90,7 +90,7 @@ def _parameters(source: ComparisonSource, other: ComparisonSource) -> Mapping[st
         locked = [j.name for j in description.joints.values() if j.child in inside and j.kind != "fixed"]
         lock = {name: float(at.get(name, 0.0)) for name in locked}
     robot = build(description, base=base, lock=lock, repair=True)
-    return {b.name: {"parameters": b.parameters.tolist(), "std": None, "verdict": "description"} for b in robot.bodies}
+    return {b.name: {"parameters": b.parameters.tolist(), "std": None, "source": "description"} for b in robot.bodies}
 
 
 def _difference(name: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> Difference:
@@ -110,5 +110,5 @@ def _difference(name: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> Differ
         com_distance=float(np.linalg.norm(c1 - c2)),
         inertia_distance=float(np.linalg.norm(I1 - I2) / scale),
         deviations=deviations,
-        verdicts=(str(a["verdict"]), str(b["verdict"])),
+        sources=(str(a["source"]), str(b["source"])),
     )

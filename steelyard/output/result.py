@@ -12,7 +12,7 @@ class Result(Identification):
     """The estimate, its verdict, and what it was made from.
 
     Attributes:
-        estimate: Parameters of every body, their uncertainty and verdicts.
+        estimate: Parameters of every body, their uncertainty and sources.
         robot: The robot that was identified.
         columns: Names of the entries of ``theta``.
         theta: (n,) ten parameters a body in its frame, then joint terms, then sensor offsets; SI units.

@@ -23,9 +23,9 @@ from steelyard.robot.model import Robot
 from steelyard.spatial import Array
 
 LOOPBACK = "127.0.0.1"
-VERDICT = {"identified": (11, 127, 154), "partly": (208, 138, 0), "prior": (124, 135, 147)}
+SOURCE = {"data": (11, 127, 154), "narrowed": (208, 138, 0), "prior": (124, 135, 147)}
 LIGHT, HEAVY = np.array([241, 233, 216]), np.array([140, 16, 34])
-COLOURS = ("verdict", "mass of the body", "mass of its shapes")
+COLOURS = ("source", "mass of the body", "mass of its shapes")
 
 
 def serve(folder: Path, port: int = 8080) -> Any:
@@ -46,7 +46,7 @@ def serve(folder: Path, port: int = 8080) -> Any:
     for k, shape in enumerate(as_list(scene.get("fixed"))):
         _draw(server, f"/fixed/{k}", meshes(shape), (200, 206, 212), 1.0)
     frames = [_body(server, k, body, max(b.mass or 0.0 for b in bodies)) for k, body in enumerate(bodies)]
-    layers = {name: [layer[name] for layer in frames] for name in ("verdict", "mass of the body", "com", "inertia")}
+    layers = {name: [layer[name] for layer in frames] for name in ("source", "mass of the body", "com", "inertia")}
     layers["mass of its shapes"] = _shapes(server, report, bodies)
     pointed = server.gui.add_text("body", "click a body", disabled=True)
     for body, layer in zip(bodies, frames, strict=True):
@@ -66,7 +66,7 @@ def _body(server: Any, k: int, body: PlacedBody, heaviest: float) -> dict[str, A
     centre = matrix(body.body.get("com"), (3,))
     return {
         "frame": server.scene.add_frame(at, show_axes=False, **_pose(body.pose)),
-        "verdict": _draw(server, f"{at}/verdict", own, VERDICT[body.verdict], 0.6),
+        "source": _draw(server, f"{at}/source", own, SOURCE[body.source], 0.6),
         "mass of the body": _draw(server, f"{at}/mass", own, _heat(share), 0.8),
         "inertia": _draw(server, f"{at}/inertia", equal, (194, 65, 12) if body.key == LOAD else (11, 127, 154), 0.4),
         "com": None
@@ -190,7 +190,7 @@ def _draw(server: Any, at: str, parts: list[Mesh], colour: tuple[int, int, int],
 
 def _show_when_clicked(node: Any | None, field: Any, body: PlacedBody) -> None:
     def show(_: Any) -> None:
-        field.value = f"{body.name}: {body.mass:.4g} kg ({body.verdict})" if body.mass is not None else body.name
+        field.value = f"{body.name}: {body.mass:.4g} kg (source: {body.source})" if body.mass is not None else body.name
 
     if node is not None:
         node.on_click(show)

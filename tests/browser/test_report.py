@@ -73,3 +73,16 @@ def test_nothing_is_wider_than_the_window(page):
     for width in (1200, 800, 400):
         resize(page, width, 1000)
         page.wait_for(f"innerWidth === {width} && document.documentElement.scrollWidth <= {width}")
+
+
+def test_every_question_opens_and_fits_a_phone(page):
+    page.evaluate(
+        "document.querySelectorAll('details.question').forEach((d) => { d.querySelector('summary').click(); })"
+    )
+    assert page.evaluate("document.querySelectorAll('details.question[open]').length") == 9
+    for width in (1200, 400):
+        resize(page, width, 1000)
+        page.wait_for(f"innerWidth === {width} && document.documentElement.scrollWidth <= {width}")
+        bars = page.evaluate("[...document.querySelectorAll('#question-better .bar')].map((b) => b.offsetWidth)")
+        described, identified = bars[0::2], bars[1::2]
+        assert all(b > 3 * i > 0 for b, i in zip(described, identified, strict=True))

@@ -57,9 +57,9 @@ def test_the_robot_is_drawn_in_space_and_its_layers_can_be_chosen(page):
     page.wait_for("document.querySelector('#robot canvas') !== null")
     assert page.evaluate(COLOURED) > 300
     assert {"shapes", "com"} <= set(page.evaluate(VISIBLE))
-    assert "verdict" not in page.evaluate(VISIBLE)
-    page.evaluate("document.querySelector('[data-layer=verdict]').click()")
-    page.wait_for(f"{VISIBLE}.includes('verdict')")
+    assert "source" not in page.evaluate(VISIBLE)
+    page.evaluate("document.querySelector('[data-layer=source]').click()")
+    page.wait_for(f"{VISIBLE}.includes('source')")
     assert "shapes" not in page.evaluate(VISIBLE)
     page.evaluate("document.querySelector('[data-layer=com]').click()")
     page.wait_for(f"!{VISIBLE}.includes('com')")

@@ -19,15 +19,15 @@ JOINTS = (
 )
 MASSES = (7.778, 12.93, 3.87, 1.96, 1.96, 0.202)
 COMS = ((0, 0.03, 0), (0, 0, 0.306), (0, 0, 0.286), (0, 0.116, 0), (0, 0, 0.116), (0, 0.002, 0.09))
-VERDICTS = (
-    ("partly", "identified", "partly"),
-    ("partly", "identified", "identified"),
-    ("identified", "identified", "identified"),
-    ("partly", "identified", "partly"),
-    ("prior", "partly", "prior"),
+SOURCES = (
+    ("narrowed", "data", "narrowed"),
+    ("narrowed", "data", "data"),
+    ("data", "data", "data"),
+    ("narrowed", "data", "narrowed"),
+    ("prior", "narrowed", "prior"),
     ("prior", "prior", "prior"),
 )
-RANK = ("identified", "partly", "prior")
+RANK = ("data", "narrowed", "prior")
 
 
 def parameters(mass, com, radius):
@@ -40,7 +40,7 @@ def parameters(mass, com, radius):
 def example_estimate():
     rng = np.random.default_rng(7)
     links, prior, truth = {}, {}, {}
-    for name, mass, com, of in zip(BODIES, MASSES, COMS, VERDICTS, strict=True):
+    for name, mass, com, of in zip(BODIES, MASSES, COMS, SOURCES, strict=True):
         radius = 0.06 + 0.1 * math.sqrt(mass / 13)
         true = parameters(mass * 1.06, np.array(com) * 1.03 + 0.004, radius)
         known = parameters(mass, com, radius)
@@ -49,8 +49,7 @@ def example_estimate():
         std = scale * np.select([each == v for v in RANK], [0.004, 0.03, 0.1])
         estimate = true + np.where(each == "prior", -1, 0) * (np.array(true) - known) + std * rng.normal(size=10) / 3
         std_data = [
-            None if v == "prior" else float(1.4 * s if v == "identified" else 4 * s)
-            for v, s in zip(each, std, strict=True)
+            None if v == "prior" else float(1.4 * s if v == "data" else 4 * s) for v, s in zip(each, std, strict=True)
         ]
         m = float(estimate[0])
         c = (estimate[1:4] / m).tolist()
@@ -62,17 +61,22 @@ def example_estimate():
             "parameters": estimate.tolist(),
             "std": std.tolist(),
             "std_data": std_data,
-            "verdict": max(of, key=RANK.index),
-            "verdicts": dict(zip(("mass", "com", "inertia"), of, strict=True)),
+            "source": max(of, key=RANK.index),
+            "sources": dict(zip(("mass", "com", "inertia"), of, strict=True)),
+            "moved": 0.4 if of[0] == "prior" else 1.2,
             "consistent": True,
             "min_eigenvalue": 0.19 * radius**2,
         }
         prior[name] = {"parameters": known, "std": (0.1 * scale).tolist()}
         truth[name] = {"parameters": true}
-    joint = {"viscous": 3.21, "coulomb": 5.43, "armature": 0.312, "offset": -0.043, "gain": None}
+    terms = {"viscous": (3.21, 0.031, "data"), "coulomb": (5.43, 0.052, "data"), "armature": (0.312, 0.09, "narrowed"),
+             "offset": (-0.043, None, "prior")}  # fmt: skip
+    joint = {term: dict(zip(("value", "std", "source"), of, strict=True)) for term, of in terms.items()} | {
+        "gain": None
+    }
     rmse = dict(zip(JOINTS, (2.83, 3.61, 1.92, 0.62, 0.55, 0.41), strict=True))
     return {
-        "schema": 1,
+        "schema": 2,
         "robot": "ur10",
         "method": "lmi",
         "equations": "joint",
@@ -80,7 +84,7 @@ def example_estimate():
         "links": links,
         "joints": dict.fromkeys(JOINTS, joint),
         "sensors": {},
-        "base_parameters": {"count": 36, "condition": 142.7},
+        "base_parameters": example_base(),
         "fit": {
             "rows": 90000,
             "objective": 88123.4,
@@ -94,17 +98,21 @@ def example_estimate():
                 "correlation": dict.fromkeys(JOINTS, 0.9971),
                 "relative": 0.0432,
                 "relative_filtered": 0.0243,
+                "unexplained": dict.fromkeys(JOINTS, 0.03) | {JOINTS[1]: 0.31},
+                "description": {"rmse": {j: 2.16 * x for j, x in rmse.items()}, "relative": 0.0864},
             }
         },
+        **example_evidence(),
         "certificate": {"kkt": 2.1e-9, "gap": 4.7e-10},
         "information": "information.npz",
         "prior": prior,
         "truth": truth,
-        "total": {"mass": 30.42, "std": 0.11, "verdict": "partly"},
+        "total": {"mass": 30.42, "std": 0.11, "source": "narrowed"},
         "verdict": {
             "sentence": "Trusted: every body is consistent and held-out torques are predicted to 4.3 %; "
             "swing the wrists faster to weigh wrist_2_link.",
             "trusted": True,
+            "checks": example_checks(),
         },
         "notices": ["tool0 and ee_link are welded to the last body: weighed together."],
         "provenance": {
@@ -116,6 +124,53 @@ def example_estimate():
             "filter": {"kind": "butterworth, zero phase", "order": 4, "cutoff_hz": 10.0},
         },
     }
+
+
+def example_base():
+    rows = [("forearm_link.m", {"forearm_link.m": 1.0, "wrist_1_link.m": 1.0}, "data", "body"),
+            (f"{HOSTILE}.hx", {f"{HOSTILE}.hx": 1.0}, "narrowed", "body"),
+            ("elbow_joint.viscous", {"elbow_joint.viscous": 1.0}, "data", "joint")]  # fmt: skip
+    values = {"value": 2.5, "std": 0.01, "described": 2.0}
+    listed = [{"name": name, "terms": terms, "source": source, "kind": kind} | values
+              for name, terms, source, kind in rows]  # fmt: skip
+    counts = {"bodies": {"data": 1, "count": 2}, "joints": {"data": 1, "count": 1}, "sensors": {"data": 0, "count": 0}}
+    return counts | {"condition": 142.7, "parameters": listed}
+
+
+def example_evidence():
+    """Held-out blocks, what is explained, a doubt about the log, and where the description is wrong."""
+    held = {j: {"description": 0.2, "identified": 0.05} for j in JOINTS}
+    doubt = {"code": "torque-delayed", "where": f"tau.{HOSTILE}", "what": "lags behind", "fix": "Give delay=0.012",
+             "remedy": {"delay": 0.012}, "severity": "doubt"}  # fmt: skip
+    wrong = {"parameter": "m", "bodies": [HOSTILE], "change": [0.31], "sigma": [7.5],
+             "text": f"the mass of {HOSTILE} is 31 % above your description"}  # fmt: skip
+    return {
+        "held_out": {"blocks": 10, "seconds": 3.0, "rows": held, "description": 0.21, "identified": 0.04},
+        "evidence": {
+            "explained": dict.fromkeys(JOINTS, 0.04),
+            "structure": {j: {"predictable": 0.01, "cause": "speed"} for j in JOINTS},
+            "spread": 1.1,
+            "scale": 1.05,
+            "worse": 1.0,
+            "outside": {name: {"distance": 0.01, "limit": 0.1} for name in BODIES},
+        },
+        "findings": [doubt],
+        "contradictions": [wrong],
+    }
+
+
+def example_checks():
+    """The nine questions: two fail, one is unknown."""
+    answers = {"physical": ("pass", 0, 0, []), "proved": ("pass", 0.0002, 1.0, []),
+               "log": ("fail", 1, 0, [f"tau.{HOSTILE}: torque-delayed"]), "informative": ("pass", 1, 1, []),
+               "explained": ("fail", 0.31, 0.25, [JOINTS[1]]), "structure": ("pass", 0.01, 0.05, []),
+               "stable": ("unknown", None, 3.0, []), "plausible": ("pass", 0.7, 1.0, []),
+               "better": ("pass", 0.19, 1.0, [])}  # fmt: skip
+    fields = ("result", "figure", "limit", "where")
+    return [
+        {"code": code, "question": f"Is it {code}?"} | dict(zip(fields, of, strict=True))
+        for code, of in answers.items()
+    ]
 
 
 def example_series():

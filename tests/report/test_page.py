@@ -15,7 +15,7 @@ from steelyard.identify.series import Series
 from steelyard.output.report.decimate import break_at_gaps, keep
 from steelyard.output.report.page import render
 from steelyard.output.report.scores import compare, row_unit
-from steelyard.output.report.words import figure, meaning, percent, with_interval
+from steelyard.output.report.words import figure, light, meaning, percent, with_interval
 from tests.refusals import refuses
 
 EXAMPLE = runpy.run_path(str(Path(__file__).with_name("conftest.py")))
@@ -62,7 +62,16 @@ def page(estimate, series):
 
 def test_all_sections_are_in_order(page):
     keys = [attrs["id"] for tag, attrs in page.elements if tag == "section"]
-    assert keys == ["summary", "verdicts", "parameters", "prediction", "validation", "provenance"]
+    assert keys == [
+        "summary",
+        "questions",
+        "contradictions",
+        "bodies",
+        "parameters",
+        "prediction",
+        "validation",
+        "provenance",
+    ]
     assert page.open == []
 
 
@@ -70,8 +79,8 @@ def test_headline_carries_the_verdict_the_counts_and_the_notices(page):
     assert "Trusted: every body is consistent" in page.words
     assert "Trusted. Trusted" not in page.words
     for words in (
-        "1 identified",
-        "3 partly",
+        "1 data",
+        "3 narrowed",
         "2 prior",
         "of 6 moving bodies",
         "6 of 6",
@@ -88,19 +97,19 @@ def test_headline_carries_the_verdict_the_counts_and_the_notices(page):
 def test_every_body_has_its_mass_with_interval_and_source_and_a_sentence(page, estimate):
     table = page.words[page.words.index("smallest eigenvalue") :]
     for name, body in estimate["links"].items():
-        source = {"identified": "data", "partly": "partly", "prior": "prior"}[body["verdicts"]["mass"]]
+        source = body["sources"]["mass"]
         mass = with_interval(body["mass"], body["std"][0])
-        assert re.search(rf"{re.escape(name)} .*?{body['verdict']} {re.escape(mass)} {source}", table)
-        assert meaning(body["verdicts"]) in table
-    assert len({meaning(body["verdicts"]) for body in estimate["links"].values()}) > 2
+        assert re.search(rf"{re.escape(name)} .*?{body['source']} {re.escape(mass)} {source}", table)
+        assert meaning(body["sources"]) in table
+    assert len({meaning(body["sources"]) for body in estimate["links"].values()}) > 2
     assert "includes ee_link, tool0" in table
 
 
-def test_verdicts_have_a_word_and_an_icon_beside_their_colour(page):
+def test_sources_have_a_word_and_an_icon_beside_their_colour(page):
     for k, (tag, attrs) in enumerate(page.elements):
         if tag == "span" and "chip" in attrs.get("class", "").split():
             assert page.elements[k + 1][0] == "svg"
-    assert {"chip identified", "chip partly", "chip prior"} <= set(page.values("class"))
+    assert {"chip data", "chip narrowed", "chip prior"} <= set(page.values("class"))
 
 
 def test_parameters_come_with_both_intervals_the_description_and_the_truth(page):
@@ -113,16 +122,16 @@ def test_parameters_come_with_both_intervals_the_description_and_the_truth(page)
 
 
 def test_joints_show_only_columns_with_values(page):
-    assert "viscous N·m·s/rad coulomb N·m armature kg·m² offset N·m shoulder_pan_joint 3.210" in page.words
+    assert "viscous N·m·s/rad coulomb N·m armature kg·m² offset N·m shoulder_pan_joint 3.210 ± 0.061 data" in page.words
     assert "N·m/A" not in page.words
 
 
 def test_validation_lists_every_log_and_row_held_out_first(page):
     table = page.words[page.words.index("Log and row") :]
-    for words in ("40sec_12harm.csv held out, all rows — 4.32 % 2.43 %", "30sec_12harm.csv training, all rows"):
+    for words in ("40sec_12harm.csv held out, all rows — 4.32 % 2.43 % 8.64 %", "30sec_12harm.csv training, all rows"):
         assert words in table
     assert table.index("held out") < table.index("training")
-    assert re.search(r"shoulder_pan_joint 3\.06 N·m [\d.]+ % — 0\.9971", table)
+    assert re.search(r"shoulder_pan_joint 3\.06 N·m [\d.]+ % — [\d.]+ % 0\.9971", table)
 
 
 def test_provenance_names_command_versions_inputs_filter_seed_and_schema(page):
@@ -133,7 +142,7 @@ def test_provenance_names_command_versions_inputs_filter_seed_and_schema(page):
         "numpy 2.4.0",
         "cutoff_hz 10.0",
         "Seed 0",
-        "Schema 1",
+        "Schema 2",
         "--friction all",
     ):
         assert expected in words
@@ -145,7 +154,7 @@ def test_hostile_names_stay_text(estimate, series):
     estimate["verdict"] = {"sentence": HOSTILE, "trusted": False}
     estimate["sensors"] = {HOSTILE: {"offset": [1.0, None, 0.0, 0.0, 0.0, 0.0]}}
     estimate["validation"] = {HOSTILE: estimate["validation"].popitem()[1]}
-    estimate["links"][BODIES[0]] |= {"verdict": HOSTILE, "mass": HOSTILE}
+    estimate["links"][BODIES[0]] |= {"source": HOSTILE, "mass": HOSTILE}
     estimate["provenance"] |= {
         "command": [HOSTILE],
         "inputs": {HOSTILE: HOSTILE},
@@ -179,12 +188,12 @@ def test_missing_values_are_dashes_and_never_nan(estimate):
         "parameters": [None] * 10,
         "std": [None] * 10,
         "std_data": [None] * 10,
-        "verdict": None,
-        "verdicts": None,
+        "source": None,
+        "sources": None,
         "consistent": None,
         "min_eigenvalue": None,
     }
-    nothing = dict.fromkeys(estimate) | {"schema": 1, "links": {"arm": body, "hand": None}}
+    nothing = dict.fromkeys(estimate) | {"schema": 2, "links": {"arm": body, "hand": None}}
     page = Page(render(nothing, []))
     assert "arm — — — — — — — — —" in page.words
     assert not re.search(r"\bnan\b|\bnone\b|\binf\b|\bnull\b", page.words, re.IGNORECASE)
@@ -193,7 +202,7 @@ def test_missing_values_are_dashes_and_never_nan(estimate):
 
 
 def test_an_empty_estimate_still_makes_a_page():
-    page = Page(render({"schema": 1}, [], title="Nothing"))
+    page = Page(render({"schema": 2}, [], title="Nothing"))
     assert [attrs["id"] for tag, attrs in page.elements if tag == "section"] == ["summary", "provenance"]
     assert page.figures == {}
 
@@ -216,7 +225,10 @@ def test_an_inconsistent_body_and_a_distrusted_result_are_reported_in_words(esti
 def test_without_a_given_sentence_the_counts_make_one(estimate):
     del estimate["verdict"]
     words = Page(render(estimate, [])).words
-    assert "1 of 6 bodies identified from the data, 3 partly, 2 taken from the description; every body is" in words
+    assert (
+        "1 of 6 bodies are determined by the data, 3 narrowed by them, 2 taken from the description; every body is"
+        in words
+    )
 
 
 def test_same_input_gives_the_same_bytes(estimate, series):
@@ -236,9 +248,12 @@ def test_a_name_that_utf8_cannot_hold_does_not_stop_the_report(estimate):
     assert render(estimate | {"robot": "arm \ud800"}, []).encode()
 
 
-def test_an_unknown_schema_is_refused(estimate):
-    with refuses(SteelyardError, "schema-unsupported", "estimate"):
-        render(estimate | {"schema": 2}, [])
+@pytest.mark.parametrize(
+    ("schema", "code"), [(1, "old-schema"), (3, "schema-unsupported"), (None, "schema-unsupported")]
+)
+def test_another_schema_is_refused(estimate, schema, code):
+    with refuses(SteelyardError, code, "estimate"):
+        render(estimate | {"schema": schema}, [])
 
 
 @pytest.mark.parametrize("name", ["plotly", "jinja2"])
@@ -311,10 +326,11 @@ def test_numbers_are_written_to_their_last_significant_digit():
         "1.235×10⁶",
     ]
     assert meaning({}) == "—"
+    assert [light(x) for x in (0.0304, 0.9, 4.0, None)] == ["30 g", "900 g", "4.0 kg", "—"]
 
 
-def test_the_sentences_of_a_body_name_each_quantity_once_by_its_verdict():
-    one = meaning({"mass": "identified", "com": "partly", "inertia": "prior"})
+def test_the_sentences_of_a_body_name_each_quantity_once_by_its_source():
+    one = meaning({"mass": "data", "com": "narrowed", "inertia": "prior"})
     assert [sentence.split(" ")[:2] for sentence in one.split(". ")] == [
         ["The", "mass"],
         ["The", "centre"],
@@ -354,3 +370,69 @@ def test_ranges_are_plotted_and_tabulated_where_they_were_requested(estimate, se
 def test_a_body_at_the_limit_of_consistency_is_shown_with_both_ends_of_its_interval(estimate, series):
     estimate["links"][BODIES[1]]["interval"] = {"mass": [11.0, 15.5], "com": [[0, 1]] * 3}
     assert "(11.0 to 15.5)" in Page(render(estimate, series)).words
+
+
+def opened(page_html, code):
+    """The words of one question, from its summary to the next."""
+    start = page_html.index(f'id="question-{code}"')
+    return Page(f"<main>{page_html[page_html.rindex('<', 0, start) : page_html.index('</details>', start) + 10]}</main>"
+                '<script type="application/json">{}</script>').words  # fmt: skip
+
+
+def test_every_question_has_its_answer_as_icon_and_word_with_figure_limit_and_place(page, estimate):
+    answers = [attrs["class"] for tag, attrs in page.elements if tag == "span" and "answer" in attrs.get("class", "")]
+    assert answers == [f"answer {q['result']}" for q in estimate["verdict"]["checks"]]
+    for k, (tag, attrs) in enumerate(page.elements):
+        if tag == "span" and attrs.get("class", "").startswith("answer"):
+            assert page.elements[k + 1][0] == "svg"
+    for words in (
+        "fail Is it explained? explained 31.0 % ≤ 25 % shoulder_lift_joint",
+        "unknown Is it stable? stable — ≤ 3 σ",
+    ):
+        assert words in page.words
+
+
+def test_each_question_opens_to_what_shows_its_answer(estimate, series):
+    html = render(estimate, series)
+    for code, words in {
+        "physical": "Least eigenvalue",
+        "proved": "KKT residual 2.1×10⁻⁹ 1.0×10⁻⁵ duality gap 4.7×10⁻¹⁰ 1.0×10⁻⁶",
+        "log": "torque-delayed lags behind Give delay=0.012 delay=0.012",
+        "informative": "Bodies: 1 of 2 from the data",
+        "explained": "shoulder_lift_joint 31.0 %",
+        "structure": "elbow_joint by speed 1.00 %",
+        "stable": "1.1 of their standard deviations",
+        "plausible": "forearm_link 3.870",
+        "better": "all equations 21.0 % → 4.00 %",
+    }.items():
+        assert words in opened(html, code), code
+    assert "Joints: 1 of 1 from the data" in opened(html, "informative")
+
+
+def test_bars_are_as_long_as_their_values_and_the_limit_is_on_the_same_axis(estimate, series):
+    html = render(estimate, series)
+    block = html[html.index('id="question-explained"') : html.index('id="question-structure"')]
+    widths = [float(x) for x in re.findall(r'class="bar [^"]*" style="width:([\d.]+)%', block)]
+    (limit,) = {float(x) for x in re.findall(r'class="limit" style="left:([\d.]+)%', block)}
+    assert widths[1] / limit == pytest.approx(0.31 / 0.25, rel=1e-3)
+    assert widths[0] / limit == pytest.approx(0.04 / 0.25, rel=1e-2)
+    assert [" over" in look for look in re.findall(r'class="bar ([^"]*)"', block)] == [False, True, *[False] * 4]
+
+
+def test_contradictions_have_a_section_only_where_there_are_some(estimate, series):
+    assert "+31 % 7.5 σ" in Page(render(estimate, series)).words
+    keys = [a["id"] for tag, a in Page(render(estimate | {"contradictions": []}, series)).elements if tag == "section"]
+    assert "contradictions" not in keys
+
+
+def test_an_estimate_without_evidence_still_has_its_questions(estimate, series):
+    bare = estimate | {"held_out": None, "evidence": None, "findings": None, "validation": {}}
+    words = Page(render(bare, series)).words
+    assert words.count("too short to be cut into blocks") == 4
+    assert "were not diagnosed" in words
+
+
+def test_a_load_that_is_not_seen_is_bounded_in_grams(estimate, series):
+    load = estimate["links"][BODIES[5]] | {"link": "tool0", "seen": False, "at_most": 0.0304}
+    assert "no load is seen: at most 30 g" in Page(render(estimate | {"loads": [load]}, series)).words
+    assert "no load is seen" not in Page(render(estimate | {"loads": [load | {"seen": True}]}, series)).words

@@ -35,12 +35,12 @@ def written_out(runs):
     return [value for count, value in runs["runs"] for _ in range(count)]
 
 
-def test_the_robot_comes_after_its_verdicts_with_a_mesh_for_each(estimate, series, scene):
+def test_the_robot_comes_after_its_bodies_with_a_mesh_for_each(estimate, series, scene):
     page = Page(render(estimate, series, scene=scene))
-    assert keys(page)[:3] == ["summary", "verdicts", "scene"]
-    by_verdict = traces(page, "mesh3d", "verdict")
-    assert [t["color"] for t in by_verdict] == ["@identified", "@partly", "@prior"]
-    assert sum(len(t["x"]) for t in by_verdict) == 8 * len(BODIES)
+    assert keys(page)[:5] == ["summary", "questions", "contradictions", "bodies", "scene"]
+    by_source = traces(page, "mesh3d", "source")
+    assert [t["color"] for t in by_source] == ["@data", "@narrowed", "@prior"]
+    assert sum(len(t["x"]) for t in by_source) == 8 * len(BODIES)
     (mass,) = traces(page, "mesh3d", "mass")
     assert written_out(mass["intensity"])[::8] == pytest.approx(
         [estimate["links"][b]["mass"] for b in BODIES], abs=1e-5

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import Finding, SteelyardError
+from steelyard.identify.estimate_json import SCHEMA
 from steelyard.identify.series import Series
 from steelyard.output.report.package_missing import package_missing
 from steelyard.output.report.section import Report
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     import jinja2
 
 FOLDER = Path(__file__).parent
-SCHEMA = 1
 
 
 def render(
@@ -35,14 +35,15 @@ def render(
 ) -> str:
     """Render the report of an estimate (the content of ``estimate.json``) as one HTML file.
 
-    Beyond the schema it shows, if present: ``notices`` [str], ``verdict`` {sentence, trusted},
-    ``total`` {mass, std, verdict}, ``prior`` and ``truth`` {body: {parameters [10], std [10]}}, ``courses``
+    Beyond the schema it shows, if present: ``notices`` [str], ``verdict`` {sentence, trusted,
+    checks}, ``total`` {mass, std, source}, ``prior`` and ``truth`` {body: {parameters [10], std [10]}}, ``courses``
     (``time_courses.py``). ``scene`` is the content of ``scene.json``. The output is deterministic.
     """
     if estimate.get("schema") != SCHEMA:
         what = f"has schema {estimate.get('schema')}, and this version reads {SCHEMA}"
         fix = "Identify again, or use the version that wrote it"
-        raise SteelyardError(Finding("schema-unsupported", "estimate", what, fix))
+        code = "old-schema" if estimate.get("schema") == 1 else "schema-unsupported"
+        raise SteelyardError(Finding(code, "estimate", what, fix))
     environment, plotly = _environment(), _plotly()
     report = Report(estimate, tuple(series), scene)
     sections = make_sections(report)

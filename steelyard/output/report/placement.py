@@ -18,7 +18,7 @@ from steelyard.output.report.words import (
     mapping,
     millimetres,
     number,
-    verdict,
+    source,
     with_interval,
 )
 from steelyard.spatial import Array
@@ -48,9 +48,9 @@ class PlacedBody:
         return number(self.body.get("mass"))
 
     @property
-    def verdict(self) -> str:
-        """Its verdict; prior where the estimate has none."""
-        return verdict(self.body.get("verdict")) or "prior"
+    def source(self) -> str:
+        """Source of its least certain quantity; prior where the estimate has none."""
+        return source(self.body.get("source")) or "prior"
 
     @property
     def text(self) -> str:
@@ -58,7 +58,7 @@ class PlacedBody:
         std = matrix(self.body.get("std"), (10,))
         return (
             f"<b>{literal(self.name)}</b><br>{with_interval(self.mass, None if std is None else float(std[0]))} kg"
-            f"<br>centre of mass {millimetres(self.body.get('com'))} mm<br>{self.verdict}"
+            f"<br>centre of mass {millimetres(self.body.get('com'))} mm<br>source: {self.source}"
         )
 
     def world(self, point: Any) -> list[float] | None:

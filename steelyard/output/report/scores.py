@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ class RowScore:
     relative: float | None  # ratio
     relative_filtered: float | None  # ratio
     correlation: float | None
+    described: float | None = None  # ``relative`` of the description, with joint terms fitted alike
 
 
 @dataclass(frozen=True)
@@ -79,12 +80,21 @@ def compare(measured: Array, predicted: Array) -> RowScore:
 
 def _merge(log: str, entry: Mapping[str, Any], series: Sequence[Series], role: Role) -> LogScore:
     fields = ("rmse", "relative", "relative_filtered", "correlation")
-    given = {f: mapping(entry.get(f)) for f in fields}
+    given, described = {f: mapping(entry.get(f)) for f in fields}, mapping(entry.get("description"))
     names = dict.fromkeys([*(row for s in series for row in s.rows), *(r for f in fields for r in given[f])])
     rows = {}
     for name in names:
         parts = [(s.measured[:, k], s.predicted[:, k]) for s in series if name in s.rows for k in [s.rows.index(name)]]
         seen = compare(*map(np.concatenate, zip(*parts, strict=True))) if parts else RowScore(*[None] * 4)
         stated = {f: number(given[f].get(name)) for f in fields}
-        rows[name] = RowScore(**{f: getattr(seen, f) if stated[f] is None else stated[f] for f in fields})
-    return LogScore(log, role, RowScore(**{f: number(entry.get(f)) for f in fields}), rows)
+        score = RowScore(**{f: getattr(seen, f) if stated[f] is None else stated[f] for f in fields})
+        rows[name] = replace(score, described=_described(score, number(mapping(described.get("rmse")).get(name))))
+    overall = RowScore(**{f: number(entry.get(f)) for f in fields}, described=number(described.get("relative")))
+    return LogScore(log, role, overall, rows)
+
+
+def _described(score: RowScore, rmse: float | None) -> float | None:
+    """Relative error of the description, from its rmse: both are relative to the same measurement."""
+    return (
+        rmse / score.rmse * score.relative if rmse is not None and score.rmse and score.relative is not None else None
+    )

@@ -17,7 +17,7 @@ from steelyard.output.report.words import as_list, mapping
 
 @dataclass(frozen=True)
 class Report:
-    """Input of the sections: an estimate of schema 1 and, if kept, its time series and scene."""
+    """Input of the sections: an estimate of schema 2 and, if kept, its time series and scene."""
 
     estimate: Mapping[str, Any]
     series: tuple[Series, ...]

@@ -1,4 +1,4 @@
-"""Text of numbers and verdicts, with units, and a dash for missing values."""
+"""Text of numbers and sources, with units, and a dash for missing values."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 NOTHING = "—"
 HALF_WIDTH = 1.96  # standard deviations to either side of a 95 % interval
 
-VERDICTS = ("identified", "partly", "prior")
-SOURCE = {"identified": "data", "partly": "partly", "prior": "prior"}
+SOURCES = ("data", "narrowed", "prior")
 QUANTITIES = {"mass": "mass", "com": "centre of mass", "inertia": "inertia"}
 
 PARAMETERS = ("m", "m·cx", "m·cy", "m·cz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
@@ -44,9 +43,9 @@ def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def verdict(value: Any) -> str | None:
-    """One of the three verdicts, or None."""
-    return value if value in VERDICTS else None
+def source(value: Any) -> str | None:
+    """One of the three sources, or None."""
+    return value if value in SOURCES else None
 
 
 def figure(value: Any, digits: int = 4) -> str:
@@ -87,6 +86,14 @@ def percent(value: Any) -> str:
     return NOTHING if x is None else f"{figure(100 * x, 3)} %"
 
 
+def light(kilograms: Any) -> str:
+    """A mass to two digits, in grams below a kilogram: 30 g, 4.0 kg."""
+    kg = number(kilograms)
+    if kg is None:
+        return NOTHING
+    return f"{figure(1e3 * kg, 2)} g" if kg < 1 else f"{figure(kg, 2)} kg"
+
+
 def millimetres(values: Any) -> str:
     """A point given in metres, as text in millimetres."""
     point = numbers(values, 3)
@@ -100,12 +107,12 @@ def join(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def meaning(verdicts: Mapping[str, Any]) -> str:
-    """The verdicts of a body, as sentences."""
-    of = {v: [f"the {QUANTITIES[q]}" for q in QUANTITIES if verdicts.get(q) == v] for v in VERDICTS}
+def meaning(sources: Mapping[str, Any]) -> str:
+    """The sources of a body's quantities, as sentences."""
+    of = {v: [f"the {QUANTITIES[q]}" for q in QUANTITIES if sources.get(q) == v] for v in SOURCES}
     phrases = {
-        "identified": "determined by the data",
-        "partly": "narrowed by the data, but not determined without the description",
+        "data": "determined by the data",
+        "narrowed": "narrowed by the data, but not determined without the description",
         "prior": "taken from the description, since the data do not determine it",
     }
     sentences = []

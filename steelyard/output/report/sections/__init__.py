@@ -8,11 +8,12 @@ from steelyard.output.report.section import Report, Section
 
 ORDER = (
     "summary",
-    "verdicts",
+    "questions",
+    "contradictions",
+    "bodies",
     "scene",
     "division",
     "convergence",
-    "base",
     "ranges",
     "parameters",
     "prediction",

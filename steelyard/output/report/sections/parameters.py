@@ -16,12 +16,13 @@ from steelyard.output.report.words import (
     OF_QUANTITY,
     PARAMETERS,
     UNITS,
+    as_list,
     figure,
     half_width,
     mapping,
     number,
     numbers,
-    verdict,
+    source,
     with_interval,
 )
 
@@ -48,9 +49,9 @@ def parameters(report: Report) -> Section | None:
             "scale": numbers(body.get("scale"), 10),
         }
         plots[f"forest-{k}"] = _forest(known)
-        of = mapping(body.get("verdicts"))
-        table = [_line(i, known, verdict(of.get(OF_QUANTITY[i]))) for i in range(10)]
-        bodies.append({"name": name, "plot": f"forest-{k}", "verdict": verdict(body.get("verdict")), "table": table})
+        of = mapping(body.get("sources"))
+        table = [_line(i, known, source(of.get(OF_QUANTITY[i]))) for i in range(10)]
+        bodies.append({"name": name, "plot": f"forest-{k}", "source": source(body.get("source")), "table": table})
     values = {
         "bodies": bodies,
         "has_prior": bool(prior),
@@ -59,7 +60,7 @@ def parameters(report: Report) -> Section | None:
         "motors": _table(report.part("motors"), JOINT_COLUMNS),
         "sensors": _table(
             {
-                name: dict(zip(SENSOR_COLUMNS, numbers(mapping(sensor).get("offset"), 6), strict=True))
+                name: dict(zip(SENSOR_COLUMNS, _components(mapping(sensor)), strict=True))
                 for name, sensor in report.part("sensors").items()
             },
             SENSOR_COLUMNS,
@@ -68,7 +69,7 @@ def parameters(report: Report) -> Section | None:
     return Section("parameters", "Parameters with intervals", values, plots)
 
 
-def _line(i: int, known: Mapping[str, Values], judged: str | None) -> dict[str, Any]:
+def _line(i: int, known: Mapping[str, Values], its_source: str | None) -> dict[str, Any]:
     return {
         "name": PARAMETERS[i],
         "unit": UNITS[i],
@@ -77,20 +78,33 @@ def _line(i: int, known: Mapping[str, Values], judged: str | None) -> dict[str, 
         "unbounded": known["std_data"][i] is None,
         "prior": figure(known["prior"][i], 3),
         "truth": figure(known["truth"][i], 3),
-        "verdict": judged,
+        "source": its_source,
     }
 
 
 def _table(entries: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any] | None:
-    """Table of the rows and columns with at least one number."""
-    table = {name: {c: number(mapping(entry).get(c)) for c in columns} for name, entry in entries.items()}
-    used = {c: unit for c, unit in columns.items() if any(row[c] is not None for row in table.values())}
+    """Table of the rows and columns with at least one value, each with its interval and source."""
+    table = {name: {c: mapping(mapping(entry).get(c)) for c in columns} for name, entry in entries.items()}
+    table = {name: row for name, row in table.items() if any(number(v.get("value")) is not None for v in row.values())}
+    used = {
+        c: unit for c, unit in columns.items() if any(number(row[c].get("value")) is not None for row in table.values())
+    }
     rows = [
-        (name, [figure(row[c]) for c in used])
+        (name, [(with_interval(row[c].get("value"), row[c].get("std")), source(row[c].get("source"))) for c in used])
         for name, row in table.items()
-        if any(v is not None for v in row.values())
     ]
     return {"columns": used, "rows": rows} if rows else None
+
+
+def _components(sensor: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Offsets of a sensor, as the terms of a joint are given."""
+    offset, std, sources = (
+        numbers(sensor.get("offset"), 6),
+        numbers(sensor.get("std"), 6),
+        as_list(sensor.get("sources")),
+    )
+    sources = (sources + [None] * 6)[:6]
+    return [{"value": x, "std": s, "source": v} for x, s, v in zip(offset, std, sources, strict=True)]
 
 
 def _scales(values: Values) -> list[float]:
@@ -131,8 +145,8 @@ def _forest(known: Mapping[str, Values]) -> Plot:
     return {
         "data": [
             _bars(described, before, 0.0, color="@band", width=13),
-            _bars([0.0 if f else None for f in free], [reach] * 10, 0.25, color="@data", width=1.5, dash="dot"),
-            _bars(centre, data, 0.25, color="@data", width=2),
+            _bars([0.0 if f else None for f in free], [reach] * 10, 0.25, color="@data-only", width=1.5, dash="dot"),
+            _bars(centre, data, 0.25, color="@data-only", width=2),
             _bars(centre, posterior, -0.12, color="@estimate", width=5),
             _dots(described, 0.0, "line-ns-open", 13, "@prior"),
             _dots(centre, -0.12, "circle", 7, "@estimate") | {"text": hover},

@@ -1,4 +1,4 @@
-"""The robot in three dimensions: bodies coloured by verdict, by mass, or by the masses of their shapes."""
+"""The robot in three dimensions: bodies coloured by source, by mass, or by the masses of their shapes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from steelyard.output.report.placement import LOAD, MANY, PlacedBody, com_interv
 from steelyard.output.report.plot import HOVER, SILENT, Plot, Trace
 from steelyard.output.report.section import Report, Section
 from steelyard.output.report.solids import Mesh, lines, merged, meshes
-from steelyard.output.report.words import VERDICTS, as_list, figure, literal, mapping
+from steelyard.output.report.words import SOURCES, as_list, figure, literal, mapping
 from steelyard.spatial import Array
 
 Point = list[float]  # (3,) m
@@ -40,10 +40,10 @@ def scene(report: Report) -> Section | None:
         "has_shapes": bool(shapes),
         "has_truth": bool(report.part("truth")),
         "loads": [b.name for b in loads],
-        "verdicts": [v for v in VERDICTS if any(b.verdict == v and b.meshes for b in bodies)],
+        "sources": [v for v in SOURCES if any(b.source == v and b.meshes for b in bodies)],
         "stills": stills(
             [DrawnMesh(m, "still fixed") for m in fixed]
-            + [DrawnMesh(m, f"still {b.verdict}", b.name) for b in bodies for m in b.meshes]
+            + [DrawnMesh(m, f"still {b.source}", b.name) for b in bodies for m in b.meshes]
             + [DrawnMesh(m, "still load", b.name) for b in loads for m in b.equal]
         ),
     }
@@ -59,11 +59,11 @@ def _plot(
     traces = [
         _mesh([(m, "the fixed base") for m in fixed], "always", color="@band", opacity=1),
         *(
-            _mesh([(m, b.text) for b in bodies for m in b.meshes if b.verdict == v], "verdict", color=f"@{v}")
-            for v in VERDICTS
+            _mesh([(m, b.text) for b in bodies for m in b.meshes if b.source == v], "source", color=f"@{v}")
+            for v in SOURCES
         ),
         _mesh(texts, "mass", masses),
-        _edges(everything, "verdict mass", "@edge"),
+        _edges(everything, "source mass", "@edge"),
         *_inertias(bodies),
     ]
     if shapes:

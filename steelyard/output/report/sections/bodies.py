@@ -10,19 +10,22 @@ from typing import Any
 
 from steelyard.output.report.section import Report, Section
 from steelyard.output.report.words import (
+    NOTHING,
     QUANTITIES,
     figure,
+    light,
     mapping,
     meaning,
     millimetres,
+    number,
     numbers,
-    verdict,
+    source,
     with_interval,
 )
 
 
-def verdicts(report: Report) -> Section | None:
-    """Table of verdicts."""
+def bodies(report: Report) -> Section | None:
+    """Table of bodies and loads."""
     if not report.bodies:
         return None
     welded = report.part("bodies_welded")
@@ -30,18 +33,19 @@ def verdicts(report: Report) -> Section | None:
     held = [row for name, row in rows.items() if report.bodies[name].get("free") is False]
     estimated = [row for row in rows.values() if row not in held]
     estimated += [_row(f"load on {load.get('link')}", load, None) for load in report.entries("loads")]
-    return Section("verdicts", "Bodies", {"rows": estimated, "held": held})
+    return Section("bodies", "Bodies", {"rows": estimated, "held": held})
 
 
 def _row(name: str, body: Mapping[str, Any], welded: Any) -> dict[str, Any]:
-    of = {q: verdict(mapping(body.get("verdicts")).get(q)) for q in QUANTITIES}
+    of = {q: source(mapping(body.get("sources")).get(q)) for q in QUANTITIES}
     xx, _, yy, _, _, zz = numbers(body.get("inertia"), 6)
     known = xx is not None and yy is not None and zz is not None
     links = [str(link) for link in welded if link != name] if isinstance(welded, Sequence) else []
     return {
         "name": name,
         "welded": links,
-        "verdict": verdict(body.get("verdict")),
+        "source": source(body.get("source")),
+        "moved": _moved(body),
         "of": of,
         "mass": _mass(body),
         "com": millimetres(body.get("com")),
@@ -52,8 +56,16 @@ def _row(name: str, body: Mapping[str, Any], welded: Any) -> dict[str, Any]:
     }
 
 
+def _moved(body: Mapping[str, Any]) -> str:
+    """How far the estimate is from the description, in standard deviations of the prior."""
+    moved = number(body.get("moved"))
+    return NOTHING if moved is None or "link" in body or body.get("free") is False else f"{moved:.1f}"
+
+
 def _mass(body: Mapping[str, Any]) -> str:
     """Mass with its interval: both ends for a body at the limit of physical consistency, else ± 1.96 std."""
+    if body.get("seen") is False:
+        return f"no load is seen: at most {light(body.get('at_most'))}"
     low, high = numbers(mapping(body.get("interval")).get("mass"), 2)
     if low is None or high is None:
         return with_interval(body.get("mass"), numbers(body.get("std"), 10)[0])
