@@ -49,6 +49,10 @@ from bench.search import bench_search
 from bench.search import kept as search_kept
 from bench.solvers import kept as solvers_kept
 from bench.solvers import solvers
+from bench.still import CASES as STILL
+from bench.still import kept as still_kept
+from bench.still import still
+from bench.still import table as still_table
 from bench.stream import bench_stream
 from bench.stream import figure as stream_figure
 from bench.stream import kept as stream_kept
@@ -78,6 +82,7 @@ STUDIES = (
     "scale",
     "search",
     "solvers",
+    "still",
     "stream",
     "trust",
     "words",
@@ -105,10 +110,10 @@ def main() -> int:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="few problems (consistency, excite, intervals, online, ranges, same, scale, trust)",
+        help="few problems (consistency, excite, intervals, online, ranges, same, scale, still, trust)",
     )
     parser.add_argument(
-        "--cases", default="", help="some of the cases, with commas (consistency, excite, ranges, scale)"
+        "--cases", default="", help="some of the cases, with commas (consistency, excite, ranges, scale, still)"
     )
     parser.add_argument("--methods", default="", help="some of the methods, with commas (consistency)")
     data = os.environ.get("STEELYARD_DATA")
@@ -169,6 +174,13 @@ def main() -> int:
         asked = tuple(c for c in options.cases.split(",") if c)
         result = played(asked or PLAYED, options.problems or (10 if options.quick else 300), options.seeds or 0)
         kept = played_kept(result)
+    elif options.name == "still":
+        asked = tuple(c for c in options.cases.split(",") if c)
+        result = still(asked or STILL, quick=options.quick)
+        kept = still_kept(result)
+        if not options.json:
+            print(still_table(result))
+            return 0 if kept or not options.gate else 1
     elif options.name == "stream":
         result = bench_stream(options.repeats)
         kept = stream_kept(result)

@@ -196,7 +196,7 @@ def _of_joints(setup: Setup, rows: Rows, some: Segment, rng: np.random.Generator
             v, a, phase = some.v.copy(), some.a.copy(), rng.uniform(0, 2 * np.pi, T)
             v[:, j], a[:, j] = peak * np.sin(phase), RISE * peak * np.cos(phase)
             help = f"move {name} faster, up to {peak:.2g} {unit}/s (now {logged_speed:.2g})"
-            yield Motion(name, help), replace(some, v=v, a=a)
+            yield Motion(name, help), replace(some, v=v, a=a, slide=None)
 
 
 def _of_base(setup: Setup, rows: Rows, some: Segment, rng: np.random.Generator) -> Iterator[tuple[Motion, Segment]]:

@@ -3,7 +3,7 @@
 In: a description, logs (or a planned motion) and ``EquationOptions``. Out: a ``Setup``, which turns logs into
 ``Segment`` and segments into ``Rows``. Begin with ``setup.py``. Unknown contact forces are projected out in
 ``unknown_forces.py``, components of wrenches that are not measured in ``missing.py``; columns of θ are in
-``columns.py``.
+``columns.py``; noise of joints that stand still is removed in ``still.py``.
 """
 
 from steelyard.errors import lazy_names

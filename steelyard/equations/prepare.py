@@ -18,6 +18,7 @@ from steelyard.equations.causal_filter import Inputs, Lowpass
 from steelyard.equations.filters import Filter, from_pose, lowpass, sharpened
 from steelyard.equations.segment import Segment
 from steelyard.equations.spline import Spline
+from steelyard.equations.still import Channel, Grid, Standing, settle
 from steelyard.errors import Finding, LogError, note
 from steelyard.log.force_plate import Plate, plate_pose
 from steelyard.log.log import Log
@@ -65,6 +66,10 @@ def prepare(
     if short:
         text = f"{log.source}: {short:.3g} s in parts too short for the filter were left out"
         notices.append(note("parts-too-short", log.source, text, seconds=short))
+    if segments and (still := frozenset.intersection(*(s.standing.joints for s in segments))):
+        names = [robot.joints[k] for k in sorted(still)]
+        text = f"{log.source}: {', '.join(names)} stand still throughout: their noise is not taken for motion"
+        notices.append(note("joint-still", log.source, text, joints=names))
     if not segments:
         raise LogError(
             Finding(
@@ -86,13 +91,16 @@ def needed(filter: Filter) -> int:
     return both + 2 * EDGE + 8
 
 
-def window(robot: Robot, log: Log, filter: Filter, origin: float | None, *, torques: bool) -> Segment | None:
+def window(
+    robot: Robot, log: Log, filter: Filter, origin: float | None, *, torques: bool, earlier: Standing | None = None
+) -> Segment | None:
     """Segment of a part without gaps; None where it is too short.
 
     Where it is cut from a longer one, ``origin`` is the time of the first sample of the whole, s, whose grid is used.
     Near the cuts derivatives differ from those of the whole; the difference halves with every sample inwards.
+    ``earlier``: levels of joints that stood still just before.
     """
-    return _segment(robot, log, filter, torques, origin)
+    return _segment(robot, log, filter, torques, origin, earlier=earlier)
 
 
 def first_sample(log: Log, filter: Filter) -> float:
@@ -101,7 +109,13 @@ def first_sample(log: Log, filter: Filter) -> float:
 
 
 def _segment(
-    robot: Robot, log: Log, filter: Filter, torques: bool, origin: float | None = None, level: bool = True
+    robot: Robot,
+    log: Log,
+    filter: Filter,
+    torques: bool,
+    origin: float | None = None,
+    level: bool = True,
+    earlier: Standing | None = None,
 ) -> Segment | None:
     assert filter.rate is not None and filter.kinematics is not None
     rate = filter.rate
@@ -147,6 +161,10 @@ def _segment(
     v[:, no_v] = derivative(q[:, no_v])
     by_v, by_q = np.intersect1d(no_a, has_v).astype(int), np.intersect1d(no_a, no_v)
     a[:, by_v], a[:, by_q] = derivative(v[:, by_v]), derivative(q[:, by_q], 2)
+    at = Grid(rate, skipped + half + EDGE, float(grid[0]) - skipped / rate, taps)
+    logged = {c: log.columns[c] for j in robot.joints for kind in "qva" if (c := f"{kind}.{j}") in log.columns}
+    channels = {name: Channel(moved, x) for name, x in logged.items()}
+    motion = settle(robot, at, (q[cut], v[cut], a[cut]), channels, earlier)
     gains = log.metadata.get("gains", {})
     tau, current = None, {}
     if torques:
@@ -180,9 +198,9 @@ def _segment(
     return Segment(
         grid[inner],
         rate,
-        q[cut],
-        v[cut],
-        a[cut],
+        motion.q,
+        motion.v,
+        motion.a,
         tau,
         current,
         gyro,
@@ -193,6 +211,8 @@ def _segment(
         plates,
         sensor,
         log.loaded,
+        motion.slide,
+        motion.standing,
     )
 
 

@@ -175,7 +175,7 @@ class Rows:
         for k, (joint, term) in enumerate(self.columns.joint_terms, 10 * len(self.columns.bodies)):
             if term.startswith(PREFIX):
                 r = self._ratios[joint]
-                force = law(term.removeprefix(PREFIX), segment.v @ r, segment.a @ r)
+                force = law(term.removeprefix(PREFIX), segment.sliding @ r, segment.a @ r)
                 Y[:, lead : lead + len(r), k] = np.outer(force, r)
             else:
                 j = self.robot.joints.index(joint)
@@ -234,4 +234,4 @@ def _joint_column(segment: Segment, joint: str, j: int, term: str) -> Array:
             return np.ones(len(segment.time))
         case "gain":
             return -segment.current[joint]
-    return law(term, segment.v[:, j], segment.a[:, j])
+    return law(term, segment.sliding[:, j], segment.a[:, j])

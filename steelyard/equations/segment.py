@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.equations.still import Standing
 from steelyard.log.force_plate import Plate
 from steelyard.spatial import Array
 
@@ -31,6 +32,13 @@ class Segment:
     plates: Mapping[str, Plate] = field(default_factory=dict)
     sensor: Mapping[str, Array] = field(default_factory=dict)  # sensor → (T, k) its measured components, raw
     loaded: bool = False  # whether the robot carries the unknown load
+    slide: Array | None = None  # (T, J) velocity of friction, other than v where a joint creeps; None: v
+    standing: Standing = field(default_factory=Standing)  # joints that stand still
+
+    @property
+    def sliding(self) -> Array:
+        """(T, J) velocity of friction."""
+        return self.v if self.slide is None else self.slide
 
     def part(self, keep: slice) -> Segment:
         """The samples of a slice."""
@@ -48,4 +56,5 @@ class Segment:
         for name in ("current", "wrench", "sensor"):
             changed[name] = {k: np.concatenate([x, its[name][k]]) for k, x in mine[name].items()}
         changed["plates"] = {name: plate.then(other.plates[name]) for name, plate in self.plates.items()}
+        changed["standing"] = Standing(self.standing.joints & other.standing.joints, other.standing.levels)
         return replace(self, **changed)

@@ -4,7 +4,8 @@ Each piece is processed as a whole log is, with some samples of its neighbours: 
 spline's derivative at a cut halves with every sample, so that it is below rounding after ``SETTLE`` samples. Samples
 lie on the grid of the whole log, and rows at the same samples. One quantity differs: where the direction of gravity
 comes from an IMU alone, its estimator has a time constant of two seconds, and its error at a cut decays to 1 % within
-``TILT``; it places the feet's spheres on the ground.
+``TILT``; it places the feet's spheres on the ground. Whether joints stand still depends on a few seconds to either
+side, and positions at which they are held are passed on from piece to piece (``equations/still.py``).
 
 The first piece determines robot, equations and filters; give them explicitly where it is not typical. Logs that need a
 mapping, bags and npz are read whole.
@@ -26,6 +27,7 @@ from steelyard.equations.prepare import EDGE, first_sample, needed, window
 from steelyard.equations.rows import Rows
 from steelyard.equations.segment import Segment
 from steelyard.equations.setup import Setup
+from steelyard.equations.still import Standing, reach_samples
 from steelyard.equations.stream.channels import Channels, Gathering
 from steelyard.equations.stream.worker import Way
 from steelyard.equations.unknown_forces import FreeRows
@@ -155,7 +157,7 @@ class PieceStream:
         filter = setup.filter
         assert filter is not None and filter.rate is not None and filter.kinematics is not None
         self.setup, self.filter, self.gathering, self.rate = setup, filter, gathering, filter.rate
-        self.settle = SETTLE + (int(TILT * filter.rate) if tilting else 0)  # samples
+        self.settle = SETTLE + reach_samples(filter.rate) + (int(TILT * filter.rate) if tilting else 0)  # samples
         self.margin = len(sharpened(lowpass(filter.rate, filter.kinematics))) // 2 + EDGE + self.settle
         self.step: float | None = None  # s, median of the first piece
         self.samples = 0  # of all runs
@@ -165,6 +167,7 @@ class PieceStream:
         self.held: Log | None = None  # raw samples that the next piece needs
         self.origin: float | None = None  # s, first sample of the run
         self.until = -np.inf  # s, last completed sample
+        self.standing: Standing | None = None  # joints that stood still up to it
         self.tail: Segment | None = None  # samples that further rows need
         self.next = 0  # index in the tail of the next row's centre
         self.begun = False  # whether rows of this run were accumulated
@@ -188,7 +191,8 @@ class PieceStream:
         self._begin()
 
     def _window(self, log: Log, origin: float | None) -> Segment | None:
-        return window(self.setup.robot, merge_near_stamps(log)[0], self.filter, origin, torques=self.setup.torques)
+        log, _ = merge_near_stamps(log)
+        return window(self.setup.robot, log, self.filter, origin, torques=self.setup.torques, earlier=self.standing)
 
     def _completed(self, segment: Segment) -> int:
         """Number of samples of a segment that were completed before."""
@@ -210,6 +214,7 @@ class PieceStream:
         if len(fresh.time):
             self._rows(fresh)
             self.until = float(fresh.time[-1])
+            self.standing = segment.standing.before(round((self.until - origin) * self.rate) + 1, self.rate)
         shift = abs(self.filter.delay)
         first = int(np.searchsorted(log.time, self.until - shift - (self.margin + 8) / self.rate)) - 8
         self.held = log.cut(max(first, 0), len(log))

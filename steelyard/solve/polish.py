@@ -83,7 +83,7 @@ def _with_gradient_duals(problem: Problem, solution: Solution) -> Solution:
     for cone, Z in zip(problem.cones, solution.duals, strict=True):
         k, p = cone.F.shape[:2]
         w, V = np.linalg.eigh(Z)
-        B = V * np.sqrt(np.maximum(w, 1e-8 * max(float(w[-1]), 1e-300)))
+        B = V * np.sqrt(np.maximum(w / max(float(w[-1]), 1e-300), 1e-8))  # its scale cancels
         missing = slope[cone.at : cone.at + k] - cone.adjoint(Z)
         Y = (np.linalg.pinv((B.T @ cone.F @ B).reshape(k, -1)) @ missing).reshape(p, p)
         duals.append(positive(Z + B @ (0.5 * (Y + Y.T)) @ B.T))

@@ -56,7 +56,7 @@ def test_a_joint_that_counts_the_other_way_is_named_with_its_columns(good, joint
     assert finding.remedy == {"negate": columns}
 
 
-@pytest.mark.parametrize(("degrees", "severity"), [(3.0, "doubt"), (8.0, "error")])
+@pytest.mark.parametrize(("degrees", "severity"), [(3.0, "doubt"), (12.0, "error")])
 def test_a_tilted_base_is_reported_with_the_direction_of_gravity(arm, degrees, severity):
     model, tilt, rng = arm.robot.model.copy(), np.radians(degrees), np.random.default_rng(7)
     gravity = 9.81 * np.array([0.6 * np.sin(tilt), 0.8 * np.sin(tilt), -np.cos(tilt)])

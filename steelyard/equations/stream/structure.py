@@ -101,7 +101,7 @@ class Structure:
                 r = np.zeros(J)
                 for equation, ratio in self.terms[k - self.targets].items():
                     r[equation - self.lead] = ratio
-                out[k] = law(term.removeprefix(PREFIX), segment.v @ r, segment.a @ r)
+                out[k] = law(term.removeprefix(PREFIX), segment.sliding @ r, segment.a @ r)
         return out
 
 
