@@ -1,4 +1,4 @@
-"""A load that lies somewhere in an area: found by dividing it, against the robot as described or as weighed before."""
+"""A load somewhere in an area, located by dividing it, against the robot as described or as identified before."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_a_motion_that_is_followed_obeys_the_equations_of_the_true_robot():
 def test_nearly_all_bodies_by_least_squares_cannot_exist_and_those_of_other_methods_all_can(folder, tmp_path, capsys):
     ayusawa(["--quick", "--followed", "--logs", str(folder), "-o", str(tmp_path)])
     result = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["talos"]
-    assert result["impossible"]["B"]["inconsistent"] >= result["impossible"]["B"]["not_definite"] > 25
+    assert result["inconsistent_bodies"]["B"]["inconsistent"] >= result["inconsistent_bodies"]["B"]["not_definite"] > 25
     ways = result["study"]["ways"]
     assert all(not any(ways[way]["inconsistent"]) for way in ways if way != "B, least squares")
     assert max(ways["pseudo-inertia"]["held"]) < min(0.06, 0.7 * max(ways["B, least squares"]["held"]))
@@ -76,7 +76,7 @@ def test_added_masses_show_in_what_jovic_programme_predicts(folder, tmp_path, ca
     assert sum(result["masses"].values()) == pytest.approx(
         sum(b.parameters[0] for b in source.load("talos").bodies) + 5.0, abs=2.0
     )
-    assert result["impossible"]["inconsistent"] == 0
+    assert result["inconsistent_bodies"]["inconsistent"] == 0
     assert result["known"]["mass"] == pytest.approx(1.0, abs=3 * result["known"]["std"] + 0.01)
     assert result["wrist"]["one joint less"]["base.mx"] > result["wrist"]["as it is"]["base.mx"]
     assert set(result["expected"]) == {"torso_2_link", "arm_left_7_link", "arm_right_7_link"}
@@ -96,12 +96,12 @@ def test_no_single_mass_of_a_humanoid_is_claimed_from_base_rows(fitted_truth):
 
 def test_intervals_of_what_is_called_identified_hold_the_truth(fitted_truth):
     _, _, fitted, truth = fitted_truth
-    held = study.covered(fitted, truth)
+    held = study.check_intervals(fitted, truth)
     assert len(held["data"]) > 20
     assert np.mean(held["data"]) > 0.85
     assert np.mean(held["posterior"]) > 0.85
     assert held["total"] == [True]
-    assert all(study.ranged(fitted, truth))
+    assert all(study.check_ranges(fitted, truth))
 
 
 def test_motions_of_a_study_are_the_most_informative_then_one_of_each_held_out_kind_then_others(tmp_path):
@@ -111,7 +111,7 @@ def test_motions_of_a_study_are_the_most_informative_then_one_of_each_held_out_k
     assert [len(x) for x in (motions.learned, motions.held, motions.judged)] == [2, 2, 4]
     assert tuple(source.kind(m) for m in motions.held) == source.HELD
     assert len({m.metadata["motion"]["seed"] for m in motions.learned + motions.judged}) == 6
-    setup = study.plan_of(robot)
+    setup = study.base_setup(robot)
     possible = Setup(robot, "base", setup.columns).structure(priors.make(robot, setup.columns).scale)
     chosen, others = (
         criteria.gain(
@@ -152,7 +152,7 @@ def test_inconsistent_bodies_are_counted(fitted_truth):
     wrong[11:14] = 0.0
     wrong[[15, 17, 18]] = 0.0
     assert inertia.unpack(wrong[10:20])[0] > 0
-    assert study.impossible(fitted.setup, wrong) == {"inconsistent": 2, "not_definite": 1}
+    assert study.count_inconsistent(fitted.setup, wrong) == {"inconsistent": 2, "not_definite": 1}
 
 
 def test_the_time_of_a_humanoid_is_reported_with_its_parts():

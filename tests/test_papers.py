@@ -72,13 +72,13 @@ def test_the_base_of_a_trotting_robot_is_identified_offline_online_and_with_fric
 @installed
 def test_a_cube_on_a_trotting_robot_is_located_by_nine_divisions():
     result = loads.study(seeds=1, places=loads.PLACES[:1])
-    for case in ("as described, 1 kg", "as described, 1.95 kg", "weighed before, 1 kg"):
+    for case in ("as described, 1 kg", "as described, 1.95 kg", "identified before, 1 kg"):
         assert result[case]["mm"]["worst"] < 5
         assert result[case]["g"]["worst"] < 25
         assert result[case]["divisions"]["worst"] <= loads.DIVISIONS
     assert result["as described, 1 kg, gain 2 %"]["mm"]["worst"] > 15  # torques that are wrong by 2 %
-    assert result["weighed before, 1 kg, gain 2 %"]["mm"]["worst"] < 8
-    assert result["weighed before, 1 kg, gain 2 %, unknown"]["g"]["worst"] < 20  # the legs determine the scale
+    assert result["identified before, 1 kg, gain 2 %"]["mm"]["worst"] < 8
+    assert result["identified before, 1 kg, gain 2 %, unknown"]["g"]["worst"] < 20  # the legs determine the scale
     assert loads.table(result).count("\n") == 7
 
 
@@ -103,9 +103,9 @@ def test_a_search_learns_to_predict_but_not_the_parameters(tmp_path):
     runs = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["runs"]
     assert all(runs[name][0]["reduction"] > 100 for name in ("cobyla", "genetic", "combined"))
     assert runs["gauss-newton"][0]["reduction"] > 1e8
-    assert runs["gauss-newton"][0]["base_found"] < 0.005
+    assert runs["gauss-newton"][0]["base_final"] < 0.005
     for name in ("cobyla", "genetic"):  # the paper's puzzle
-        assert runs[name][0]["parameter_found"] > runs[name][0]["parameter_start"]
+        assert runs[name][0]["parameter_final"] > runs[name][0]["parameter_start"]
         assert all(after < 0.02 * before for before, after in runs[name][0]["others"])
     assert rows["0.02"][2:4] == [" 36 ", " 60 "]
     assert sorted(p.name for p in tmp_path.iterdir()) == [*(f"figure{k}.svg" for k in (2, 3, 4, 5)), "results.json"]
