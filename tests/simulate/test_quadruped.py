@@ -140,8 +140,8 @@ def test_the_trunk_is_identified_from_joints_and_imu(trot):
     exact = identify("a1", [measure(trot, Sensors(), 0)], Options(links=("base",), feet=feet))
     noisy = identify("a1", [measure(trot, "mid", 0)], Options(links=("base",), feet=feet))
     assert described > 0.1
-    assert distance(exact, trot) < 0.007
-    assert distance(noisy, trot) < 0.02
+    assert distance(exact, trot) < 0.007  # e_p; the contact point is not below the foot
+    assert distance(noisy, trot) < 0.02  # 0.0162, worst of twelve seeds in papers/xu
 
 
 @pytest.mark.slow
