@@ -53,6 +53,7 @@ def test_bench_reports_ratios_of_one_run():
     assert case["ratio"]["naive"] == case["naive"]["min"] / case["ours"]["min"]
 
 
+@pytest.mark.study
 @installed
 def test_solvers_are_compared_on_the_same_windows_with_their_correctness_beside_their_time():
     cases = solvers(repeats=1, windows=3, talos=False)
@@ -176,6 +177,7 @@ def test_methods_that_promise_robots_that_can_exist_return_them_where_others_do_
         assert result["mata"]["bodies"] < 1.0
 
 
+@pytest.mark.study
 @installed
 @pytest.mark.parametrize("case", ["talos", "g1", "simple_humanoid"])
 def test_every_body_of_a_humanoid_can_exist(case):
@@ -184,6 +186,7 @@ def test_every_body_of_a_humanoid_can_exist(case):
     assert result["least-squares"]["consistent"] == 0.0
 
 
+@pytest.mark.study
 @installed
 def test_every_case_of_the_study_can_be_posed_and_its_table_be_read():
     assert set(CASES) == {"a1 base", "ur10", "panda", "talos", "g1", "simple_humanoid"}
@@ -206,6 +209,7 @@ def test_ranges_hold_the_truth_and_shrink_to_the_interval_where_the_data_decide(
     assert result["demo_arm"]["masses without upper limit"] == pytest.approx(1 / 3)  # shoulder and upper arm
 
 
+@pytest.mark.study
 def test_more_masses_come_nearer_to_any_mass_distribution_and_never_past_it():
     study = points(seeds=1, robots=["demo_arm"])["demo_arm"]
     coarse, fine, auto = study["points"]
@@ -231,6 +235,7 @@ def test_the_figure_shows_every_robot_and_its_command():
     assert len(list(root.iter("{http://www.w3.org/2000/svg}circle"))) == 12  # two grids, two robots, three panels
 
 
+@pytest.mark.study
 def test_a_prior_keeps_single_parameters_that_least_squares_loses_however_the_paper_is_read():
     result = readings("demo_arm", 1)
     proposed = result["A, as Steelyard reads it"]

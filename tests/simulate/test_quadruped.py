@@ -184,7 +184,8 @@ def test_sensors_add_the_noise_of_their_level_and_nothing_else(trot, level):
     assert log.metadata["simulation"]["noise"] == level
 
 
-def test_sensors_are_biased_late_stepped_and_wrongly_scaled_as_asked(trot):
+def test_sensors_are_biased_late_stepped_and_wrongly_scaled_as_asked():
+    trot = simulate_quadruped(quadruped("a1"), "trot", seconds=1.0, seed=2)
     tau, q, gyro = "tau.FL_calf_joint", "q.FL_calf_joint", "imu.gyro.y"
     gain = measure(trot, Sensors(tau_gain=0.02), 0)
     assert np.allclose(gain.columns[tau], 1.02 * trot.columns[tau])
