@@ -6,7 +6,7 @@ the joints of a sample with friction, inertia and offset, into one tall matrix; 
 the same loop with the columns of a free-flyer otherwise, since FIGAROH 1.0 takes as many bodies as velocities there.
 ``idyntree``: ``inverseDynamicsInertialParametersRegressor``. ``agreement``: the largest error of an entry (pinocchio),
 or of a generalised force of the description (others), against the largest. ``index``: the worst agreement with
-Pinocchio over all robots of the index that load, bodies that could not exist repaired.
+Pinocchio over all robots of the index that load, inconsistent bodies repaired.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Whether what Steelyard finds is what it found: every number of many runs against a committed reference.
+"""Whether results are unchanged: every number of many runs against a committed reference.
 
     python -m bench same --save     # runs all cases and keeps what they give in bench/same/
     python -m bench same            # runs them again and compares; exit code 1 where something differs
 
 For changes that must not change a number. Cases and how they are run are in ``same_cases.py``, what counts as equal and
 why in ``same_compare.py``, where the reference comes from in ``same/README.md``. OpenBLAS and numba choose
-their code by the processor, so both are told which to take, and have one thread. ``python -m bench.same`` is the same
+their code by the processor, so both are set to one processor, and to one thread. ``python -m bench.same`` is the same
 command and imports none of the other studies.
 """
 
@@ -27,9 +27,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.same_cases import CASES, Case, missing, run
-from bench.same_compare import COLUMNS, Found, compare
+from bench.same_compare import COLUMNS, Comparison, compare
 
-HERE = Path(__file__).resolve().parent / "same"
+REFERENCE = Path(__file__).resolve().parent / "same"
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 PACKAGES = ("steelyard", "numpy", "scipy", "numba", "pin", "clarabel", "pyarrow")
 THREADS = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
@@ -43,7 +43,7 @@ PROCESSOR = {
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Options that only this study has."""
-    parser.add_argument("--save", action="store_true", help="keep what is found as the reference (same)")
+    parser.add_argument("--save", action="store_true", help="keep the results as the reference (same)")
     parser.add_argument("--case", nargs="+", default=[], metavar="NAME", help="some of the cases (same)")
 
 
@@ -84,20 +84,20 @@ def same(
 
 def _saved(name: str, case: Case, data: Path) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
-        found = run(case, data, Path(folder))
-    return {"saved": _write(name, {"about": about(), "results": found.results})}
+        outcome = run(case, data, Path(folder))
+    return {"saved": _write(name, {"about": about(), "results": outcome.results})}
 
 
-def _compared(name: str, case: Case, data: Path) -> Found:
+def _compared(name: str, case: Case, data: Path) -> Comparison:
     reference = _read(name)
     if reference is None:
-        return Found(different=[(float("inf"), "has no reference: run with --save")])
+        return Comparison(different=[(float("inf"), "has no reference: run with --save")])
     try:
         with tempfile.TemporaryDirectory() as folder:
-            found = run(case, data, Path(folder))
+            outcome = run(case, data, Path(folder))
     except Exception as error:  # one case that breaks must not hide how the others fare
-        return Found(different=[(float("inf"), f"{type(error).__name__}: {error}")])
-    return compare(reference["results"], json.loads(json.dumps(found.results)), found.roots)
+        return Comparison(different=[(float("inf"), f"{type(error).__name__}: {error}")])
+    return compare(reference["results"], json.loads(json.dumps(outcome.results)), outcome.roots)
 
 
 def kept(result: Mapping[str, Any]) -> bool:
@@ -156,7 +156,7 @@ def table(result: Mapping[str, Any]) -> str:
 
 
 def _file(name: str) -> Path:
-    return HERE / f"{re.sub(r'[^a-z0-9]+', '-', name.lower())}.json.gz"
+    return REFERENCE / f"{re.sub(r'[^a-z0-9]+', '-', name.lower())}.json.gz"
 
 
 def _write(name: str, content: Mapping[str, Any]) -> int:

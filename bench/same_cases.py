@@ -30,7 +30,7 @@ from steelyard.identify.estimate_json import body_json
 from steelyard.spatial import Array
 
 ROOT = Path(__file__).resolve().parents[1]
-HERE = ROOT / "bench" / "same"  # logs of simulated robots, and the reference
+REFERENCE = ROOT / "bench" / "same"  # logs of simulated robots, and the reference
 METHODS = ("lmi", "points", "shapes", "nonlinear", "constrained", "mata", "linear", "least-squares")
 FEET = "FR_foot,FL_foot,RR_foot,RL_foot"
 FORGOTTEN = {"inputs", "versions", "command", "file"}
@@ -93,7 +93,7 @@ def _icub(run: str) -> Case:
 
 def _log(*names: str) -> Log:
     """Some of the logs kept here, one behind the other."""
-    tables = [pq.read_table(HERE / f"{name}.parquet") for name in names]
+    tables = [pq.read_table(REFERENCE / f"{name}.parquet") for name in names]
     columns = {c: np.concatenate([np.asarray(t[c]) for t in tables]) for c in tables[0].column_names}
     return Log.from_columns({**columns, "time": np.arange(len(columns["time"])) * (columns["time"][1])}, {}, names[0])
 
@@ -103,12 +103,12 @@ def _fed(online: OnlineIdentifier | LoadEstimator, log: Log) -> dict[str, Any]:
     samples, size, windows = np.column_stack([log.columns[c] for c in online.inputs]), online.window, []
     for start in range(0, len(log.time) - size + 1, size):
         online.push_window(log.time[start : start + size], samples[start : start + size])
-        found = online.estimate()
-        bodies = {b.name: _body(b) for b in found.bodies}
+        estimate = online.estimate()
+        bodies = {b.name: _body(b) for b in estimate.bodies}
         others = online.parameters[10 * len(bodies) :].tolist()  # joint terms, and bodies that are held
-        proof = {"kkt": found.certificate.kkt, "gap": found.certificate.gap}
+        proof = {"kkt": estimate.certificate.kkt, "gap": estimate.certificate.gap}
         windows.append(
-            {"time": found.time, "rows": found.rows, "links": bodies, "others": others, "certificate": proof}
+            {"time": estimate.time, "rows": estimate.rows, "links": bodies, "others": others, "certificate": proof}
         )
         if isinstance(online, LoadEstimator):
             one = online.load()
@@ -131,12 +131,12 @@ def _body(body: Any) -> dict[str, Any]:
 def _online_a1(method: Any, online: OnlineOptions | None = None, **more: Any) -> Callable[[], dict[str, Any]]:
     """The robot as it is, then with a load on its back, then without."""
 
-    def found() -> dict[str, Any]:
+    def play() -> dict[str, Any]:
         options = Options(method=method, feet=tuple(FEET.split(",")), links=("trunk",))
         log = _log("a1-empty", "a1-loaded", "a1-empty")
         return _fed(OnlineIdentifier("demo_a1", _log("a1-empty"), options, online, **more), log)
 
-    return found
+    return play
 
 
 def _online_arm() -> dict[str, Any]:
@@ -242,16 +242,16 @@ def run(case: Case, data: Path, folder: Path) -> Kept:
     """The case in an empty folder."""
     if not isinstance(case.steps, tuple):
         return Kept({"online": case.steps()}, {})
-    places = {"logs": HERE, "maps": folder, "pieces": folder / "pieces", "out": folder / "out"}
+    places = {"logs": REFERENCE, "maps": folder, "pieces": folder / "pieces", "out": folder / "out"}
     places |= {name: data / name for name in ("ur10e", "tx40", "icub")}
     (folder / "out").mkdir()
     _prepare(case, data, folder)
     kept = Kept({}, {})
     for number, line in enumerate(case.steps):
         arguments = shlex.split(line.format(**places))
-        code, printed, said = (_apart if case.apart else _inside)(arguments)
+        code, printed, errors = (_apart if case.apart else _inside)(arguments)
         if code not in (0, 4):
-            raise RuntimeError(f"steelyard {shlex.join(arguments)}: exit code {code}\n{said}")
+            raise RuntimeError(f"steelyard {shlex.join(arguments)}: exit code {code}\n{errors}")
         out = Path(arguments[arguments.index("-o") + 1]) if "-o" in arguments else folder / str(number)
         entry: dict[str, Any] = {"exit code": code}
         if "--json" in arguments:
@@ -304,7 +304,7 @@ def _prepare(case: Case, data: Path, folder: Path) -> None:
     if any("{pieces}" in line for line in case.steps):
         (folder / "pieces").mkdir()
         for number in range(8):  # four of each log, 2.5 s
-            table = pq.read_table(HERE / f"arm-{number % 2 + 1}.parquet").slice(250 * (number // 2), 250)
+            table = pq.read_table(REFERENCE / f"arm-{number % 2 + 1}.parquet").slice(250 * (number // 2), 250)
             pq.write_table(table, folder / "pieces" / f"{number + 1}.parquet")
 
 
@@ -319,11 +319,11 @@ def _information(path: Path, whole: bool) -> tuple[dict[str, Any], tuple[Array, 
     length = np.sqrt(np.diag(gram))
     seen = length > 1e-9 * length[:-1].max()  # the others are what rounding leaves of columns that no row has
     scale = np.where(seen, length, np.inf)
-    found: dict[str, Any] = {"rows": rows, "names": names, "lengths": length.tolist()}
-    found["with the target"] = (gram[-1] / scale / length[-1]).tolist()  # cosines
+    invariants: dict[str, Any] = {"rows": rows, "names": names, "lengths": length.tolist()}
+    invariants["with the target"] = (gram[-1] / scale / length[-1]).tolist()  # cosines
     if whole:
-        found["gram"] = [(row[: k + 1] / scale[: k + 1] / scale[k]).tolist() for k, row in enumerate(gram)]
-    return found, (triangle[:-1, :-1], names)
+        invariants["gram"] = [(row[: k + 1] / scale[: k + 1] / scale[k]).tolist() for k, row in enumerate(gram)]
+    return invariants, (triangle[:-1, :-1], names)
 
 
 def _without(value: Any, folders: list[str]) -> Any:

@@ -48,8 +48,11 @@ def _beside(*names: str, at: slice = slice(None)) -> Callable[[Leaves, Path, Arr
 
     def scale(leaves: Leaves, path: Path, value: Array) -> Array:
         for name in names:
-            found = leaves.get((*path[:-1], name))
-            if isinstance(found, np.ndarray) and (std := np.atleast_1d(found)[at]).shape == np.atleast_1d(value).shape:
+            beside = leaves.get((*path[:-1], name))
+            if (
+                isinstance(beside, np.ndarray)
+                and (std := np.atleast_1d(beside)[at]).shape == np.atleast_1d(value).shape
+            ):
                 return np.where(std > 0, std, _size(leaves, path, value)).reshape(value.shape)
         return _size(leaves, path, value)
 
@@ -116,7 +119,7 @@ DISTANCE = 1e-9  # ‖R(θ − θ′)‖ over ‖Rθ‖: what a change of θ doe
 
 
 @dataclass
-class Found:
+class Comparison:
     """How far apart two results are."""
 
     worst: dict[str, float] = field(default_factory=dict)  # class → figure
@@ -186,34 +189,34 @@ def _regrouped(old: Leaves, new: Leaves) -> tuple[set[tuple[Path, str]], int]:
     """Base parameters, by where they stand and their name, that are sums of other terms than before.
 
     Which parameter of a group leads is decided by lengths, often by equal ones; then rounding decides. Its value and
-    deviation are those of another quantity, so it is told as a whole.
+    deviation are those of another quantity, so it is reported as a whole.
     """
     groups: list[dict[tuple[Path, str], set[str]]] = [{}, {}]
-    for leaves, found in zip((old, new), groups, strict=True):
+    for leaves, terms in zip((old, new), groups, strict=True):
         for path in leaves:
             if "base_parameters" in path and "terms" in path:
                 at = path.index("terms")
-                found.setdefault((path[: at - 3], path[at - 1]), set()).add(path[-1])
+                terms.setdefault((path[: at - 3], path[at - 1]), set()).add(path[-1])
     every = groups[0].keys() | groups[1].keys()
     return {key for key in every if groups[0].get(key) != groups[1].get(key)}, len(every)
 
 
-def compare(before: Any, now: Any, roots: Mapping[str, tuple[Array, list[str]]]) -> Found:
-    """The reference against what was found; ``roots``: step → R of the rows, and the names of its columns."""
+def compare(before: Any, now: Any, roots: Mapping[str, tuple[Array, list[str]]]) -> Comparison:
+    """The reference against the results; ``roots``: step → R of the rows, and the names of its columns."""
     (old, old_prose), (new, new_prose) = _leaves(before), _leaves(now)
-    found = Found()
+    comparison = Comparison()
     regrouped, groups = _regrouped(old, new)
     if regrouped:
         some = ", ".join(sorted(name for _, name in regrouped)[:4])
         what = f"{len(regrouped)} of {groups} base parameters are sums of other terms: {some} …"
-        found.different.append((np.inf, what))
-    told = {(*root, *part, name) for root, name in regrouped for part in BASE}
+        comparison.different.append((np.inf, what))
+    reported = {(*root, *part, name) for root, name in regrouped for part in BASE}
     for path in [*old, *(p for p in new if p not in old)]:
-        if any(path[:k] in told for k in range(len(path) + 1)):
+        if any(path[:k] in reported for k in range(len(path) + 1)):
             continue
         shown = "/".join(path)
         if path not in new or path not in old:
-            found.different.append((np.inf, f"{shown}: {'is gone' if path in old else 'is new'}"))
+            comparison.different.append((np.inf, f"{shown}: {'is gone' if path in old else 'is new'}"))
             continue
         a, b = old[path], new[path]
         if isinstance(a, np.ndarray) and _number(b):
@@ -222,29 +225,29 @@ def compare(before: Any, now: Any, roots: Mapping[str, tuple[Array, list[str]]])
             a = np.array(float(a))
         if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
             if type(a) is not type(b) or a != b:
-                found.different.append((np.inf, f"{shown}: was {a!r}, is {b!r}"))
+                comparison.different.append((np.inf, f"{shown}: was {a!r}, is {b!r}"))
             continue
         if a.shape != b.shape or not np.array_equal(np.isfinite(a), np.isfinite(b)):
-            found.different.append((np.inf, f"{shown}: was {a.tolist()}, is {b.tolist()}"))
+            comparison.different.append((np.inf, f"{shown}: was {a.tolist()}, is {b.tolist()}"))
             continue
-        found.numbers += a.size
+        comparison.numbers += a.size
         equal = (a == b) | ~np.isfinite(a)
-        found.bits += int(equal.sum())
+        comparison.bits += int(equal.sum())
         kind = next(c for c in CLASSES if re.search(rf"(^|/){c.pattern}$", shown))
         known = kind.scale(old, path, a)
         off = np.abs(np.where(equal, 0.0, a - b)) / np.where(known > 0, known, 1.0)
         at = int(np.argmax(off))
         change = f"{shown}: was {float(a.ravel()[at])!r}, is {float(b.ravel()[at])!r}"
-        found.note(kind.name, float(np.max(off)), kind.tolerance, change)
+        comparison.note(kind.name, float(np.max(off)), kind.tolerance, change)
     for path in {**old_prose, **new_prose}:
         if old_prose.get(path) != new_prose.get(path):
-            found.texts.append("/".join(path))
+            comparison.texts.append("/".join(path))
     for step, (R, names) in roots.items():
         if "estimate.json" in now[step] and "estimate.json" in before.get(step, {}):
             ours, theirs = (theta(x[step]["estimate.json"], names) for x in (now, before))
             far = float(np.linalg.norm(R @ (ours - theirs)) / np.linalg.norm(R @ ours))
-            found.note("distance", far, DISTANCE, f"{step}: ‖R(θ − θ′)‖/‖Rθ‖")
-    return found
+            comparison.note("distance", far, DISTANCE, f"{step}: ‖R(θ − θ′)‖/‖Rθ‖")
+    return comparison
 
 
 def theta(estimate: Mapping[str, Any], names: list[str]) -> Array:

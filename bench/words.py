@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-EVERYWHERE = ("steelyard", "docs", "README.md", "CONTRIBUTING.md")
+EVERYWHERE = ("steelyard", "docs", "papers", "bench", "examples", "README.md", "CONTRIBUTING.md")
 
 # Pattern in running text (docstrings, comments, messages, pages) → what the field says.
 PROSE = {
@@ -24,7 +24,8 @@ PROSE = {
     r"\bremembers?\b|\bremembered\b": "autocorrelation; kept",
     r"\bdust\b": "negligible directions",
     r"\bmeat\b": "score covariance",
-    r"\bcan(?:not)? exist\b": "physically consistent",
+    r"\bweighed before\b": "identified before",
+    r"\bcan(?:not)? exist\b|\bcould (?:not )?exist\b": "physically consistent",
     r"\bbroken off\b|\bgoes on\b|\bgo on\b": "interrupted, resumes",
     r"\brows of a kind\b": "equations of motion, regressor rows",
     r"\bclear of itself\b": "free of self-collision",
@@ -35,6 +36,7 @@ PROSE = {
     r"\bhow long noise\b": "residual autocorrelation",
     r"\bwhat it carries\b": "payload, load",
 }
+ANY = re.compile("|".join(PROSE), re.IGNORECASE)  # one pass over a line
 # Parts of names in code → what to name instead.
 NAMES = {
     **dict.fromkeys(("told", "tell", "tells", "telling", "said", "says", "say"), "measured, excites, reported"),
@@ -46,6 +48,8 @@ NAMES = {
 def places(paths: list[Path]) -> Iterator[tuple[str, Path, int, str]]:
     """Each word, with file, line number and line."""
     for path in sorted(p for top in paths for p in ([top] if top.is_file() else top.rglob("*"))):
+        if path == Path(__file__).resolve():  # the list itself
+            continue
         if path.suffix in (".md", ".html"):
             yield from _prose(path, enumerate(path.read_text("utf-8").split("\n"), 1))
         elif path.suffix == ".py":
@@ -56,9 +60,8 @@ def places(paths: list[Path]) -> Iterator[tuple[str, Path, int, str]]:
 
 def _prose(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[str, Path, int, str]]:
     for number, line in lines:
-        for pattern in PROSE:
-            for match in re.finditer(pattern, line, re.IGNORECASE):
-                yield match.group().lower(), path, number, line.strip()
+        for match in ANY.finditer(line):
+            yield match.group().lower(), path, number, line.strip()
 
 
 def _texts(source: str) -> Iterator[tuple[int, str]]:
@@ -81,7 +84,8 @@ def _names(path: Path, source: str) -> Iterator[tuple[str, Path, int, str]]:
             name = node.arg
         elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
             name = node.id if isinstance(node, ast.Name) else node.attr
-        if name is not None and (part := set(re.findall(r"[A-Z]?[a-z]+", name)) & set(NAMES)):
+        parts = {part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name or "")}
+        if part := parts & set(NAMES):
             yield f"name {min(part)}", path, node.lineno, lines[node.lineno - 1].strip()
 
 

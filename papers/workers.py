@@ -1,4 +1,4 @@
-"""Who shares a study's work: the same two options as of the commands (docs/scale.md)."""
+"""Options of studies that run on several processes, the same as of the commands (docs/scale.md)."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from tests.floating import floating_log
 from tests.motions import A1_FEET, load
 
 FEET = {"a1": A1_FEET, "talos": ("left_sole_link", "right_sole_link")}
+TALOS_KG = 90.272192  # sum of the masses in its description
 
 
 def columns(robot):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.rooms import PICTURE, ROOT, imports, picture, rooms
+from bench.words import EVERYWHERE, places, table
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "papers").glob("**/*.md")])
 FOLDERS = (ROOT, ROOT / "steelyard")  # `bench/points.py`; `identify/estimate.py`
@@ -27,6 +28,21 @@ def test_the_picture_has_every_room_and_counts_importing_modules():
     assert ("errors", "log") not in found
     text = picture()
     assert all(f">{name}</tspan>" in text for name in names)
+
+
+@pytest.mark.study
+def test_no_text_or_name_has_a_word_that_the_field_does_not_use():
+    *where, total = table([ROOT / top for top in EVERYWHERE])
+    assert not where
+    assert total.split()[0] == "0"
+
+
+def test_such_words_are_detected_in_comments_strings_names_and_pages_and_not_inside_other_words(tmp_path):
+    (tmp_path / "module.py").write_text('FOUND = 1  # as told\nfounded = "industry"\n', encoding="utf-8")
+    (tmp_path / "page.md").write_text("Bodies that could exist.\nIndustry standards.\n", encoding="utf-8")
+    (tmp_path / "data.csv").write_text("told\n", encoding="utf-8")
+    words = [(word, path.name, line) for word, path, line, _ in places([tmp_path])]
+    assert words == [("told", "module.py", 1), ("name found", "module.py", 1), ("could exist", "page.md", 1)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -66,7 +66,8 @@ def test_rows_that_are_kept_come_in_runs_whatever_the_chunks(arm, monkeypatch, m
             runs.append([])
         runs[-1].append(block.time)
     spans = [(times[0], times[-1]) for times in (np.concatenate(run) for run in runs if run)]
-    assert rows.reach == pytest.approx(0.15)
+    assert rows.reach == pytest.approx(0.15)  # s, half the low-pass of 10 Hz at 200 Hz
+    # two blocks of 1 s in three, less the reach at each end, on a grid of rows of 25 ms
     np.testing.assert_allclose(spans, [(0.15, 1.825), (3.15, 4.825), (6.15, 7.825), (9.15, 10.825)], atol=0.03)
     everything = list(rows)
     time, Y = np.concatenate([b.time for b in everything]), np.concatenate([b.Y for b in everything])

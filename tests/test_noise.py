@@ -113,8 +113,8 @@ def test_autocorrelated_noise_reduces_the_effective_number_of_samples():
     white, _ = noise.estimate_noise(rows, NAMES, NOTHING)
     model, _ = noise.estimate_noise(dull, NAMES, NOTHING)
     np.testing.assert_allclose(white.factor, 1.0, atol=0.3)
-    np.testing.assert_allclose(model.factor, 5.0, rtol=0.25)
-    np.testing.assert_allclose(model.correlation[1], 0.8, atol=0.05)
+    np.testing.assert_allclose(model.factor, 5.0, rtol=0.25)  # a moving average of five: five samples count as one
+    np.testing.assert_allclose(model.correlation[1], 0.8, atol=0.05)  # neighbours share four of five samples
 
 
 class Streamed:
@@ -178,7 +178,7 @@ def test_a_chunk_is_never_shorter_than_the_overlap_that_the_filter_costs(arm, mo
     overlap = len(lowpass(200.0, 10.0)) - 1
     assert len(chunks) > 10
     assert all(block.time[-1] - block.time[0] >= (overlap - 10) / 200 for block in chunks[:-1])
-    assert sum(computed) < 2.3 * 3000
+    assert sum(computed) < 2.3 * 3000  # 3000 samples, each at most twice, and the last chunk's overlap
 
 
 @pytest.mark.parametrize("full", [False, True])

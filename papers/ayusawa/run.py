@@ -1,9 +1,9 @@
-"""Ayusawa and Nakamura on simulated humanoids: Tables I to V and Figure 3, and all methods over several truths.
+"""Ayusawa and Nakamura on simulated humanoids: Tables I to V and Figure 3, and all methods over several true robots.
 
     steelyard reproduce ayusawa [--quick] [--logs DIR] [-o DIR]
 
-The paper's robot is not public; ours are TALOS and G1 (HRP-4 and JVRC-1 where their descriptions are there), with 5 kg
-on the torso and every mass off by up to 30 %, in MuJoCo on their own soles, with the noise of ``--noise humanoid``.
+The paper's robot is not public; ours are TALOS and G1 (HRP-4 and JVRC-1 where their descriptions are present), with
+5 kg on the torso and all masses off by up to 30 %, in MuJoCo on their own soles, with noise ``--noise humanoid``.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ SIX = ("xx", "yy", "zz", "yz", "zx", "xy")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    asked = command.parser("ayusawa", __doc__.splitlines()[0])
-    asked.add_argument("--truths", type=int, default=5, help="true robots")
-    options = asked.parse_args(arguments)
+    parser = command.parser("ayusawa", __doc__.splitlines()[0])
+    parser.add_argument("--truths", type=int, default=5, help="true robots")
+    options = parser.parse_args(arguments)
     results, figures = {}, {}
     for name, library, motions in command.cases(
         "Ayusawa and Nakamura", options, 2 if options.quick else command.JUDGED
@@ -54,24 +54,24 @@ def reproduce(name: str, library: Library, motions: Motions, count: int) -> tupl
     """All of one robot: printed as it comes, and returned."""
     fitted, truth = truths.fit_truth(library, motions, 0)
     robot, links = fitted.setup.robot, LINKS[name]
-    thetas = {case: study.by(way, fitted)[0] for case, way in CASES.items()}
+    thetas = {case: study.estimate_by(way, fitted)[0] for case, way in CASES.items()}
     print(f"## {name}: Tables I to IV, one truth\n", flush=True)
     for case, theta in (*thetas.items(), ("the truth", truth)):
         print(f"{case} ({', '.join(links)})\n\n{standard(robot, links, theta)}\n", flush=True)
-    bad = {case: study.impossible(fitted.setup, theta) for case, theta in thetas.items()}
+    bad = {case: study.count_inconsistent(fitted.setup, theta) for case, theta in thetas.items()}
     for case, each in bad.items():
         print(f"{case}: {each['not_definite']} of {len(robot.bodies)} inertia matrices are not positive definite, "
               f"{each['inconsistent']} bodies are inconsistent")  # fmt: skip
     rms = table5(fitted, {**thetas, "the truth": truth})
     print(f"\n## {name}: Table V, root mean squares of the base's equations\n\n{_rms_table(rms)}\n", flush=True)
     shown, cross = figure3(library, motions, fitted, thetas, name)
-    print(f"## {name}: Figure 3, a walk that was not learned from\n\n{_rms_table(cross)}\n", flush=True)
+    print(f"## {name}: Figure 3, a held-out walk\n\n{_rms_table(cross)}\n", flush=True)
     print(f"## {name}: all methods, median of {count} truth{'s' if count > 1 else ''} (worst)\n", flush=True)
     everything = (
         truths.study(library, motions, count) if count > 1 else truths.study(library, motions, 1, 1, study.QUICK)
     )
     print(truths.table(everything) + "\n", flush=True)
-    return {"impossible": bad, "table5": rms, "figure3": cross, "study": everything}, shown
+    return {"inconsistent_bodies": bad, "table5": rms, "figure3": cross, "study": everything}, shown
 
 
 def standard(robot: Robot, links: Sequence[str], theta: Array) -> str:
@@ -100,7 +100,7 @@ def _relative(body: Body, p: Array, total: float) -> Array:
 
 
 def table5(fitted: study.FittedLogs, thetas: Mapping[str, Array]) -> dict[str, dict[str, float]]:
-    """Case → row → root mean square of the error of what was learned from, N and N·m."""
+    """Case → row → root mean square of the residuals of the fit, N and N·m."""
     blocks = fitted.blocks
     squares = {case: np.concatenate([b.target - b.Y @ theta for b in blocks]) ** 2 for case, theta in thetas.items()}
     return {case: dict(zip(BASE_ROWS, np.sqrt(e.mean(axis=0)).tolist(), strict=True)) for case, e in squares.items()}
@@ -136,7 +136,7 @@ def figure3(
             for case, label in (("B", "least squares"), ("A", "mass points"))
         ]
         panels.append(Panel(row, lines, x_scale="linear", y_scale="linear"))
-    return chart(panels, "s", f"{name}, a walk that was not learned from: steelyard reproduce ayusawa"), errors
+    return chart(panels, "s", f"{name}, a held-out walk: steelyard reproduce ayusawa"), errors
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Go and Hata on a PUMA 560: both algorithms and two more, Figures 2 to 5, and what prediction can see.
+"""Go and Hata on a PUMA 560: both algorithms and two more, Figures 2 to 5, and which parameters predictions depend on.
 
     steelyard reproduce go [--quick] [-o DIR]
 
-Ten fixed starts, every searched parameter off by up to 25 %; 10,000 evaluations each; one motion to learn from, two
-others to predict.
+Ten fixed starts, every searched parameter off by up to 25 %; 10,000 evaluations each; one motion to identify from, two
+held-out motions.
 """
 
 from __future__ import annotations
@@ -70,17 +70,17 @@ def start(seed: int, spread: float = SPREAD) -> np.ndarray:
     return values
 
 
-def problem(seed: int, seen: Windows) -> SearchProblem:
+def problem(seed: int, windows: Windows) -> SearchProblem:
     space = SearchSpace.of(robot(), start=start(seed), total=float(truth()[:, 0].sum()))
-    return SearchProblem(space, (CompiledEngine(robot(), seen),))
+    return SearchProblem(space, (CompiledEngine(robot(), windows),))
 
 
-def case(task: tuple[int, str, int, bool]) -> dict[str, Any]:
-    """One search, and how each of its states is off."""
+def run_case(task: tuple[int, str, int, bool]) -> dict[str, Any]:
+    """One search, and the parameter error of each of its states."""
     seed, algorithm, evaluations, noisy = task
-    seen = windows(0, 0.03, 400, noisy=True) if noisy else windows(0)
-    asked = problem(seed, seen)
-    space, true = asked.space, np.array([values_about_com(p) for p in truth()])
+    data = windows(0, 0.03, 400, noisy=True) if noisy else windows(0)
+    searched = problem(seed, data)
+    space, true = searched.space, np.array([values_about_com(p) for p in truth()])
     least: list[float] = []  # parameter error of the configuration of each state that is nearest to the truth
     best: list[float] = []  # and of the one with the least GC error
 
@@ -90,7 +90,7 @@ def case(task: tuple[int, str, int, bool]) -> dict[str, Any]:
         others = [space.configurations(np.array([z]))[0] for z in state["population"]]
         least.append(min([parameter_error(space, v, true)["relative"] for v in others] or [best[-1]]))
 
-    result = run_search(asked, algorithm, seed=seed, evaluations=evaluations, watch=watch)  # type: ignore[arg-type]
+    result = run_search(searched, algorithm, seed=seed, evaluations=evaluations, watch=watch)  # type: ignore[arg-type]
     first = parameters_about_origin(space.values)
     others = []
     for motion in (1, 2):
@@ -100,31 +100,32 @@ def case(task: tuple[int, str, int, bool]) -> dict[str, Any]:
         "start": result.start, "error": result.error, "reduction": result.reduction, "evaluations": result.evaluations,
         "history": result.history, "others": others,
         "parameter_start": parameter_error(space, space.values, true)["relative"],
-        "parameter_found": best[-1], "parameter_best": best, "parameter_least": least,
+        "parameter_final": best[-1], "parameter_best": best, "parameter_least": least,
         "base_start": base_parameter_error(robot(), first, truth()),
-        "base_found": base_parameter_error(robot(), result.parameters, truth()),
+        "base_final": base_parameter_error(robot(), result.parameters, truth()),
     }  # fmt: skip
 
 
-def sighted(task: tuple[float, int]) -> dict[str, Any]:
+def measure_observability(task: tuple[float, int]) -> dict[str, Any]:
     """Rank and condition of the GC Jacobian at the truth."""
     horizon, motions = task
     count = WINDOWS if motions else 4
-    asked = SearchProblem(
+    searched = SearchProblem(
         SearchSpace.of(robot()), (CompiledEngine(robot(), windows(0, horizon, count, motions=max(motions, 1))),)
     )
-    seen = compute_observability(asked, robot(), truth())
+    observed = compute_observability(searched, robot(), truth())
     return {
-        "horizon": horizon, "motions": max(motions, 1), "windows": sum(len(e.windows) for e in asked.engines),
-        "rank": seen.space.rank, "of": len(seen.names), "condition": seen.space.condition, "seen": seen.dependence,
+        "horizon": horizon, "motions": max(motions, 1), "windows": sum(len(e.windows) for e in searched.engines),
+        "rank": observed.space.rank, "of": len(observed.names), "condition": observed.space.condition,
+        "dependence": observed.dependence,
     }  # fmt: skip
 
 
 def histogram(count: int) -> list[float]:
     """GC errors of configurations within 2 % of the truth."""
-    asked = SearchProblem(SearchSpace.of(robot()), (CompiledEngine(robot(), windows(0)),))
+    searched = SearchProblem(SearchSpace.of(robot()), (CompiledEngine(robot(), windows(0)),))
     values = np.array([start(1000 + k, NEAR) for k in range(count)])
-    return [float(e) for e in (asked.gc_error(parameters_about_origin(v)) for v in values)]
+    return [float(e) for e in (searched.gc_error(parameters_about_origin(v)) for v in values)]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -138,18 +139,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     versions = ", ".join(f"{name} {version(name)}" for name in ("nlopt", "mujoco", "numba", "numpy"))
     print(f"Go and Hata, {ROBOT}; {datetime.now(UTC):%Y-%m-%d}; {versions}\n", flush=True)
     with Workers.of(options.workers, options.scheduler) as workers:
-        runs = {a: workers.map(case, [(s, a, evaluations, False) for s in range(starts)]) for a in ALGORITHMS}
-        noisy = workers.map(case, [(s, "gauss-newton", evaluations, True) for s in range(0 if quick else starts)])
-        asked = [(0.005, 1), (0.02, 1), (0.1, 1), (0.02, 3), (0.02, 0)]
-        views = workers.map(sighted, asked[1:2] if quick else asked)
+        runs = {a: workers.map(run_case, [(s, a, evaluations, False) for s in range(starts)]) for a in ALGORITHMS}
+        noisy = workers.map(run_case, [(s, "gauss-newton", evaluations, True) for s in range(0 if quick else starts)])
+        settings = [(0.005, 1), (0.02, 1), (0.1, 1), (0.02, 3), (0.02, 0)]
+        views = workers.map(measure_observability, settings[1:2] if quick else settings)
     near = histogram(50 if quick else 1000)
     _table(runs, noisy, evaluations)
     _others(runs)
     _histogram(near, runs)
-    _sight(views)
+    _observability(views)
     if options.out:
         options.out.mkdir(parents=True, exist_ok=True)
-        result = {"runs": runs, "noisy": noisy, "histogram": near, "sight": views}
+        result = {"runs": runs, "noisy": noisy, "histogram": near, "observability": views}
         (options.out / "results.json").write_text(json.dumps(result) + "\n", encoding="utf-8")
         for name, text in _figures(runs, near).items():
             (options.out / name).write_text(text, encoding="utf-8")
@@ -170,14 +171,14 @@ def _table(runs: dict[str, list[dict[str, Any]]], noisy: list[dict[str, Any]], e
     named = runs | ({f"gauss-newton, noise {NOISE:g} rad": noisy} if noisy else {})
     for name, rows in named.items():
         print(f"| {name} | {_median(rows, 'reduction'):.1e} | {min(r['reduction'] for r in rows):.1e} "
-              f"| {_median(rows, 'parameter_found'):.2f} ({_median(rows, 'parameter_start'):.2f}) "
-              f"| {_median(rows, 'base_found'):.1e} ({_median(rows, 'base_start'):.2f}) "
-              f"| {max(r['base_found'] for r in rows):.1e} | {_median(rows, 'evaluations'):.0f} |")  # fmt: skip
+              f"| {_median(rows, 'parameter_final'):.2f} ({_median(rows, 'parameter_start'):.2f}) "
+              f"| {_median(rows, 'base_final'):.1e} ({_median(rows, 'base_start'):.2f}) "
+              f"| {max(r['base_final'] for r in rows):.1e} | {_median(rows, 'evaluations'):.0f} |")  # fmt: skip
     print()
 
 
 def _others(runs: dict[str, list[dict[str, Any]]]) -> None:
-    print("Figure 3: GC error on two motions that no search saw, at the start and found, medians")
+    print("Figure 3: GC error on two held-out motions, at the start and at the optimum, medians")
     print("| | motion 1 | motion 2 |\n|---|---|---|")
     for name, rows in runs.items():
         pairs = np.median([r["others"] for r in rows], axis=0)
@@ -195,15 +196,15 @@ def _histogram(near: list[float], runs: dict[str, list[dict[str, Any]]]) -> None
     print()
 
 
-def _sight(views: list[dict[str, Any]]) -> None:
-    print("What prediction can see of all ten parameters of six links: rank of the GC Jacobian at the truth")
+def _observability(views: list[dict[str, Any]]) -> None:
+    print("Observability of all ten parameters of six links: rank of the GC Jacobian at the truth")
     print("| horizon, s | motions | windows | rank | of | condition |\n" + "|---" * 6 + "|")
     for v in views:
         cells = [f"{v[key]:g}" for key in ("horizon", "motions", "windows", "rank", "of")]
         print(f"| {' | '.join(cells)} | {v['condition']:.1e} |")
-    seen = views[0]["seen"]
+    dependence = views[0]["dependence"]
     for how in ("never", "alone"):
-        print(f"{how}: {', '.join(name for name, word in seen.items() if word == how)}")
+        print(f"{how}: {', '.join(name for name, dependent in dependence.items() if dependent == how)}")
     print()
 
 
@@ -228,7 +229,7 @@ def _figures(runs: dict[str, list[dict[str, Any]]], near: list[float]) -> dict[s
     moved = [
         Panel(f"{title}, motion {m + 1}", [
             Line(name, [float(k + 1) for k in range(len(runs[key]))], [r["others"][m][side] for r in runs[key]])
-            for side, name in enumerate(("start", "found"))
+            for side, name in enumerate(("start", "optimum"))
         ], x_scale="linear")
         for key, title in both.items() for m in (0, 1)
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the studies of humanoids are asked, and what they leave: the same of all of them."""
+"""Options and output files that all studies of humanoids share."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from papers.humanoids import source
 from papers.humanoids.source import Library
 from papers.humanoids.truths import Motions
 
-JUDGED = 8  # motions that are not played, of a whole study
-QUICK = 8  # motions that are played, in short
+JUDGED = 8  # motions that are not simulated, in the full study
+QUICK = 8  # motions that are simulated, with --quick
 
 
 def parser(paper: str, about: str) -> argparse.ArgumentParser:
     """Options of ``steelyard reproduce PAPER``."""
     options = argparse.ArgumentParser(prog=f"steelyard reproduce {paper}", description=about)
     options.add_argument("--quick", action="store_true", help="one robot, few motions")
-    options.add_argument("--robots", default="", help="names, with commas; default all that are there")
-    options.add_argument("--played", type=int, default=24, help="motions that are played")
-    options.add_argument("--followed", action="store_true", help="motions followed to the letter, without MuJoCo")
-    options.add_argument("--logs", type=Path, help="folder where motions and logs are kept, and taken from")
+    options.add_argument("--robots", default="", help="names, separated by commas; default: all that are installed")
+    options.add_argument("--played", type=int, default=24, help="motions that are simulated")
+    options.add_argument(
+        "--followed", action="store_true", help="motions tracked exactly, by inverse dynamics in place of MuJoCo"
+    )
+    options.add_argument("--logs", type=Path, help="folder that caches motions and logs")
     options.add_argument("-o", "--out", type=Path, help="folder for figures and numbers")
     return options
 
@@ -44,7 +46,7 @@ def cases(title: str, options: argparse.Namespace, judged: int) -> Iterator[tupl
 
 
 def write(out: Path | None, results: Mapping[str, Any], figures: Mapping[str, str]) -> None:
-    """Figures and results.json, where a folder was named."""
+    """Write figures and results.json, if a folder is given."""
     if out is None:
         return
     out.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A motion followed to the letter: what the ground and the motors of a true robot must do, by inverse dynamics.
+"""A motion tracked exactly: ground reaction wrenches and joint torques of a true robot, by inverse dynamics.
 
 The base's six equations determine the sum of the feet's wrenches; each foot gets its share of that, all of it in single
 support. It takes a tenth of a second a motion where MuJoCo takes many, and has neither slip nor tracking error.

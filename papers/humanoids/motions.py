@@ -1,10 +1,10 @@
-"""Exciting motions by the hundred: which survive, which fall, and what a choice of them is worth.
+"""Hundreds of exciting motions: how many are feasible, how many fall, and how accurate each selection is.
 
 ``python -m papers.humanoids.motions [ROBOT …] [--candidates 300] [--keep FOLDER] [--json]``
 
 Candidates are drawn, made feasible, and tracked in MuJoCo by a true robot that the planner does not know (+5 kg on
-its torso, every mass off by up to 30 %). What did not fall is then chosen from in several ways, choices are improved,
-and each is judged by what the true robot's logs of it come to: errors on motions that were never played, noise-free.
+its torso, every mass off by up to 30 %). From those that did not fall several selections are made and improved; the
+figure of each is the error of the estimate from its logs, on noise-free motions that were never simulated.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from steelyard.log.log import Log
 from steelyard.log.table import read_log, write_log
 from steelyard.spatial import Array
 
-HELD = 12  # motions of other seeds that are only judged by
+HELD = 12  # held-out motions, of other seeds
 FEW, MANY = 12, 38
 DRAWS = 3  # of random choices
 
@@ -56,7 +56,7 @@ def screened(
 
 
 def study(name: str, folder: Path, count: int = 300) -> dict[str, Any] | None:
-    """Everything of one robot; None where it is not there."""
+    """All figures of one robot; None if it is not installed."""
     robot = load(name)
     if robot is None:
         return None
@@ -148,7 +148,7 @@ def condition(triangles: Sequence[Array], rank: int) -> float:
 
 
 def table(results: dict[str, dict[str, Any]]) -> str:
-    """Two tables: what survives, and what a choice is worth."""
+    """Two tables: feasible candidates, and the error of each selection."""
     lines = ["| robot | as drawn | possible | amplitude kept | fell | CPU a candidate |", "|---|---|---|---|---|---|"]
     for name, r in results.items():
         lines.append(
@@ -176,12 +176,12 @@ def main(args: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
     parser.add_argument("--candidates", type=int, default=300)
     parser.add_argument("--keep", type=Path, default=None, help="folder of motions and logs, to resume from")
     parser.add_argument("--json", action="store_true")
-    asked = parser.parse_args(args)
+    options = parser.parse_args(args)
     with tempfile.TemporaryDirectory() as scratch:
-        folder = asked.keep or Path(scratch)
-        results = {name: study(name, folder / name, asked.candidates) for name in asked.robots}
+        folder = options.keep or Path(scratch)
+        results = {name: study(name, folder / name, options.candidates) for name in options.robots}
     results = {name: r for name, r in results.items() if r is not None}
-    print(json.dumps(results, indent=1) if asked.json else table(results))
+    print(json.dumps(results, indent=1) if options.json else table(results))
     return results
 
 

@@ -50,8 +50,8 @@ WAYS: dict[str, Options] = {
     "pseudo-inertia, entropic": Options(method=Lmi(regularisation="entropic")),
 }
 QUICK = ("B, least squares", "A, mass points", "D, mass points, no prior", "Jovic's programme", "pseudo-inertia")
-AS_IT_IS = 1e9  # Hz: nothing is filtered
-THIN = 10  # every so many-th sample of held-out motions is judged by
+UNFILTERED = 1e9  # Hz: beyond every signal
+THIN = 10  # every tenth sample of held-out motions enters the errors
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,14 @@ class Yardstick:
     def of(cls, robot: Robot, motions: Sequence[Log], setup: Setup) -> Yardstick:
         R = np.zeros((0, setup.columns.n))
         for motion in motions:
-            segments, _ = prepare(robot, motion, Filter(AS_IT_IS, AS_IT_IS, rate=200.0), torques=False)
+            segments, _ = prepare(robot, motion, Filter(UNFILTERED, UNFILTERED, rate=200.0), torques=False)
             parts = [s.part(slice(None, None, THIN)) for s in segments]
             Y = np.concatenate([b.Y for b in Setup(robot, "base", setup.columns).rows(parts)])
             R = np.linalg.qr(np.vstack([R, Y.reshape(-1, setup.columns.n)]), mode="r")
         return cls(R)
 
     def sizes(self, theta: Array) -> tuple[float, float]:
-        """‖Yθ‖, and without what a mass at the base's origin could do."""
+        """‖Yθ‖, and without its component along the wrench of a mass at the base's origin."""
         f, w = self.R @ theta, self.R[:, 0] / np.linalg.norm(self.R[:, 0])
         return float(np.linalg.norm(f)), float(np.linalg.norm(f - w * (w @ f)))
 
@@ -90,13 +90,13 @@ class FittedLogs:
         return [block for rows in self.rows for block in rows]
 
 
-def plan_of(robot: Robot) -> Setup:
+def base_setup(robot: Robot) -> Setup:
     """Base rows of all bodies, whatever is logged."""
     return Setup(robot, "base", Columns(tuple(b.name for b in robot.bodies)))
 
 
 def fit_logs(robot: Robot, logs: Sequence[Log], options: Options | None = None, load: str | None = None) -> FittedLogs:
-    """Rows, their noise, and a fit; ``load`` is the link that carries one in logs that are loaded."""
+    """Rows, their noise, and a fit; ``load`` is the link with the payload in logs that are loaded."""
     options = options or Options(equations="base")
     setup = Setup.of(robot.description, logs, options, load=load)
     segments = [setup.segments(log)[0] for log in logs]
@@ -110,8 +110,8 @@ def rows_of(fitted: FittedLogs, logs: Sequence[Log]) -> list[Rows]:
     return [fitted.setup.rows(fitted.setup.segments(log)[0]) for log in logs]
 
 
-def by(way: str, fitted: FittedLogs) -> tuple[Array, tuple[str, ...]]:
-    """θ by one of the ways, and the notices of the method."""
+def estimate_by(way: str, fitted: FittedLogs) -> tuple[Array, tuple[str, ...]]:
+    """Parameters by one of the methods of ``WAYS``, and the notices of the method."""
     if way == DESCRIPTION:
         return fitted.setup.robot.prior, ()
     options, setup = replace(WAYS[way], equations=fitted.setup.equations), fitted.setup
@@ -133,11 +133,11 @@ def errors(setup: Setup, yardstick: Yardstick, theta: Array, truth: Array) -> di
         "held_rest": off_rest / cad_rest,
         "mass_kg": abs(mass - true_mass),
         "com_mm": 1e3 * float(np.linalg.norm(com - true_com)),
-        **impossible(setup, theta),
+        **count_inconsistent(setup, theta),
     }
 
 
-def impossible(setup: Setup, theta: Array) -> dict[str, int]:
+def count_inconsistent(setup: Setup, theta: Array) -> dict[str, int]:
     """Number of inconsistent bodies, and of those of which not even the inertia is positive definite."""
     bodies = [(theta[setup.columns.body(b.name)], b.size) for b in setup.robot.bodies]
     definite = [p[0] > 0 and np.linalg.eigvalsh(inertia.unpack(p)[2])[0] > 0 for p, _ in bodies]
@@ -163,7 +163,7 @@ def as_vector(setup: Setup, truth: Mapping[str, Array]) -> Array:
     return np.concatenate([truth[name] for name in setup.columns.bodies])
 
 
-def covered(fitted: FittedLogs, truth: Array) -> dict[str, list[bool]]:
+def check_intervals(fitted: FittedLogs, truth: Array) -> dict[str, list[bool]]:
     """Whether 95 % intervals of base parameters of source data hold the truth.
 
     ``data``: of least squares, ± 1.96 standard deviations by the data alone. ``posterior``: of the pseudo-inertia,
@@ -172,7 +172,7 @@ def covered(fitted: FittedLogs, truth: Array) -> dict[str, list[bool]]:
     setup, result = fitted.setup, fitted.fit
     masses = np.zeros(setup.columns.n)
     masses[::10] = 1.0
-    plain, _ = by("B, least squares", fitted)
+    plain, _ = estimate_by("B, least squares", fitted)
     base = base_parameters(
         result.space,
         result.uncertainty,
@@ -194,7 +194,7 @@ def covered(fitted: FittedLogs, truth: Array) -> dict[str, list[bool]]:
     return {**held, "total": [bool(total)]}
 
 
-def ranged(fitted: FittedLogs, truth: Array) -> list[bool]:
+def check_ranges(fitted: FittedLogs, truth: Array) -> list[bool]:
     """Whether guaranteed ranges of masses (``--ranges masses``) hold the truth: of every body, and of the whole."""
     setup = fitted.setup
     ranges = bounds.compute_ranges(setup, fitted.fit, Job(ranges=RangeOptions("masses")))
@@ -211,7 +211,7 @@ def compare(
     result = {}
     for way in (DESCRIPTION, *ways):
         start = time.perf_counter()
-        theta, notices = by(way, fitted)
+        theta, notices = estimate_by(way, fitted)
         result[way] = {**errors(fitted.setup, yardstick, theta, truth), "seconds": time.perf_counter() - start}
         result[way]["repaired"] = sum(len(n.remedy["bodies"]) for n in notices if n.code == "solution-repaired")
     return result

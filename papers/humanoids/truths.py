@@ -1,4 +1,4 @@
-"""The study of all truths: every method in one table, and coverage of intervals."""
+"""Every method over several true robots: errors in one table, and coverage of intervals."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from papers.humanoids.study import (
     FittedLogs,
     Yardstick,
     as_vector,
+    check_intervals,
+    check_ranges,
     compare,
-    covered,
     fit_logs,
-    ranged,
 )
 from steelyard.experiment.simulate.truth import perturb_masses
 from steelyard.log.log import Log
@@ -65,10 +65,10 @@ def study(
     for seed in range(truths):
         for noise in range(seeds):
             fitted, truth = fit_truth(library, motions, seed, noise)
-            for name, hits in covered(fitted, truth).items():
+            for name, hits in check_intervals(fitted, truth).items():
                 held.setdefault(name, []).extend(hits)
             if noise == 0:
-                held.setdefault("ranges", []).extend(ranged(fitted, truth))
+                held.setdefault("ranges", []).extend(check_ranges(fitted, truth))
                 yardstick = Yardstick.of(fitted.setup.robot, motions.judged, fitted.setup)
                 for way, each in compare(fitted, yardstick, truth, ways).items():
                     errors[way].append(each)

@@ -1,4 +1,4 @@
-"""Bars in pairs with lines above them, as SVG text: masses of segments, described and found, and what is expected."""
+"""Bars in pairs with lines above them, as SVG text: masses of segments, described, estimated and expected."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 STEP, HEIGHT, LEFT, BOTTOM = 26, 220, 40, 130
-FOUND, DESCRIBED = "#c2410c", "#0b6e99"
+ESTIMATED, DESCRIBED = "#c2410c", "#0b6e99"
 
 
 def bars(
@@ -32,7 +32,7 @@ def bars(
         parts.append(f'<text x="{LEFT - 6}" y="{level(tick) + 3:.1f}" text-anchor="end">{tick}</text>')
     for k, name in enumerate(names):
         x = LEFT + STEP * k + 4
-        for at, mass, colour in ((x, described[k], DESCRIBED), (x + 9, estimated[k], FOUND)):
+        for at, mass, colour in ((x, described[k], DESCRIBED), (x + 9, estimated[k], ESTIMATED)):
             top = level(mass)
             parts.append(f'<rect x="{at}" y="{top:.1f}" width="8" height="{HEIGHT - top:.1f}" fill="{colour}"/>')
         if name in expected:
@@ -40,7 +40,7 @@ def bars(
             parts.append(f'<path d="M{x - 3} {y:.1f}h23" stroke="black" stroke-dasharray="3 2"/>')
         parts.append(f'<text transform="translate({x + 12} {HEIGHT + 8}) rotate(90)" fill="#333">{escape(name)}</text>')
     parts.append(f'<text x="{LEFT}" y="12" fill="{DESCRIBED}">described</text>')
-    parts.append(f'<text x="{LEFT + 60}" y="12" fill="{FOUND}">estimated</text>')
+    parts.append(f'<text x="{LEFT + 60}" y="12" fill="{ESTIMATED}">estimated</text>')
     parts.append(f'<text x="{LEFT + 100}" y="12">- - expected (kg)</text>')
     parts.append(f'<text x="{LEFT}" y="{HEIGHT + BOTTOM - 6}" fill="#555">{escape(caption)}</text></svg>')
     return "\n".join(parts) + "\n"

@@ -66,17 +66,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def reproduce(name: str, library: Library, motions: Motions) -> tuple[dict[str, Any], dict[str, str]]:
     """All of one robot: printed as it comes, and returned."""
-    robot, truth = library.robot, modified(library.robot, MODIFIED[name])
+    robot, truth = library.robot, add_masses(library.robot, MODIFIED[name])
     logs = library.logs(motions.learned, truth, "modified")
     fitted = study.fit_logs(robot, logs)
     robot = fitted.setup.robot
-    theta, notices = study.by(WAY, fitted)
+    theta, notices = study.estimate_by(WAY, fitted)
     print(f"## {name}: Table I, condition numbers of sub-regressors\n", flush=True)
-    chosen, conditions = conditioned(fitted.setup.robot, motions.learned)
+    chosen, conditions = compute_conditions(fitted.setup.robot, motions.learned)
     print(f"{len(chosen)} of {len(motions.learned)} motions, the best {BEST} of every segment\n")
     print(_columns("segment", list(conditions), {"condition": list(conditions.values())}, ".0f") + "\n", flush=True)
     cross = library.logs(motions.held, truth, "modified", seed=9)
-    scores = {"direct": scored(fitted, logs[0], theta), "cross": scored(fitted, cross[0], theta)}
+    scores = {"direct": score_prediction(fitted, logs[0], theta), "cross": score_prediction(fitted, cross[0], theta)}
     print(f"## {name}: Tables II and IV, measured and predicted\n\n{_scores(scores)}\n", flush=True)
     print(f"## {name}: Table III, trunk and right leg\n\n{_inertias(robot, LEGS[name], theta)}\n", flush=True)
     masses = {b.name: float(theta[10 * k]) for k, b in enumerate(robot.bodies)}
@@ -88,14 +88,14 @@ def reproduce(name: str, library: Library, motions: Motions) -> tuple[dict[str, 
     print(f"## {name}: Figure 5\n\n{shown}\n\n{'; '.join(map(str, notices))}\n", flush=True)
     result: dict[str, Any] = {
         "chosen": len(chosen), "conditions": conditions, "scores": scores, "masses": masses, "expected": expected,
-        "impossible": study.impossible(fitted.setup, theta), "notices": [str(n) for n in notices],
+        "inconsistent_bodies": study.count_inconsistent(fitted.setup, theta), "notices": [str(n) for n in notices],
     }  # fmt: skip
-    result["known"] = known_mass(library, motions, truth, MODIFIED[name][1])
+    result["known"] = estimate_known_mass(library, motions, truth, MODIFIED[name][1])
     k = result["known"]
     print(f"## {name}: a known mass on a limb\n\n{KNOWN:g} kg on {MODIFIED[name][1]}: fitted {k['mass']:.3f} ± "
           f"{1.96 * k['std']:.2g} kg, its centre {k['mm']:.1f} mm off\n", flush=True)  # fmt: skip
     if name in WRIST:
-        result["wrist"] = one_joint_less(fitted, library, motions, truth, WRIST[name])
+        result["wrist"] = fit_without_joint(fitted, library, motions, truth, WRIST[name])
         print(f"## {name}: one wrist joint more than described\n\n{_wrist(result['wrist'])}\n", flush=True)
     figures = {f"figure4-{name}.svg": figure4(fitted, cross[0], theta, name)}
     order = sorted(masses, key=lambda m: [b.name for b in robot.bodies].index(m))
@@ -106,8 +106,8 @@ def reproduce(name: str, library: Library, motions: Motions) -> tuple[dict[str, 
     return result, figures
 
 
-def modified(robot: Robot, where: Sequence[str]) -> dict[str, Array]:
-    """The robot as it is now: what was added lies in the middle of each body's box."""
+def add_masses(robot: Robot, where: Sequence[str]) -> dict[str, Array]:
+    """The true robot: each added mass lies in the middle of its body's box."""
     truth = perturb_masses(robot, np.random.default_rng(7), share=0.05, extra=0.0)
     for name, mass in zip(where, ADDED, strict=True):
         truth[name] = truth[name] + _block(robot.body(name), mass)
@@ -120,15 +120,15 @@ def _block(body: Body, mass: float) -> Array:
     return geometry.box_inertia(mass, (middle - half, middle + half))
 
 
-def conditioned(robot: Robot, motions: Sequence[Log]) -> tuple[list[int], dict[str, float]]:
+def compute_conditions(robot: Robot, motions: Sequence[Log]) -> tuple[list[int], dict[str, float]]:
     """The motions that are best for some segment, and the condition numbers of all of them together, in SI units.
 
-    Of a body whose ten columns are dependent in any motion it is that of what can be seen of them.
+    Of a body whose ten columns are dependent in any motion it is that of their identifiable subspace.
     """
-    setup = study.plan_of(robot)
+    setup = study.base_setup(robot)
     at = {b: setup.columns.body(b) for b in setup.columns.bodies}
-    seen = Setup(robot, "base", setup.columns).structure(np.ones(setup.columns.n)).R
-    rank = {b: int(np.linalg.matrix_rank(seen[:, k])) for b, k in at.items()}
+    structure = Setup(robot, "base", setup.columns).structure(np.ones(setup.columns.n)).R
+    rank = {b: int(np.linalg.matrix_rank(structure[:, k])) for b, k in at.items()}
 
     def conditions(R: Array) -> dict[str, float]:
         values = {b: np.linalg.svd(R[:, k], compute_uv=False) for b, k in at.items()}
@@ -140,16 +140,16 @@ def conditioned(robot: Robot, motions: Sequence[Log]) -> tuple[list[int], dict[s
     return chosen, conditions(np.linalg.qr(np.vstack([roots[k] for k in chosen]), mode="r"))
 
 
-def scored(fitted: study.FittedLogs, log: Log, theta: Array) -> dict[str, dict[str, dict[str, float | None]]]:
-    """identified, described → rmse, correlation → row, against what was measured, not filtered."""
+def score_prediction(fitted: study.FittedLogs, log: Log, theta: Array) -> dict[str, dict[str, dict[str, float | None]]]:
+    """identified, described → rmse, correlation → row, against the measurement, not filtered."""
     (rows,) = study.rows_of(fitted, [log])
-    scores = {who: predict(rows, x, log).score("validation")[0] for who, x in
+    scores = {model: predict(rows, x, log).score("validation")[0] for model, x in
               (("identified", theta), ("described", fitted.setup.robot.prior))}  # fmt: skip
-    return {who: {"rmse": dict(s.rmse), "correlation": dict(s.correlation)} for who, s in scores.items()}
+    return {model: {"rmse": dict(s.rmse), "correlation": dict(s.correlation)} for model, s in scores.items()}
 
 
-def known_mass(library: Library, motions: Motions, truth: Mapping[str, Array], hand: str) -> dict[str, float]:
-    """A known mass, carried in some motions: its estimate from the same rows."""
+def estimate_known_mass(library: Library, motions: Motions, truth: Mapping[str, Array], hand: str) -> dict[str, float]:
+    """Estimate a known payload, present in some motions, from the same rows."""
     load = Load("", _block(library.robot.body(hand), KNOWN))
     heavier = {**truth, hand: truth[hand] + load.parameters}
     count = min(LOADED, len(motions.learned) // 2)
@@ -167,7 +167,7 @@ def known_mass(library: Library, motions: Motions, truth: Mapping[str, Array], h
     }
 
 
-def one_joint_less(
+def fit_without_joint(
     fitted: study.FittedLogs, library: Library, motions: Motions, truth: Mapping[str, Array], joint: str
 ) -> dict[str, dict[str, float]]:
     """The same logs with a description that lacks a joint of the wrist: root mean squares of a held-out motion."""
@@ -175,12 +175,14 @@ def one_joint_less(
     held = library.logs(motions.held, truth, "modified", seed=9)
     less = study.fit_logs(library.robot, [_without(log, joint) for log in logs])
     result = {}
-    for who, each, cut in (("as it is", fitted, False), ("one joint less", less, True)):
-        theta, _ = study.by("pseudo-inertia", each)
+    for model, each, cut in (("as it is", fitted, False), ("one joint less", less, True)):
+        theta, _ = study.estimate_by("pseudo-inertia", each)
         (rows,) = study.rows_of(each, [_without(held[0], joint) if cut else held[0]])
         p = predict(rows, theta, held[0])
-        result[who] = dict(zip(BASE_ROWS, np.sqrt(np.mean((p.smoothed[0] - p.smoothed[1]) ** 2, axis=0)), strict=True))
-        result[who] = {k: float(v) for k, v in result[who].items()}
+        result[model] = dict(
+            zip(BASE_ROWS, np.sqrt(np.mean((p.smoothed[0] - p.smoothed[1]) ** 2, axis=0)), strict=True)
+        )
+        result[model] = {k: float(v) for k, v in result[model].items()}
     return result
 
 
@@ -189,7 +191,7 @@ def _without(log: Log, joint: str) -> Log:
 
 
 def figure4(fitted: study.FittedLogs, log: Log, theta: Array, name: str) -> str:
-    """Ground reaction forces and moments of a motion that was not learned from."""
+    """Ground reaction forces and moments of a held-out motion."""
     (rows,) = study.rows_of(fitted, [log])
     identified, described = (predict(rows, x, log) for x in (theta, fitted.setup.robot.prior))
     step = max(1, len(identified.grid) // 300)
@@ -204,15 +206,15 @@ def figure4(fitted: study.FittedLogs, log: Log, theta: Array, name: str) -> str:
             )
         ]  # fmt: skip
         panels.append(Panel(row, lines, x_scale="linear", y_scale="linear"))
-    return chart(panels, "s", f"{name}, a walk that was not learned from: steelyard reproduce jovic")
+    return chart(panels, "s", f"{name}, a held-out walk: steelyard reproduce jovic")
 
 
 def _scores(scores: Mapping[str, Any]) -> str:
     lines = ["| | axis | | force: identified | described | moment: identified | described |", "|" + "---|" * 7]
-    for trial, who in scores.items():
+    for trial, model in scores.items():
         for axis in "xyz":
             for key, form in (("rmse", ".1f"), ("correlation", ".3f")):
-                shown = [who[w][key][f"base.{kind}{axis}"] for kind in "fm" for w in ("identified", "described")]
+                shown = [model[w][key][f"base.{kind}{axis}"] for kind in "fm" for w in ("identified", "described")]
                 cells = " | ".join("–" if x is None else f"{x:{form}}" for x in shown)
                 lines.append(f"| {trial} | {axis} | {'RMSE' if key == 'rmse' else 'CC'} | {cells} |")
     return "\n".join(lines)
@@ -239,7 +241,8 @@ def _columns(corner: str, names: Sequence[str], rows: Mapping[str, Sequence[floa
 def _wrist(result: Mapping[str, Mapping[str, float]]) -> str:
     lines = ["| | " + " | ".join(BASE_ROWS) + " |", "|" + "---|" * 7]
     return "\n".join(
-        lines + [f"| {who} | " + " | ".join(f"{rms[r]:.2f}" for r in BASE_ROWS) + " |" for who, rms in result.items()]
+        lines
+        + [f"| {model} | " + " | ".join(f"{rms[r]:.2f}" for r in BASE_ROWS) + " |" for model, rms in result.items()]
     )
 
 

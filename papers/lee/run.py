@@ -2,7 +2,7 @@
 
     steelyard reproduce lee [--quick] [-o DIR]
 
-Every robot here has a trunk that is not as described and, but in Table I, a load that its description lacks.
+Every simulated robot has a trunk that is not as described and, but in Table I, a load that its description lacks.
 Sensors are those of level ``mid``.
 """
 
@@ -36,7 +36,7 @@ ROBOT = "a1"
 ERRORS = (-15, -12, -9, -7, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 7, 9, 12, 15)  # mm
 
 
-def loaded(seed: int, zero_error: float = 0.0, load: bool = True) -> SimulatedRig:
+def loaded_rig(seed: int, zero_error: float = 0.0, load: bool = True) -> SimulatedRig:
     """A1 with another trunk and 0.5 to 3 kg anywhere on it."""
     robot, rng = Robot.load(ROBOT), np.random.default_rng([seed, 9])
     low, high = robot.body("trunk").box
@@ -47,8 +47,8 @@ def loaded(seed: int, zero_error: float = 0.0, load: bool = True) -> SimulatedRi
     return simulated_rig(robot, seed=seed, loads=loads, noise=level("mid").but({"q_bias": zero_error}))
 
 
-def after(measured: CentreOfMass, true: np.ndarray, count: int) -> list[float]:
-    """mm from the truth in x and y as it looked after so many trials on each diagonal."""
+def errors_by_trial(measured: CentreOfMass, true: np.ndarray, count: int) -> list[float]:
+    """Errors in x and y, mm, of the estimate after 1 to ``count`` trials on each diagonal."""
     lines = [line for line in measured.lines if line.turn == 0]
     A = np.array([line.normal for line in lines])
     errors = []
@@ -61,36 +61,37 @@ def after(measured: CentreOfMass, true: np.ndarray, count: int) -> list[float]:
 
 def com_case(task: tuple[int, str, bool, float]) -> dict[str, Any]:
     seed, method, tilt, zero_error = task
-    rig = loaded(seed, zero_error)
+    rig = loaded_rig(seed, zero_error)
     exact = true_stance(rig)
     true = exact.com(exact.nominal)
     measured = find_com(rig, Bisection(method), tilt=tilt, zero_error=zero_error)  # type: ignore[arg-type]
     off = 1e3 * (measured.com - true)
     return {
         "xy": float(np.hypot(*off[:2])), "z": abs(float(off[2])), "sigmas": np.abs(off / (1e3 * measured.std)).tolist(),
-        "belief": 1e3 * float(np.linalg.norm((true - measured.described)[:2])), "after": after(measured, true, 6),
+        "described": 1e3 * float(np.linalg.norm((true - measured.described)[:2])),
+        "after": errors_by_trial(measured, true, 6),
         "trials": max(len(line.trials) for line in measured.lines), "mass": measured.mass - exact.mass,
     }  # fmt: skip
 
 
 def inertia_case(task: tuple[int, bool]) -> dict[str, Any]:
     seed, load = task
-    rig = loaded(seed, load=load)
+    rig = loaded_rig(seed, load=load)
     exact = true_stance(rig)
     measured = find_inertia(rig)
     effective = np.array([effective_of(exact.model, exact, axis) for axis in AXES])
     whole = np.diag(inertia.unpack(frozen(exact, rig.world.truth))[2])
     return {
-        "effective": effective.tolist(), "found": [one.inertia for one in measured.effective],
+        "effective": effective.tolist(), "measured": [one.inertia for one in measured.effective],
         "std": [one.std for one in measured.effective], "composite": whole.tolist(),
-        "composite_found": np.diag(measured.composite.inertia).tolist(),
+        "composite_measured": np.diag(measured.composite.inertia).tolist(),
         "composite_std": measured.composite.std.tolist(),
     }  # fmt: skip
 
 
 def table_one(seed: int) -> dict[str, Any]:
     case = inertia_case((seed, False))
-    rig = loaded(seed, load=False)
+    rig = loaded_rig(seed, load=False)
     exact = true_stance(rig)
     measured = find_com(rig, tilt=True)
     return case | {
@@ -102,7 +103,7 @@ def table_one(seed: int) -> dict[str, Any]:
 
 def balance_case(task: tuple[int, int, float]) -> tuple[float, bool, float]:
     seed, which, error = task
-    rig = loaded(seed)
+    rig = loaded_rig(seed)
     exact = true_stance(rig)
     stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
     diagonal = stance.diagonals[which]
@@ -112,16 +113,16 @@ def balance_case(task: tuple[int, int, float]) -> tuple[float, bool, float]:
     return error, done.stood, done.seconds
 
 
-def belief_case(seed: int) -> list[bool]:
-    """Whether it balances with the centre of mass that the bisection measured, and with the described one."""
-    rig = loaded(seed)
+def balance_estimates(seed: int) -> list[bool]:
+    """Whether it balances with the centre of mass of the bisection search, and with the described one."""
+    rig = loaded_rig(seed)
     measured = find_com(rig, tilt=True)
     stance = QuadrupedStance.of(rig.robot, rig.feet, rig.posture)
-    beliefs = (
+    models = (
         stance.with_mass_and_com(measured.mass, measured.com),
         stance.with_mass_and_com(measured.mass, measured.described),
     )
-    return [balance_on(rig, b, d).stood for b in beliefs for d in stance.diagonals]
+    return [balance_on(rig, b, d).stood for b in models for d in stance.diagonals]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -155,7 +156,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for seed in range(1 if quick else 2)
         ]
         figures["balance.svg"] = _balance(run(balance_case, tasks))
-        _beliefs(run(belief_case, range(1 if quick else 6)))
+        _balance_estimates(run(balance_estimates, range(1 if quick else 6)))
     if options.out:
         options.out.mkdir(parents=True, exist_ok=True)
         for name, text in figures.items():
@@ -167,7 +168,7 @@ def _table_one(case: dict[str, Any]) -> None:
     print("Table I: an A1 whose trunk is not as described, no load; effective inertia kg·m², centre of mass m")
     names = [*(f"I_{a}" for a in AXES), "p_x", "p_y", "p_z"]
     print("| | " + " | ".join(names) + " |\n|---" * 1 + "|---" * len(names) + "|")
-    true, measured = [*case["effective"], *case["true"]], [*case["found"], *case["com"]]
+    true, measured = [*case["effective"], *case["true"]], [*case["measured"], *case["com"]]
     std = [*case["std"], *case["com_std"]]
     print("| simulated | " + " | ".join(f"{x:.5f}" for x in true) + " |")
     print(
@@ -180,7 +181,7 @@ def _monte_carlo(cases: dict[str, list[dict[str, Any]]]) -> None:
     print("| | loads | described off by | x, y mean | x, y worst | z median | z worst | trials a diagonal at most |")
     print("|---|---|---|---|---|---|---|---|")
     for name, rows in cases.items():
-        xy, z, off = (np.array([r[k] for r in rows]) for k in ("xy", "z", "belief"))
+        xy, z, off = (np.array([r[k] for r in rows]) for k in ("xy", "z", "described"))
         depth = f"{np.median(z):.2f} | {z.max():.2f}" if "z" in name else "— | —"
         most = max(r["trials"] for r in rows)
         print(f"| {name} | {len(rows)} | {off.mean():.1f} | {xy.mean():.2f} | {xy.max():.2f} | {depth} | {most} |")
@@ -204,7 +205,7 @@ def _figure_three(tilted: list[dict[str, Any]], halved: list[dict[str, Any]]) ->
 def _inertias(rows: list[dict[str, Any]]) -> None:
     print(f"Inertia over {len(rows)} loads: off by %, median (worst)")
     print("| | x | y | z |\n|---|---|---|---|")
-    for name, got, true in (("effective", "found", "effective"), ("composite", "composite_found", "composite")):
+    for name, got, true in (("effective", "measured", "effective"), ("composite", "composite_measured", "composite")):
         E = 100 * np.abs(np.array([r[got] for r in rows]) / np.array([r[true] for r in rows]) - 1)
         cells = " | ".join(f"{a:.2f} ({b:.2f})" for a, b in zip(np.median(E, axis=0), E.max(axis=0), strict=True))
         print(f"| {name} | {cells} |")
@@ -228,7 +229,7 @@ def _joints(sigmas: Sequence[float], rows: list[list[dict[str, Any]]]) -> str:
 
 
 def _balance(rows: list[tuple[float, bool, float]]) -> str:
-    print("Balance on two diagonal feet for 5 s, against an error of the believed centre of mass across the line")
+    print("Balance on two diagonal feet for 5 s, against an error of the assumed centre of mass across the line")
     print("| error, mm | balanced | of | seconds, median |\n|---|---|---|---|")
     errors = sorted({e for e, _, _ in rows})
     shares = []
@@ -237,13 +238,13 @@ def _balance(rows: list[tuple[float, bool, float]]) -> str:
         shares.append(100 * float(np.mean(stood)))
         print(f"| {e:g} | {sum(stood)} | {len(stood)} | {np.median(seconds):.2f} |")
     print()
-    return chart("Balanced on two feet for 5 s, %", "error of the believed centre of mass, mm",
+    return chart("Balanced on two feet for 5 s, %", "error of the assumed centre of mass, mm",
                  [Series("", errors, shares)])  # fmt: skip
 
 
-def _beliefs(rows: list[list[bool]]) -> None:
+def _balance_estimates(rows: list[list[bool]]) -> None:
     table = np.array(rows)
-    print(f"With the centre of mass that was found: {table[:, :2].sum()} of {table[:, :2].size} balance; "
+    print(f"With the estimated centre of mass: {table[:, :2].sum()} of {table[:, :2].size} balance; "
           f"with the described one: {table[:, 2:].sum()} of {table[:, 2:].size}.\n")  # fmt: skip
 
 

@@ -1,11 +1,11 @@
-"""How well the base of a trotting robot is weighed: all at once, while it moves, and with friction in its joints.
+"""Errors of the base of a trotting robot: batch, recursive, and with friction in its joints.
 
     python -m papers.xu.accuracy [--robots a1,go2,anymal,solo12] [--seeds 12] [--quick] [--json FILE]
 
 Medians over noise seeds, the worst behind them. *Batch* has 5 s and zero-phase filters; *recursive* a window every
 20 ms, causal filters and a memory of 1 s, its error taken at every window from 1 s on. *Friction* is in the joints of
-the simulated robot and co-estimated: viscous, dry and rotor inertia; with and without an offset a joint, which it has
-not.
+the simulated robot and co-estimated: viscous, dry and rotor inertia; with and without an offset a joint, which the
+simulation does not have.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from papers.xu.trots import Off, Trot, summary, trot
+from papers.xu.trots import ParameterError, Trot, summary, trot
 from steelyard import Options, identify, inertia
 from steelyard.log.log import Log
 from steelyard.online import OnlineIdentifier, OnlineOptions
@@ -28,11 +28,11 @@ ROBOTS = ("a1", "go2", "anymal", "solo12")
 NOISE = "mid"
 
 
-def batch(of: Trot, log: Log, method: str = "shapes", friction: str = "none") -> Off:
+def batch(of: Trot, log: Log, method: str = "shapes", friction: str = "none") -> ParameterError:
     """One identification of the whole log."""
     options = Options(method=method, feet=of.feet, links=(of.base,), friction=friction)  # type: ignore[arg-type]
     result = identify(of.robot.description, [log], options)
-    return Off.of(result.estimate.bodies[0].parameters, of.truth)
+    return ParameterError.of(result.estimate.bodies[0].parameters, of.truth)
 
 
 def recursive(of: Trot, log: Log, like: Log) -> dict[str, float]:
@@ -58,20 +58,22 @@ def study(robots: Sequence[str] = ROBOTS, seeds: int = 12, *, friction: bool = T
     """All cases."""
     result: dict[str, Any] = {}
     for name in robots:
-        quiet = trot(name)
-        case: dict[str, Any] = {"described": asdict(Off.of(quiet.robot.bodies[0].parameters, quiet.truth))}
-        case["exact"] = asdict(batch(quiet, quiet.log))
-        logs = [quiet.measure(NOISE, seed) for seed in range(seeds)]
+        frictionless = trot(name)
+        case: dict[str, Any] = {
+            "described": asdict(ParameterError.of(frictionless.robot.bodies[0].parameters, frictionless.truth))
+        }
+        case["exact"] = asdict(batch(frictionless, frictionless.log))
+        logs = [frictionless.measure(NOISE, seed) for seed in range(seeds)]
         for method in ("shapes", "lmi"):
-            case[method] = summary([asdict(batch(quiet, log, method)) for log in logs])
-        like = quiet.measure(NOISE, 1000)
-        case["recursive"] = summary([recursive(quiet, log, like) for log in logs])
+            case[method] = summary([asdict(batch(frictionless, log, method)) for log in logs])
+        like = frictionless.measure(NOISE, 1000)
+        case["recursive"] = summary([recursive(frictionless, log, like) for log in logs])
         if friction:
-            rough = trot(name, friction="mid")
+            frictional = trot(name, friction="mid")
             for kind in ("armature", "all"):
-                rubbed = [asdict(batch(rough, rough.measure(NOISE, s), "shapes", kind)) for s in range(seeds)]
-                case[f"friction, {kind}"] = summary(rubbed)
-            case["friction ignored"] = asdict(batch(rough, rough.measure(NOISE, 0)))
+                errors = [asdict(batch(frictional, frictional.measure(NOISE, s), "shapes", kind)) for s in range(seeds)]
+                case[f"friction, {kind}"] = summary(errors)
+            case["friction ignored"] = asdict(batch(frictional, frictional.measure(NOISE, 0)))
         result[name] = case
     return result
 

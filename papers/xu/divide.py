@@ -41,24 +41,24 @@ RULES = {
 }
 
 
-def at(position: np.ndarray) -> np.ndarray:
+def translation(position: np.ndarray) -> np.ndarray:
     T = np.eye(4)
     T[:3, 3] = position
     return T
 
 
-AREA = cuboid([0.4, 0.2, 0.04], at(np.array([0, 0, HEIGHT])))
+AREA = cuboid([0.4, 0.2, 0.04], translation(np.array([0, 0, HEIGHT])))
 
 
-def find(seed: int, rule: Rule, noise: float) -> tuple[Refined, np.ndarray]:
-    """Algorithm 1 on one cube, and where the cube is."""
+def locate_cube(seed: int, rule: Rule, noise: float) -> tuple[Refined, np.ndarray]:
+    """Algorithm 1 on one cube, and the cube's position."""
     rng = np.random.default_rng(seed)
     place = np.array([*rng.uniform([-0.18, -0.08], [0.18, 0.08]), HEIGHT])
-    truth = cuboid([0.04] * 3, at(place)).parameters
-    seen = Information.of(np.diag(1 / WIDTH), truth / WIDTH + noise * rng.normal(size=10))
+    truth = cuboid([0.04] * 3, translation(place)).parameters
+    information = Information.of(np.diag(1 / WIDTH), truth / WIDTH + noise * rng.normal(size=10))
     lower, upper = AREA.box
     body = Body("load", (), 1, AREA.parameters, AREA.box, float(np.linalg.norm(upper - lower)))
-    return refine(seen, [shape_set.initial(body, [AREA])], NOTHING, rule), place
+    return refine(information, [shape_set.initial(body, [AREA])], NOTHING, rule), place
 
 
 def table(cubes: int, noise: float) -> None:
@@ -66,23 +66,23 @@ def table(cubes: int, noise: float) -> None:
     for name, rule in RULES.items():
         rows = []
         for seed in range(cubes):
-            result, place = find(seed, rule, noise)
+            result, place = locate_cube(seed, rule, noise)
             mass, com, _ = inertia.unpack(result.theta)
-            carrying = result.steps[-1].shapes
-            rows.append([1e3 * np.linalg.norm(com - place), 1e3 * abs(mass - 1), len(result.steps) - 1, carrying])
+            shapes = result.steps[-1].shapes
+            rows.append([1e3 * np.linalg.norm(com - place), 1e3 * abs(mass - 1), len(result.steps) - 1, shapes])
         mm, g, k, n = np.array(rows).T
         print(
             f"{name:32}{np.median(mm):10.2f}{mm.max():8.2f}{np.median(g):10.1f}{g.max():8.1f}{k.mean():11.1f}{n.max():8.0f}"
         )
 
 
-def picture(seed: int, noise: float, steps: tuple[int, ...] = (0, 1, 2, 3, 5, 7, 9, 12)) -> str:
+def draw_cube(seed: int, noise: float, steps: tuple[int, ...] = (0, 1, 2, 3, 5, 7, 9, 12)) -> str:
     """One cube after so many divisions."""
-    result, place = find(seed, Rule(most=max(steps), patience=100), noise)
-    return drawn([step for step in result.steps if step.k in steps], "load", place, 0.02)
+    result, place = locate_cube(seed, Rule(most=max(steps), patience=100), noise)
+    return draw_divisions([step for step in result.steps if step.k in steps], "load", place, 0.02)
 
 
-def drawn(steps: Sequence[Step], name: str, place: np.ndarray, half: float) -> str:
+def draw_divisions(steps: Sequence[Step], name: str, place: np.ndarray, half: float) -> str:
     """The area from above after some divisions: the redder a shape the heavier; the load, 2·half wide, in blue."""
     scale, gap, across = 400.0, 34, 4
     wide, high = 0.4 * scale, 0.2 * scale
@@ -118,7 +118,7 @@ def main() -> None:
     parser.add_argument("--svg", type=Path, help="draw the divisions of one cube")
     options = parser.parse_args()
     if options.svg:
-        options.svg.write_text(picture(3, options.noise), encoding="utf-8")
+        options.svg.write_text(draw_cube(3, options.noise), encoding="utf-8")
         print(options.svg)
         return
     table(options.cubes, options.noise)

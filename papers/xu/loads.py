@@ -2,8 +2,8 @@
 
     python -m papers.xu.loads [--robot a1] [--seeds 6] [--quick] [--json FILE]
 
-*as described*: the robot is, as in the paper's simulation. *weighed before*: it is not, and was identified without the
-load by the same sensors, whose uncertainty is carried along. *gain*: all torques read 2 % too high. *unknown*: torques
+*as described*: the robot is, as in the paper's simulation. *identified before*: it is not, and was identified without
+load by the same sensors, whose uncertainty is propagated. *gain*: all torques read 2 % too high. *unknown*: torques
 are taken as currents of drives of unknown gain; the legs, held as described, determine their scale. Trots of 10 s,
 at most nine divisions. Errors of the place in mm, of the mass in g.
 """
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from bench.figure import Line, Panel, chart
-from papers.xu.divide import drawn
+from papers.xu.divide import draw_divisions
 from papers.xu.trots import Block, Trot, summary, trot
 from steelyard import Options, UnknownLoad, identify, inertia
 from steelyard.experiment.simulate.sensors import Sensors, level
@@ -36,10 +36,10 @@ DIVISIONS, SECONDS = 9, 10.0
 PLACES = tuple((x, y) for x in (-0.12, 0.01, 0.14) for y in (-0.06, 0.05))
 MID = level("mid")
 STRONG = MID.but({"tau_gain": 0.02})
-WEIGHED = (
-    ("weighed before, 1 kg", MID, False),
-    ("weighed before, 1 kg, gain 2 %", STRONG, False),
-    ("weighed before, 1 kg, gain 2 %, unknown", STRONG, True),
+IDENTIFIED = (
+    ("identified before, 1 kg", MID, False),
+    ("identified before, 1 kg, gain 2 %", STRONG, False),
+    ("identified before, 1 kg, gain 2 %, unknown", STRONG, True),
 )
 
 
@@ -53,28 +53,28 @@ def block(place: tuple[float, float]) -> Block:
     return Block(1.95, (0.08, 0.08, 0.04), place)
 
 
-def carried(name: str, what: Block, perturb: Perturb) -> Trot:
-    """A trot with something on the trunk."""
+def trot_with_load(name: str, what: Block, perturb: Perturb) -> Trot:
+    """A trot with a load on the trunk."""
     return trot(name, seconds=SECONDS, seed=2, carrying=what, perturb=perturb)
 
 
-def find(
+def estimate_load(
     of: Trot, noise: Sensors, seed: int, earlier: Path | None = None, divisions: int = DIVISIONS, unknown: bool = False
 ) -> Identification:
-    """The load of one log."""
-    carried = UnknownLoad(of.link, area=of.area, divisions=divisions)
+    """Estimate the load of one log."""
+    load = UnknownLoad(of.link, area=of.area, divisions=divisions)
     log = of.measure(noise, seed)
     log = as_currents(log) if unknown else log
-    return weigh_load(str(of.robot.description.path), [log], carried, Options(feet=of.feet), earlier=earlier)
+    return weigh_load(str(of.robot.description.path), [log], load, Options(feet=of.feet), earlier=earlier)
 
 
 def as_currents(log: Log) -> Log:
-    """The same log, its torques no longer in N·m that anyone vouches for."""
+    """The same log, its torques as motor currents of unknown gain."""
     columns = {name.replace("tau.", "current.", 1): x for name, x in log.columns.items()}
     return replace(log, columns=columns)
 
 
-def off(result: Identification, of: Trot) -> dict[str, float]:
+def load_errors(result: Identification, of: Trot) -> dict[str, float]:
     """mm and g from the truth, ‖Φ̂ − Φ‖, and half the 95 % interval of the mass."""
     (load,) = result.estimate.loads
     (true,) = of.log.metadata["truth"]["loads"]
@@ -91,46 +91,48 @@ def study(name: str = "a1", seeds: int = 6, places: Sequence[tuple[float, float]
     cases: dict[str, list[dict[str, float]]] = {}
 
     def as_described(case: str, what: Block, noise: Sensors, which: Sequence[int]) -> None:
-        of = carried(name, what, "none")
-        cases.setdefault(case, []).extend(off(find(of, noise, seed), of) for seed in which)
+        of = trot_with_load(name, what, "none")
+        cases.setdefault(case, []).extend(load_errors(estimate_load(of, noise, seed), of) for seed in which)
 
     for k, place in enumerate(places):
         as_described("as described, 1 kg", cube(place), MID, range(10 * k, 10 * k + seeds))
         as_described("as described, 1 kg, gain 2 %", cube(place), STRONG, range(10 * k, 10 * k + 1))
     as_described("as described, 1.95 kg", block(places[-1]), MID, range(100, 100 + seeds))
     with TemporaryDirectory() as folder:
-        for case, noise, unknown in WEIGHED:
+        for case, noise, unknown in IDENTIFIED:
             for k, place in enumerate(places):
                 before = Path(folder) / f"{case} {k}"
-                _weigh(trot(name, seconds=SECONDS), noise, 200 + k, before, unknown)
-                of = carried(name, cube(place), "base")
-                cases.setdefault(case, []).append(off(find(of, noise, 10 * k, before, unknown=unknown), of))
+                _identify_unloaded(trot(name, seconds=SECONDS), noise, 200 + k, before, unknown)
+                of = trot_with_load(name, cube(place), "base")
+                cases.setdefault(case, []).append(
+                    load_errors(estimate_load(of, noise, 10 * k, before, unknown=unknown), of)
+                )
     return {case: {"count": len(rows), **summary(rows)} for case, rows in cases.items()}
 
 
-def _weigh(of: Trot, noise: Sensors, seed: int, folder: Path, unknown: bool) -> None:
-    """The base of a robot without load."""
+def _identify_unloaded(of: Trot, noise: Sensors, seed: int, folder: Path, unknown: bool) -> None:
+    """Identify the base without load, and write the result."""
     options, log = Options(feet=of.feet, links=(of.base,)), of.measure(noise, seed)
     write_results(identify(of.robot.description, [as_currents(log) if unknown else log], options), folder)
 
 
 def figures(name: str = "a1", seed: int = 1, most: int = 12) -> dict[str, str]:
     """Fig. 6, the area after some divisions, and Fig. 7: objective, time and error against the number of divisions."""
-    of = carried(name, cube(PLACES[0]), "none")
+    of = trot_with_load(name, cube(PLACES[0]), "none")
     (true,) = of.log.metadata["truth"]["loads"]
-    runs = [find(of, MID, seed, divisions=k) for k in range(most + 1)]
+    runs = [estimate_load(of, MID, seed, divisions=k) for k in range(most + 1)]
     runs = [run for k, run in enumerate(runs) if len(run.estimate.divisions) == k + 1]  # until nothing more is divided
     count = list(range(len(runs)))
     steps = [step for step in runs[-1].estimate.divisions if step.k in (0, 1, 2, 3, 4, 5, 7, count[-1])]
-    seen = {
+    curves = {
         "objective": [run.estimate.divisions[-1].objective for run in runs],
         "ms": [1e3 * run.estimate.certificate.seconds for run in runs],
-        "e_p": [off(run, of)["e_p"] for run in runs],
+        "e_p": [load_errors(run, of)["e_p"] for run in runs],
     }
-    panels = [Panel(title, [Line("", count, values)], "divisions", "linear") for title, values in seen.items()]
+    panels = [Panel(title, [Line("", count, values)], "divisions", "linear") for title, values in curves.items()]
     caption = f"{name}, a cube of 1 kg and 4 cm, mid noise, 10 s: after k divisions"
     return {
-        "figure6.svg": drawn(steps, LOAD, np.array(true["com"]), 0.02),
+        "figure6.svg": draw_divisions(steps, LOAD, np.array(true["com"]), 0.02),
         "figure7.svg": chart(panels, "divisions", caption),
     }
 

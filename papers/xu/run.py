@@ -1,4 +1,4 @@
-"""Xu et al. on simulated quadrupeds: Table I, Figures 4 to 7, and how well base and load are found on several robots.
+"""Xu et al. on simulated quadrupeds: Table I, Figures 4 to 7, and errors of base and load on several robots.
 
     steelyard reproduce xu [--quick] [-o DIR]
 

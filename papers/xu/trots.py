@@ -33,7 +33,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Trot:
-    """An exact log, and what it is of."""
+    """An exact log, its robot and its truth."""
 
     name: str
     robot: Robot
@@ -46,7 +46,7 @@ class Trot:
 
     @property
     def link(self) -> str:
-        """The link of the base that has shapes, and carries the load."""
+        """The link of the base that has shapes, and holds the load."""
         return carrier(self.robot)
 
     @property
@@ -101,8 +101,8 @@ def _load(robot: Robot, block: Block) -> Load:
 
 
 @dataclass(frozen=True)
-class Off:
-    """How far ten parameters are from the truth."""
+class ParameterError:
+    """Distance of ten parameters from the truth."""
 
     e_p: float  # ‖Φ̂ − Φ‖, SI
     mass: float  # %
@@ -110,7 +110,7 @@ class Off:
     inertia: float  # %, of the norm of the inertia about the centre of mass
 
     @classmethod
-    def of(cls, estimate: Array, truth: Array) -> Off:
+    def of(cls, estimate: Array, truth: Array) -> ParameterError:
         """In the units that people use."""
         (m, c, I), (M, C, J) = inertia.unpack(estimate), inertia.unpack(truth)
         return cls(
@@ -122,7 +122,7 @@ class Off:
 
 
 def summary(rows: list[dict[str, float]]) -> dict[str, dict[str, float]]:
-    """Median and worst of every figure; of a share of what is good the least is the worst."""
+    """Median and worst of every figure; of the share of consistent estimates the least is the worst."""
     result = {}
     for key in rows[0]:
         values = [row[key] for row in rows]

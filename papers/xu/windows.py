@@ -62,7 +62,7 @@ class Windows:
 
 
 def cut(of: Trot, log: Log, theta: Array | None = None) -> Windows:
-    """The windows of one log; ``theta`` (10,): the base by which the noise of rows is judged, the truth by default."""
+    """The windows of one log; ``theta`` (10,): its residuals give the noise of the rows; by default the truth."""
     robot, body = of.robot, of.robot.bodies[0]
     (segment,), _ = prepare(robot, log, Filter(cutoff=CUTOFF).for_logs([log]), torques=True)
     columns = Columns(tuple(b.name for b in robot.bodies))
@@ -81,7 +81,7 @@ def cut(of: Trot, log: Log, theta: Array | None = None) -> Windows:
 
 
 def methods(body: Body) -> dict[str, tuple[Callable[[Information], Any], Solver, int]]:
-    """Name → what is made of a window beforehand, the solver that is timed, and how many unknowns it has."""
+    """Name → function that poses a window, the solver that is timed, and its number of unknowns."""
     K = priors.NEGLIGIBLE * priors.of_bodies([body]).K
     hint = Information.of(K, K @ body.parameters)
     scale, floor = np.maximum(np.abs(body.parameters), 1e-3), pseudo_inertia.mass_floor(body)

@@ -15,7 +15,8 @@ from __future__ import annotations
 from steelyard.kernels.compiled import compiled
 from steelyard.spatial import Array
 
-LEARNED, CHANGED, NOT_HERE = 1, 2, -1  # what a window came to; the last: nothing was done, another way has to be taken
+LEARNED, CHANGED = 1, 2  # outcome of a window
+NOT_HANDLED = -1  # nothing was done: the general path has to take the window
 DEPENDENT = 1e-12  # of a diagonal entry: a pivot below this is rounding
 
 

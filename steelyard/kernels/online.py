@@ -17,7 +17,7 @@ import numpy as np
 
 from steelyard.kernels import causal
 from steelyard.kernels.active_set import active_set_in
-from steelyard.kernels.change_test import CHANGED, LEARNED, NOT_HERE, judge, settle, statistic, tick
+from steelyard.kernels.change_test import CHANGED, LEARNED, NOT_HANDLED, judge, settle, statistic, tick
 from steelyard.kernels.compiled import compiled, copy
 from steelyard.kernels.contact_free import contact_free_rows
 from steelyard.kernels.leg_elimination import UP
@@ -214,7 +214,7 @@ def step(integers: Array, reals: Array, values: Array) -> int:
     _spread(integers, reals, k)
     _find_up(integers, reals, k)
     if not contact_free_rows(integers, reals):
-        return NOT_HERE
+        return NOT_HANDLED
     after, up = part(reals, integers, AT.next_filter), part(reals, integers, AT.next_up)
     copy(after, part(reals, integers, AT.filter))
     copy(up, part(reals, integers, AT.up))
@@ -276,14 +276,14 @@ def window(integers: Array, reals: Array, values: Array, times: Array, samples: 
     k, C, rate = len(times), len(factors), number(reals, integers, AT.rate)
     received = number(integers, integers, AT.received)
     if samples.shape[0] != k or samples.shape[1] != C or k != len(values):
-        return NOT_HERE
+        return NOT_HANDLED
     if received < number(integers, integers, AT.settling):
-        return NOT_HERE
+        return NOT_HANDLED
     before = stamp[0]
     for t in range(k):
         passed = (times[t] - before) * rate
         if not (passed > limits[0] and passed < limits[1]):
-            return NOT_HERE
+            return NOT_HANDLED
         before = times[t]
     wrong = 0.0
     for t in range(k):
@@ -292,9 +292,9 @@ def window(integers: Array, reals: Array, values: Array, times: Array, samples: 
             wrong += x - x
             values[t, c] = factors[c] * x
     if wrong != 0.0:
-        return NOT_HERE
+        return NOT_HANDLED
     copy(values[k - 1], last)
     done = step(integers, reals, values)
-    if done != NOT_HERE:
+    if done != NOT_HANDLED:
         stamp[0] = before
     return done

@@ -28,7 +28,7 @@ L = LANES
 N1 = 11  # ten parameters and the right-hand side
 EQUATION = row_width(10)  # numbers in a row of the change test's equations
 LINE = 8  # numbers in a cache line; every field begins at one
-REMEMBERED = (
+PERSISTENT = (
     *("received", "clock", "row_counts", "passive", "marks"),
     *("filter", "up", "last", "stamp", "old", "recent", "before", "optimum", "theta", "proof", "masses", "test"),
 )  # fields of a saved state

@@ -20,8 +20,8 @@ from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import point_feet
 from steelyard.information import Information
 from steelyard.kernels import online
-from steelyard.kernels.change_test import NOT_HERE
-from steelyard.kernels.state_layout import REMEMBERED, StateLayout
+from steelyard.kernels.change_test import NOT_HANDLED
+from steelyard.kernels.state_layout import PERSISTENT, StateLayout
 from steelyard.kernels.tree import LANES
 from steelyard.online.change import ChangeTest
 from steelyard.online.row_stream import RowStream
@@ -145,7 +145,7 @@ class CompiledStep:
     def learn(self, Y: Array, z: Array) -> int:
         """Take in one window of whitened rows (m, 10)."""
         if not len(z):
-            return NOT_HERE
+            return NOT_HANDLED
         rows = np.column_stack([Y, z])
         self.fields["gram"][:] = rows.T @ rows
         return online.learn(self._integers, self._reals, len(z))
@@ -153,7 +153,7 @@ class CompiledStep:
     @property
     def state(self) -> dict[str, Array]:
         """All arrays that are saved."""
-        return {name: self.fields[name] for name in REMEMBERED}
+        return {name: self.fields[name] for name in PERSISTENT}
 
     @state.setter
     def state(self, saved: dict[str, Array]) -> None:

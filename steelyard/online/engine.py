@@ -26,7 +26,7 @@ from steelyard.identify.solving import initial_parameters, prior_root
 from steelyard.inference import noise
 from steelyard.inference.uncertainty import Uncertainty, compute_uncertainty
 from steelyard.information import Information
-from steelyard.kernels.change_test import CHANGED, LEARNED, NOT_HERE
+from steelyard.kernels.change_test import CHANGED, LEARNED, NOT_HANDLED
 from steelyard.log.log import Log
 from steelyard.log.timing import GAP, NEAR_STAMPS
 from steelyard.online.change import Change, ChangeTest
@@ -185,8 +185,8 @@ class OnlineEngine:
             try:
                 done = self._whole(times, samples)
             except TypeError:  # not contiguous arrays of floats
-                done = NOT_HERE
-            if done != NOT_HERE:
+                done = NOT_HANDLED
+            if done != NOT_HANDLED:
                 self._after(done)
                 return self.window
         return sum(self.push(float(t), row) for t, row in zip(times, samples, strict=True))
@@ -210,7 +210,7 @@ class OnlineEngine:
         samples, self._filled = self._buffer[: self._filled], 0
         if not len(samples):
             return
-        if self.fast is not None and self.stream.ready and (done := self.fast.step(samples)) != NOT_HERE:
+        if self.fast is not None and self.stream.ready and (done := self.fast.step(samples)) != NOT_HANDLED:
             self._after(done)
         else:
             self.absorb(*self.stream.push(samples))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.information import Information
-from steelyard.kernels.change_test import CHANGED, LEARNED, NOT_HERE, judge, row_width, settle, statistic, tick
+from steelyard.kernels.change_test import CHANGED, LEARNED, NOT_HANDLED, judge, row_width, settle, statistic, tick
 from steelyard.online.change import ChangeTest
 from steelyard.spatial import Array
 
@@ -63,7 +63,7 @@ class Running:
         if rule.forgetting < 1.0:
             self.old, self.recent = self.old.forget(rule.forgetting), self.recent.forget(rule.forgetting)
         if not len(z):
-            return NOT_HERE
+            return NOT_HANDLED
         self.recent = self.recent.extend(Y, z)
         if tick(self.clock, rule.span):
             value, freedom = statistic(self._before, self._optimum, _gram(self.recent), *self._equations)

@@ -60,7 +60,7 @@ def test_one_wrong_stamp_among_regular_ones_is_named(good, steps):
     assert finding.remedy["drop_rows"] == [900]
 
 
-@pytest.mark.parametrize(("row", "steps"), [(-1, 1e5), (0, -1e6)])
+@pytest.mark.parametrize(("row", "steps"), [(-1, 1e5), pytest.param(0, -1e6, marks=pytest.mark.slow)])
 def test_a_stamp_alone_beyond_a_gap_is_named(good, row, steps):
     (finding,) = findings(stamped(good, row, steps))
     assert (finding.code, finding.severity) == ("stamp-outlier", "doubt")
@@ -74,6 +74,7 @@ def test_hidden_errors_of_the_stamps_are_measured(good, sigma, severity):
     assert finding.remedy["jitter"] == pytest.approx(sigma, rel=0.25)
 
 
+@pytest.mark.slow
 def test_hidden_errors_of_the_stamps_are_measured_on_a_quadruped(walking, a1_robot):
     assert findings(walking, "a1") == ()
     std, error = stamp_jitter(a1_robot, sampled_late(walking, 1e-3))

@@ -51,6 +51,7 @@ def test_a_reversed_velocity_has_a_reversed_sign(good):
     assert (finding.code, finding.remedy) == ("sign-reversed", {"negate": "v.elbow_joint"})
 
 
+@pytest.mark.slow
 def test_a_gyro_of_another_scale_contradicts_the_orientation(a1_robot):
     truth = perturbed(a1_robot, np.random.default_rng(4))
     log = floating_log(a1_robot, truth, FEET, seconds=8, rate=200, noise=MID)

@@ -226,6 +226,7 @@ def test_one_body_inside_thin_or_of_the_least_mass_is_the_same_by_both_ways(case
     assert int(solution.theta[0] < (1 + 1e-3) * p.lower[0]) == light
 
 
+@pytest.mark.slow
 def test_one_body_is_compiled_and_two_are_not(monkeypatch):
     monkeypatch.setattr(log_cholesky_newton, "along_charts", lambda *_: pytest.fail("not compiled"))
     assert log_cholesky_newton.solve(CASES["one body"], charts(CASES["one body"])).status == "solved"

@@ -233,7 +233,7 @@ def test_bodies_of_real_robots_have_the_shapes_of_their_links_welded_ones_includ
 def test_the_trunk_of_a_quadruped_has_the_boxes_of_its_welded_links():
     kinds = [p.as_json() for p in shape_set.initial(load("a1").body("trunk")).parts]
     assert [k["kind"] for k in kinds] == ["cuboid"] * 3
-    np.testing.assert_allclose(2 * np.array(kinds[1]["half"]), [0.267, 0.194, 0.114])
+    np.testing.assert_allclose(2 * np.array(kinds[1]["half"]), [0.267, 0.194, 0.114])  # m, of the description
 
 
 def part(tmp_path, geometry="", more=""):

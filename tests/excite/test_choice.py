@@ -119,6 +119,7 @@ def test_an_improved_motion_is_more_informative_and_free_of_self_collision():
     assert p.checker.colliding_joints(better.motion.trajectory) == ()
 
 
+@pytest.mark.slow
 @installed
 def test_cached_candidates_are_not_screened_again(tmp_path, monkeypatch):
     p, path = pool("g1"), tmp_path / "candidates.json"

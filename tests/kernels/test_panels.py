@@ -165,6 +165,7 @@ def test_a_sample_that_is_no_number_spoils_its_own_lane_alone():
         assert np.isnan(ours[:, 5]).any()
 
 
+@pytest.mark.slow
 def test_warm_up_leaves_nothing_to_compile():
     from steelyard.kernels import dense as spreading
     from steelyard.kernels import leg_elimination, panels

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from steelyard import Options
-from steelyard.kernels.state_layout import NAMES, REMEMBERED, StateLayout
+from steelyard.kernels.state_layout import NAMES, PERSISTENT, StateLayout
 from steelyard.online import OnlineIdentifier, compiled_step
 from tests.online.conftest import FEET, table
 
@@ -41,7 +41,7 @@ def learned(online, log, start, stop):
 @pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
 def test_fields_in_any_order_are_whole_and_apart(order):
     integers, reals, fields = replace(LAYOUT, order=order).allocate()
-    assert set(fields) == set(NAMES) >= set(REMEMBERED)
+    assert set(fields) == set(NAMES) >= set(PERSISTENT)
     for number, name in enumerate(NAMES, 1):
         fields[name][...] = number
     for number, name in enumerate(NAMES, 1):
@@ -87,4 +87,4 @@ def test_a_state_saved_in_one_order_resumes_in_another(dog, monkeypatch, tmp_pat
         assert len(one.changes) == 1
     assert np.array_equal(other.parameters, usual.parameters)
     with np.load(tmp_path / "state.npz") as saved:
-        assert {f"running.{name}" for name in REMEMBERED} <= set(saved)
+        assert {f"running.{name}" for name in PERSISTENT} <= set(saved)

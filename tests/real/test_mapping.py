@@ -54,7 +54,7 @@ def test_ur10e_is_identified_from_its_headerless_files(measured, ur10e_mapping):
     (ours,), (theirs,) = estimate.validation.values(), same.validation.values()
     assert estimate.consistent
     assert ours.relative == pytest.approx(theirs.relative, rel=1e-6)
-    assert ours.relative <= 0.048
+    assert ours.relative <= 0.048  # 4.76 % (docs/how-to-ur10e.md), rounded up
     assert {Path(p).name for p in estimate.provenance["inputs"]} == {"ur10e.urdf", *RUNS, "ur10e.toml"}
 
 

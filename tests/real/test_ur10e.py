@@ -29,8 +29,8 @@ def test_every_body_is_consistent_and_another_motion_is_predicted_to_4_8_percent
     (score,) = estimate.validation.values()
     assert estimate.consistent
     assert estimate.certificate.holds
-    assert score.relative <= 0.048
-    assert score.relative_filtered <= 0.040
+    assert score.relative <= 0.048  # 4.76 % (docs/how-to-ur10e.md), rounded up
+    assert score.relative_filtered <= 0.040  # 3.68 % there
     assert exit_code(estimate) == 0
 
 

@@ -51,10 +51,10 @@ def test_mujoco_on_workers_equals_mujoco_in_this_process(recorded, pair):
 
 
 def test_studies_do_not_depend_on_the_workers(pair):
-    from papers.go.run import case
+    from papers.go.run import run_case
 
     starts = [(k, "genetic", 90, False) for k in range(2)]
-    for one, other in zip(Workers().map(case, starts), pair.map(case, starts), strict=True):
+    for one, other in zip(Workers().map(run_case, starts), pair.map(run_case, starts), strict=True):
         assert np.array(other["history"]) == pytest.approx(np.array(one["history"]), rel=SAME)
-        assert other["base_found"] == pytest.approx(one["base_found"], rel=SAME)
+        assert other["base_final"] == pytest.approx(one["base_final"], rel=SAME)
         assert other["others"] == [pytest.approx(x, rel=SAME) for x in one["others"]]

@@ -117,7 +117,7 @@ def test_no_horizon_observes_more_than_the_base_parameters_and_few_windows_obser
         )
 
     views = [rank(0.005, 30), rank(0.05, 30)]
-    assert [v.space.rank for v in views] == [36, 36]
+    assert [v.space.rank for v in views] == [36, 36]  # base parameters of the PUMA's six links
     assert views[0].dependence == views[1].dependence
     assert rank(0.005, 1).space.rank < 36
     seen = views[0].dependence

@@ -140,8 +140,8 @@ def test_the_trunk_is_identified_from_joints_and_imu(trot):
     exact = identify("a1", [measure(trot, Sensors(), 0)], Options(links=("base",), feet=feet))
     noisy = identify("a1", [measure(trot, "mid", 0)], Options(links=("base",), feet=feet))
     assert described > 0.1
-    assert distance(exact, trot) < 0.007
-    assert distance(noisy, trot) < 0.02
+    assert distance(exact, trot) < 0.007  # e_p; the contact point is not below the foot
+    assert distance(noisy, trot) < 0.02  # 0.0162, worst of twelve seeds in papers/xu
 
 
 @pytest.mark.slow
@@ -184,7 +184,8 @@ def test_sensors_add_the_noise_of_their_level_and_nothing_else(trot, level):
     assert log.metadata["simulation"]["noise"] == level
 
 
-def test_sensors_are_biased_late_stepped_and_wrongly_scaled_as_asked(trot):
+def test_sensors_are_biased_late_stepped_and_wrongly_scaled_as_asked():
+    trot = simulate_quadruped(quadruped("a1"), "trot", seconds=1.0, seed=2)
     tau, q, gyro = "tau.FL_calf_joint", "q.FL_calf_joint", "imu.gyro.y"
     gain = measure(trot, Sensors(tau_gain=0.02), 0)
     assert np.allclose(gain.columns[tau], 1.02 * trot.columns[tau])

@@ -69,7 +69,7 @@ def test_friction_and_inertia_of_the_motor_are_recovered_beside_the_joints(arm, 
         for law in ("viscous", "coulomb"):
             assert estimate.joints[joint][law].value == pytest.approx(true_joint(arm, joint, law), rel=0.1)
     (held,) = estimate.validation.values()
-    assert held.relative < 0.015
+    assert held.relative < 0.015  # five times the torque noise, 0.3 %
 
 
 def test_without_the_transmission_the_motors_friction_is_taken_for_the_joints(arm, logs):
