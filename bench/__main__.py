@@ -41,6 +41,7 @@ from bench.problems import CASES
 from bench.ranges import USUAL, ranges
 from bench.rooms import main as draw_rooms
 from bench.same import arguments as same_arguments
+from bench.same import processor_name
 from bench.same import study as same_study
 from bench.scale import CASES as SCALE_CASES
 from bench.scale import scale
@@ -129,7 +130,7 @@ def main() -> int:
     if options.name == "same":
         return same_study(options)
     if options.name == "trust":
-        return trust_study(options, _caption("trust"))
+        return trust_study(options, f"{_caption('trust')}, {processor_name()}")
     if options.name == "rooms":
         return draw_rooms()
     if options.name == "words":

@@ -111,12 +111,13 @@ def about() -> dict[str, Any]:
         "date": str(date.today()),
         "command": " ".join(["python -m", *_module(), *sys.argv[1:]]),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
-        "processor": _processor(),
+        "processor": processor_name(),
         "environment": {name: os.environ.get(name, "") for name in (*PROCESSOR, *THREADS)},
     }
 
 
-def _processor() -> str:
+def processor_name() -> str:
+    """Model of the processor, as the operating system calls it."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:

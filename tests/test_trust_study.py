@@ -177,6 +177,13 @@ def test_a_run_resumes_after_the_last_whole_line(tmp_path, monkeypatch):
     assert len(study.kept_records(keep)) == len(chosen)
 
 
+@pytest.mark.parametrize("option", ["--robots", "--faults"])
+def test_an_unknown_name_is_refused(option, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["bench", "trust", option, "demo_amr"])
+    with pytest.raises(SystemExit):
+        main()
+
+
 @pytest.mark.study
 @installed
 def test_the_quick_study_is_one_json_object_of_which_good_logs_are_better_than_the_description(monkeypatch, capsys):

@@ -50,8 +50,8 @@ class Case:
         return f"{self.robot}/{self.fault}/{self.size:.6g}/{self.number}/{self.seed}"
 
     def scene(self, work: Path) -> Scene:
-        """The measured log with its fault."""
-        subject, rng = SUBJECTS[self.robot], draw(self.key)
+        """The measured log with its fault; all sizes of a fault have one truth, motion and noise."""
+        subject, rng = SUBJECTS[self.robot], draw(f"{self.robot}/{self.fault}", self.number, self.seed)
         noise = int(rng.integers(2**31))
         if self.fault == UNHARMED:
             k = self.number

@@ -290,10 +290,10 @@ def accelerometer_biased(scene: Scene, size: float, _: np.random.Generator) -> S
 
 
 def imu_displaced(scene: Scene, size: float, _: np.random.Generator) -> Scene:
-    """An IMU that sits further forward than described."""
+    """An IMU that sits higher than described: gravity shows the centre of mass in the other directions."""
     gyro = scene.log.vector("imu.gyro")
     assert gyro is not None
-    lever, turn = np.array([size, 0.0, 0.0]), np.gradient(gyro, scene.log.time, axis=0)
+    lever, turn = np.array([0.0, 0.0, size]), np.gradient(gyro, scene.log.time, axis=0)
     return _vector(scene, "imu.acc", lambda x: x + np.cross(turn, lever) + np.cross(gyro, np.cross(gyro, lever)))
 
 

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from multiprocessing import get_context
@@ -68,7 +68,7 @@ def trust(
             known[record["key"]] = record
             if keep is not None:
                 with keep.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(record) + "\n")
+                    file.write(json.dumps(record, default=float) + "\n")
             _progress(f"{n} of {len(wanted)}: {record['key']} {record['outcome']}")
     return [known[case.key] for case in chosen]
 
@@ -113,6 +113,11 @@ def _progress(text: str) -> None:
         print(f"\r{text:<79}", end="", file=sys.stderr, flush=True)
 
 
+def _refuse_unknown(option: str, names: Sequence[str], known: Iterable[str]) -> None:
+    if unknown := set(names) - set(known):
+        raise SystemExit(f"--{option}: {', '.join(sorted(unknown))} unknown; there are {', '.join(known)}")
+
+
 def study(options: argparse.Namespace, caption: str) -> int:
     """``python -m bench trust``."""
     if options.limits:
@@ -120,12 +125,14 @@ def study(options: argparse.Namespace, caption: str) -> int:
         print(limits(records))
         return 0
     names = [n for n in options.robots.split(",") if n] or list(QUICK_ROBOTS if options.quick else SUBJECTS)
+    _refuse_unknown("robots", names, SUBJECTS)
     names = [n for n in names if options.half in ("both", SUBJECTS[n].half)]
     faults = [f for f in options.faults.split(",") if f] or list((*QUICK_FAULTS, UNHARMED) if options.quick else ())
+    _refuse_unknown("faults", faults, (*FAULTS, UNHARMED))
     few = {"unharmed": QUICK_LOGS, "sizes": 2} if options.quick else {}
     chosen = cases(names, faults, seed=options.seed, **few)
     records = trust(chosen, jobs=options.jobs or 2, keep=options.keep, work=options.work)
-    result = gates(records)
+    result = gates(records, "reporting" if options.half == "both" else options.half)
     if options.json:
         print(json.dumps({"gates": result, "robots": summary(records), "cases": records}))
     else:
