@@ -24,7 +24,7 @@ class Diagnosis:
 
 
 def diagnose(subject: Subject) -> Diagnosis:
-    """Run every check; those that need an otherwise good log run only where no other found an error."""
+    """Run every check; those that need an otherwise good log run only where no other findings an error."""
     findings, facts, data = list[Finding](), dict[str, str](), dict[str, Any]()
     for check in all_checks():
         if not (check.after_others and any(f.severity == "error" for f in findings)):
@@ -50,6 +50,6 @@ def diagnose_logs(
     Raises:
         LogError: With every other error of any log.
     """
-    found = [f for log, segments in logs for f in diagnose(Subject(setup, log, segments)).findings]
-    refuse(found, despite)
-    return tuple(found)
+    findings = [f for log, segments in logs for f in diagnose(Subject(setup, log, segments)).findings]
+    refuse(findings, despite)
+    return tuple(findings)

@@ -40,12 +40,12 @@ def open_logs(
     """
     setup = Setup.of(description, logs, options, held_out=held_out, load=load)
     every = [*logs, *held_out]
-    found = [f for log in every for f in (*unit_findings(setup.robot, log), *_zero_torques(log))]
-    refuse(found, despite)
+    findings = [f for log in every for f in (*unit_findings(setup.robot, log), *_zero_torques(log))]
+    refuse(findings, despite)
     supported = [weight_findings(setup, log, max(SAMPLES // len(every), 40)) for log in every]
-    found += [f for findings, _ in supported for f in findings]
-    refuse(found, despite)
-    return replace(setup, notices=(*setup.notices, *found, *(n for _, notices in supported for n in notices)))
+    findings += [f for about_forces, _ in supported for f in about_forces]
+    refuse(findings, despite)
+    return replace(setup, notices=(*setup.notices, *findings, *(n for _, notices in supported for n in notices)))
 
 
 def refuse(findings: Sequence[Finding], despite: Collection[str] = ()) -> None:

@@ -63,6 +63,7 @@ def conclude(setup: Setup, options: Options, fit: Fit, record: RunRecord, job: J
     masses = mass_gradients(setup) if setup.robot.floating else []
     names, kinds = ([of[i] for i in free] for of in (setup.columns.names, setup.columns.kinds))
     base = base_parameters(fit.space, unc, theta[free], fit.prior.mean[free], names, kinds, [g[free] for g in masses])
+    scale = judge_scale(setup, unc, drives)
     return Estimate(
         robot=setup.robot.name,
         method=options.solver.name,
@@ -84,8 +85,10 @@ def conclude(setup: Setup, options: Options, fit: Fit, record: RunRecord, job: J
         total=judge_total(masses, theta, fit.prior.mean, free, unc) if masses else None,
         truth=record.truth,
         locked=dict(setup.robot.locked),
-        loads=tuple(b for b in bodies if b.carrier is not None),
-        scale=judge_scale(setup, unc, drives),
+        loads=tuple(
+            replace(b, exact_std=None if scale is None else scale.load_std) for b in bodies if b.carrier is not None
+        ),
+        scale=scale,
         sensors=judge_sensors(setup, fit.prior, theta, unc),
         motors=name_motor_terms(setup, fit),
         ranges=ranges,

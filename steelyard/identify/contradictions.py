@@ -28,6 +28,7 @@ WORDS = {
     "Ixz": "product of inertia xz",
     "Iyz": "product of inertia yz",
 }
+UNITS = {"m": "kg", "h": "kg·m", "I": "kg·m²"}
 
 
 @dataclass(frozen=True)
@@ -36,19 +37,25 @@ class Contradiction:
 
     parameter: str  # m, hx … Izz
     bodies: tuple[str, ...]
-    change: tuple[float, ...]  # estimate over description − 1, of each body
-    sigma: tuple[float, ...]  # standard deviations between estimate and description, of each body
+    value: tuple[float, ...]  # of each body, with what cannot be separated from it
+    described: tuple[float, ...]
+    sigma: tuple[float, ...]  # standard deviations between estimate and description
+    size: float  # natural size of the parameter
+
+    @property
+    def change(self) -> tuple[float, ...]:
+        """Difference from the description, over the described value; over the natural size where that is larger."""
+        return tuple((v - d) / max(abs(d), self.size) for v, d in zip(self.value, self.described, strict=True))
 
     def __str__(self) -> str:
-        low, high = 100 * min(self.change), 100 * max(self.change)
-        if low < 0 < high:
-            span, word = f"{low:+.0f} to {high:+.0f} %", "off"
-        else:
-            least, most = sorted((abs(low), abs(high)))
-            span = f"{most:.0f} %" if round(least) == round(most) else f"{least:.0f} to {most:.0f} %"
-            word = "above" if low > 0 else "below"
         where = self.bodies[0] if len(self.bodies) == 1 else f"{self.common} ({', '.join(self.bodies)})"
-        return f"the {WORDS.get(self.parameter, self.parameter)} of {where} is {span} {word} your description"
+        what = f"the {WORDS.get(self.parameter, self.parameter)} of {where}"
+        if any(abs(d) < 0.3 * self.size or v * d < 0 for v, d in zip(self.value, self.described, strict=True)):
+            pairs = [_range(values) for values in (self.value, self.described)]
+            return f"{what} is {pairs[0]} {UNITS[self.parameter[0]]}, and {pairs[1]} in your description"
+        ratios = [100 * (v / d - 1) for v, d in zip(self.value, self.described, strict=True)]
+        word = "above" if min(ratios) > 0 else "below" if max(ratios) < 0 else "off"
+        return f"{what} is {_range([abs(r) for r in ratios], '.0f')} % {word} your description"
 
     @property
     def common(self) -> str:
@@ -57,26 +64,32 @@ class Contradiction:
 
     def as_json(self) -> dict[str, Any]:
         """The entry of ``estimate.json``."""
-        return {key: list(x) if isinstance(x, tuple) else x for key, x in vars(self).items()}
+        own = {**vars(self), "change": self.change}
+        return {key: list(x) if isinstance(x, tuple) else x for key, x in own.items()}
 
 
 def find_contradictions(base: Sequence[BaseParameter]) -> tuple[Contradiction, ...]:
     """Base parameters of bodies, of source data, that differ from the description; the largest first."""
-    groups: dict[tuple[str, str], list[tuple[str, float, float]]] = {}
+    groups: dict[tuple[str, str], list[tuple[str, float, float, float, float]]] = {}
     for p in base:
         difference = p.value - p.described
         least = max(SIGMA * p.std, RELATIVE * abs(p.described), RELATIVE * p.size)
-        if p.kind != "body" or p.source != "data" or abs(difference) <= least or p.described == 0:
+        if p.kind != "body" or p.source != "data" or abs(difference) <= least:
             continue
         body, parameter = p.name.rsplit(".", 1)
-        entry = (body, p.value / p.described - 1, abs(difference) / max(p.std, 1e-300))
+        entry = (body, p.value, p.described, abs(difference) / max(p.std, 1e-300), p.size)
         groups.setdefault((parameter, _without_side(body)), []).append(entry)
     return tuple(sorted((_grouped(k[0], v) for k, v in groups.items()), key=lambda c: -max(map(abs, c.change))))
 
 
-def _grouped(parameter: str, entries: Iterable[tuple[str, float, float]]) -> Contradiction:
-    bodies, change, sigma = zip(*entries, strict=True)
-    return Contradiction(parameter, bodies, change, sigma)
+def _grouped(parameter: str, entries: Iterable[tuple[str, float, float, float, float]]) -> Contradiction:
+    bodies, value, described, sigma, sizes = zip(*entries, strict=True)
+    return Contradiction(parameter, bodies, value, described, sigma, max(sizes))
+
+
+def _range(values: Sequence[float], form: str = ".2g") -> str:
+    low, high = f"{min(values):{form}}", f"{max(values):{form}}"
+    return low if low == high else f"{low} to {high}"
 
 
 def _without_side(name: str) -> str:

@@ -48,6 +48,7 @@ class BodyEstimate:
     carrier: str | None = None  # of a load: the link that carries it, in whose axes its parameters are
     com_std: Array | None = None  # (3,) m, posterior
     interval: Interval | None = None  # of a body on the boundary of consistency, where ± 1.96 std does not hold
+    exact_std: float | None = None  # kg, of a load's mass, were the common scale exact, where that is unknown
     outside: float = 0.0  # m, of the centre of mass from the body's box; of a load from the link that carries it
 
     @property
@@ -73,7 +74,8 @@ class BodyEstimate:
     @property
     def seen(self) -> bool:
         """Whether a load's mass differs from zero by more than noise makes likely; of a body always."""
-        return self.carrier is None or self.mass > SEEN * float(self.std[0])
+        std = float(self.std[0]) if self.exact_std is None else self.exact_std
+        return self.carrier is None or self.mass > SEEN * std
 
     @property
     def at_most(self) -> float:

@@ -63,7 +63,7 @@ class Options(EquationOptions):
         None, "Hold every third S seconds of each log out of the fit, and predict them.", metavar="S"
     )
     despite: tuple[str, ...] = option(
-        (), "Go on despite findings with these codes; the answer is not trusted.", metavar="CODE,…"
+        (), "Fit despite findings with these codes; the answer is not trusted.", metavar="CODE,…"
     )
 
     def __post_init__(self) -> None:

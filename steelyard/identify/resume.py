@@ -102,4 +102,5 @@ def _with_uncertain_scale(result: Identification, scale_std: float) -> Identific
 def _wider(body: BodyEstimate, scale_std: float) -> BodyEstimate:
     std = np.hypot(body.std, scale_std * body.parameters)
     source = replace(body.source, mass="prior", inertia="prior")
-    return replace(body, std=std, std_data=(None,) * 10, source=source, interval=None)
+    exact = float(body.std[0]) if body.carrier else None
+    return replace(body, std=std, std_data=(None,) * 10, source=source, interval=None, exact_std=exact)

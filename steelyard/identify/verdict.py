@@ -120,18 +120,18 @@ def _informative(estimate: Estimate) -> Question:
 
 def _explained(estimate: Estimate) -> Question:
     question = "Is what was measured explained, in every equation?"
-    found: dict[str, float] = {}
+    figures: dict[str, float] = {}
     for score in (estimate.fit, *estimate.validation.values()):
         for name, value in score.unexplained.items():
-            found[name] = max(found.get(name, 0.0), value)
-    return _worst("explained", question, found, EXPLAINED)
+            figures[name] = max(figures.get(name, 0.0), value)
+    return _worst("explained", question, figures, EXPLAINED)
 
 
 def _structure(estimate: Estimate) -> Question:
     evidence = estimate.evidence
-    found = {name: evidence.predictable(name) for name in evidence.structure}
+    figures = {name: evidence.predictable(name) for name in evidence.structure}
     where = {name: f"{name} ({s.cause})" if s.cause else name for name, s in evidence.structure.items()}
-    named = {where[name]: value for name, value in found.items()}
+    named = {where[name]: value for name, value in figures.items()}
     return _worst("structure", "Are the residuals without structure?", named, STRUCTURE)
 
 
@@ -185,12 +185,12 @@ def _question(code: str, question: str, figure: float, limit: float, where: Sequ
     return Question(code, question, "fail" if figure > limit else "pass", figure, limit, tuple(where))
 
 
-def _worst(code: str, question: str, found: dict[str, float], limit: float) -> Question:
+def _worst(code: str, question: str, figures: dict[str, float], limit: float) -> Question:
     """By the largest figure; ``where`` names those beyond the limit, the largest first."""
-    if not found:
+    if not figures:
         return Question(code, question, "unknown", None, limit)
-    beyond = sorted((name for name, x in found.items() if not x <= limit), key=lambda name: -found[name])
-    figure = max(found.values(), key=lambda x: np.inf if np.isnan(x) else x)
+    beyond = sorted((name for name, x in figures.items() if not x <= limit), key=lambda name: -figures[name])
+    figure = max(figures.values(), key=lambda x: np.inf if np.isnan(x) else x)
     shown = float(figure) if np.isfinite(figure) else None
     return Question(code, question, "fail" if beyond else "pass", shown, limit, tuple(beyond))
 
