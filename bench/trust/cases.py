@@ -102,7 +102,7 @@ def _verdict(result: Result) -> dict[str, Any]:
         c.code: {"result": c.result, "figure": c.figure, "limit": c.limit, "where": list(c.where)}
         for c in getattr(verdict, "checks", ())
     }
-    doubts = sorted({n.code for n in result.estimate.notices if n.severity != "note"})
+    doubts = sorted({f.code for f in result.estimate.findings or () if f.severity != "note"})
     outcome = "trusted" if verdict.trusted else "doubted"
     return {"outcome": outcome, "stage": "verdict", "checks": checks, "codes": doubts}
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from steelyard.check.delay import Delay, estimate_delay
 from steelyard.check.free_fit import FreeFit
-from steelyard.check.torque_balance import TorqueBalance, balance, slowed
+from steelyard.check.torque_balance import TorqueBalance, balance, slowed, thinned
 from steelyard.equations.segment import Segment
 from steelyard.equations.setup import Setup
 from steelyard.errors import Finding, LogError
@@ -40,9 +40,10 @@ class Subject:
         if not self.setup.torques:
             return None
         assert self.setup.filter is not None
-        slow = replace(self.setup, filter=slowed(self.setup.filter, self.log))
+        log, filter = thinned(self.log, slowed(self.setup.filter, self.log))
+        slow = replace(self.setup, filter=filter)
         try:
-            segments, _ = slow.segments(self.log, level=True)
+            segments, _ = slow.segments(log, level=True)
         except LogError:  # no segment is long enough for the low cut-off
             return None
         return balance(slow, segments)

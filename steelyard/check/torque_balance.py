@@ -22,15 +22,16 @@ from steelyard.equations.segment import Segment
 from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import Foot, foot
 from steelyard.errors import UsageError
-from steelyard.log.log import Log
-from steelyard.log.timing import MOVES, log_rate
+from steelyard.log.log import QUATERNION, Log
+from steelyard.log.timing import MOVES, gaps, log_rate
 from steelyard.robot.model import Robot
-from steelyard.spatial import Array
+from steelyard.spatial import Array, unwrap_quaternions
 
 MOST_SAMPLES = {"fixed": 60_000, "floating": 20_000}  # of a log that are used
 MOST_BYTES = 1e8  # of the bases N in memory
 CUTOFF, KINEMATICS = 5.0, 10.0  # Hz: lower than for identification, since noise would bias gains and delays
 BAND, TIMES = 0.999, 4.0  # … but at least TIMES the band that contains this share of the motion
+LEAST_RATE, OVERSAMPLED = 100.0, 10.0  # Hz, and times the motion's cut-off: samples a second that a balance needs
 LEAST_ROWS = 40  # two seconds: fewer are not informative
 ROUNDING = 1e-12  # of the longest column: columns below are zero but for rounding
 LAGS = 8  # of the residuals' autocorrelation: two periods of the cut-off
@@ -47,6 +48,23 @@ def slowed(filter: Filter, log: Log) -> Filter:
     motion = max((_band(log, joint) for joint in log.names("q")), default=0.0)
     kinematics = min(filter.kinematics, max(KINEMATICS, TIMES * motion))
     return replace(filter, cutoff=min(filter.cutoff, CUTOFF), kinematics=kinematics)
+
+
+def thinned(log: Log, filter: Filter) -> tuple[Log, Filter]:
+    """Average neighbouring samples where the log is faster than the low cut-offs need, which saves most of the work."""
+    assert filter.rate is not None and filter.kinematics is not None
+    several = int(filter.rate // max(LEAST_RATE, OVERSAMPLED * filter.kinematics))
+    if several < 2:
+        return log, filter
+    first = np.unique(np.concatenate([np.arange(0, len(log), several), gaps(log) + 1]))
+    sizes = np.diff([*first, len(log)])
+    columns = dict(log.columns)
+    if log.has(*QUATERNION):  # q and −q are one orientation, but their mean is none
+        quaternion = np.column_stack([columns[name] for name in QUATERNION])
+        columns |= zip(QUATERNION, unwrap_quaternions(quaternion).T, strict=True)
+    columns = {name: np.add.reduceat(values, first) / sizes for name, values in columns.items()}
+    time = np.add.reduceat(log.time - log.time[0], first) / sizes + log.time[0]
+    return replace(log, time=time, columns=columns), replace(filter, rate=filter.rate / several)
 
 
 def _band(log: Log, joint: str) -> float:
