@@ -18,6 +18,8 @@ from bench.cli import cli
 from bench.cli import kept as cli_kept
 from bench.consistency import consistency, table
 from bench.coverage import coverage
+from bench.diagnosis import diagnosis
+from bench.diagnosis import kept as diagnosis_kept
 from bench.excite import CASES as EXCITE
 from bench.excite import excite
 from bench.excite import kept as excite_kept
@@ -68,6 +70,7 @@ STUDIES = (
     "cli",
     "consistency",
     "coverage",
+    "diagnosis",
     "excite",
     "house",
     "humanoid",
@@ -148,6 +151,9 @@ def main() -> int:
     elif options.name == "coverage":
         measured = coverage(options.seeds or 500, options.seconds)
         result, kept = measured.as_json(), 0.93 <= measured.covered <= 0.97
+    elif options.name == "diagnosis":
+        result = diagnosis(options.repeats)
+        kept = diagnosis_kept(result)
     elif options.name == "cli":
         result = cli(options.repeats, options.data)
         kept = cli_kept(result)

@@ -52,7 +52,8 @@ def cli(repeats: int = 7, data: Path | None = None) -> dict[str, Any]:
         for _ in range(repeats + 1):
             for name, command in commands.items():
                 start = time.perf_counter()
-                subprocess.run(command, check=True, capture_output=True, cwd=ROOT, env=environment)
+                code = subprocess.run(command, capture_output=True, cwd=ROOT, env=environment).returncode
+                assert code in (0, 4), f"{name} ended with {code}"  # 4: answered, and not trusted
                 times[name].append(1e6 * (time.perf_counter() - start))
     entry: dict[str, Any] = {
         name: {"min": float(np.min(t[1:])), "median": float(np.median(t[1:]))} for name, t in times.items()
