@@ -39,7 +39,7 @@ def test_identify_writes_what_the_contract_promises(identified, arm):
     folder, _ = identified
     assert {p.name for p in folder.iterdir()} >= {"estimate.json", "robot.urdf", "report.html", "information.npz"}
     estimate = json.loads((folder / "estimate.json").read_text(), parse_constant=pytest.fail)
-    assert estimate["schema"] == 1
+    assert estimate["schema"] == 2
     assert estimate["method"] == "lmi"
     assert estimate["equations"] == "joint"
     assert set(estimate["links"]) == {b.name for b in arm.robot.bodies}
@@ -118,7 +118,7 @@ def test_links_that_are_not_identified_stay_exactly_at_the_description(steelyard
     done = steelyard(
         "identify", "demo_arm", arm.train, "-o", tmp_path / "out", "--links", "tool0,forearm_link", "--friction", "all"
     )
-    assert done.code == 0
+    assert done.code in (0, 4)  # the bodies that are held are not as described
     links = json.loads((tmp_path / "out" / "estimate.json").read_text())["links"]
     for body in arm.robot.bodies:
         same = links[body.name]["parameters"] == pytest.approx(body.parameters.tolist(), abs=0)

@@ -12,6 +12,7 @@ import pytest
 from steelyard.check.checks.attitude import attitude_findings
 from steelyard.check.checks.sampling import Timing
 from steelyard.check.delay import TWO_SIDED_95, estimate_delay
+from steelyard.check.survey import LABELS
 from steelyard.check.torque_balance import slowed, spread
 from steelyard.cli.finding_text import finding_text
 from steelyard.equations.setup import Setup
@@ -80,9 +81,11 @@ def test_the_text_has_every_finding_and_quantity_of_the_json(arm, check, steelya
     for case in (log, scaled("tau.", -1.0)(log), late(0.03)(log), lossy(0.15)(log)):
         findings, data = check("demo_arm", case)
         shown = steelyard("check", "demo_arm", tmp_path / "log.parquet")
-        assert shown.code == (3 if findings else 0)
-        lines = [line for line in shown.out.splitlines() if line.startswith("to correct: ")]
-        assert lines == ["to correct: " + finding_text(Finding(**f), "check") for f in findings]
+        severities = {f["severity"] for f in findings}
+        assert shown.code == (3 if "error" in severities else 4 if "doubt" in severities else 0)
+        lines = [line for line in shown.out.splitlines() if line.startswith(tuple(LABELS.values()))]
+        expected = [f"{LABELS[f['severity']]}: {finding_text(Finding(**f), 'check')}" for f in findings]
+        assert [line for line in lines if line.endswith("]")] == expected
         assert shown.out.splitlines()[-1] == data["verdict"]
         for name, value in data["facts"].items():
             assert f"{name}: {value}" in shown.out

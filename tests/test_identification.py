@@ -191,7 +191,10 @@ def test_a_tilted_base_is_given_by_gravity(arm):
     exact = {b.name: b.parameters for b in tilted.bodies}
     log = simulate_arm(tilted, exact, seed=4, seconds=8, noise="none")
     right = identify("demo_arm", [log], Options(gravity=(3.0, 0.0, -9.3)))
-    wrong = identify("demo_arm", [log])
+    with refuses(LogError, "gravity-direction"):
+        identify("demo_arm", [log])
+    wrong = identify("demo_arm", [log], Options(despite=("gravity-direction",)))
+    assert not wrong.verdict.trusted
     assert right.estimate.fit.relative < 1e-3
     assert wrong.estimate.fit.relative > 0.05
 

@@ -150,7 +150,7 @@ def test_the_load_of_a_walking_robot_is_identified_from_currents(a1_robot):
     estimate = weigh_load("a1", logs[1:], "trunk", options, empty=logs[:1]).estimate
     (load,) = estimate.loads
     identified_gains = np.array(
-        [estimate.joints.get(j, {}).get("gain") or gains[k] for k, j in enumerate(a1_robot.joints)]
+        [t.value if (t := estimate.joints.get(j, {}).get("gain")) else gains[k] for k, j in enumerate(a1_robot.joints)]
     )
     np.testing.assert_allclose(identified_gains / gains, 1, atol=0.05)
     assert load.mass == pytest.approx(1.5, abs=0.1)
@@ -168,7 +168,7 @@ def test_load_json_keeps_its_contract(steelyard, arm, pair, tmp_path):
     assert f"load on {ON}" in run.out
     assert f"the load on {ON} weighs 2.4" in run.out
     content = json.loads((tmp_path / "out" / "load.json").read_text())
-    assert content["schema"] == 1
+    assert content["schema"] == 2
     (load,) = content["loads"]
     assert load["link"] == ON
     assert load["shapes"] == content["divisions"] == []
@@ -197,7 +197,7 @@ def test_arguments_that_conflict_or_do_not_exist_are_refused(steelyard, arm, pai
     assert "[link-on-fixed-base]" in steelyard(*common, "--on", "base_link").err
     assert "[file-missing]" in steelyard(*common, "--on", ON, "--from", tmp_path / "none").err
     (tmp_path / "estimate.json").write_text(
-        json.dumps({"schema": 1, "links": {}, "information": "information.npz", "provenance": {"options": {}}})
+        json.dumps({"schema": 2, "links": {}, "information": "information.npz", "provenance": {"options": {}}})
     )
     unreadable = steelyard(*common, "--on", ON, "--from", tmp_path).err
     assert "information.npz: " in unreadable

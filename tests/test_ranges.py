@@ -382,7 +382,9 @@ def test_a_log_that_no_robot_could_have_written_brings_a_notice(arm, arm_estimat
     assert arm_estimate.ranges.notices(inside=False) == []
     log = read_log(arm.train)
     fallen = {k: -v if k.startswith("tau.") else v for k, v in log.columns.items()}  # as if of negative mass
-    estimate = identify("demo_arm", [replace(log, columns=fallen)], Options(friction="all"), job=MASSES).estimate
+    estimate = identify(
+        "demo_arm", [replace(log, columns=fallen)], Options(friction="all", despite=("sign-reversed",)), job=MASSES
+    ).estimate
     assert estimate.ranges.refuted
     (notice,) = estimate.ranges.notices(inside=False)
     assert notice.code == "data-not-explained"

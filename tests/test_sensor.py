@@ -411,7 +411,7 @@ def test_sensors_in_the_feet_replace_contact_forces(walker, drop, equations):
     assert total.source == "prior"
     assert total.above.source == "data"
     assert total.above.mass == pytest.approx(sum(truth[b][0] for b in truth if b not in A1_FEET), abs=1e-4)
-    assert "kg (identified) above the sensors" in sentence(estimate)
+    assert "kg (data) above the sensors" in sentence(estimate)
 
 
 @pytest.mark.slow

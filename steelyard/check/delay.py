@@ -26,6 +26,7 @@ BEYOND = 0.7  # cost at the edge of the range, relative to no delay, below which
 TOLERATED = 0.005  # s: a delay, or its change through the log, that exceeds this and its ± is a fault …
 CLEAR = 2.0  # … where it also exceeds this multiple of its ±
 REFUSED = 0.05  # s: beyond it the answer is wrong on every robot tried; a smaller one is a doubt, and has a remedy
+REMAINING, NO_BETTER = 0.5, 0.9  # squared residual with the delay, of that without: above, a doubt only; no finding
 TWO_SIDED_95 = 1.96  # standard deviations: the ± that is printed
 LEAST = 4.0  # s of rows that are needed to measure a delay
 ROUNDS, CONVERGED = 8, 2e-5  # Gauss–Newton: most iterations, and the step in s at which they end
@@ -43,6 +44,7 @@ class Delay:
     duration: float  # s, of the samples used
     joints: dict[str, tuple[float, float]]  # joint → delay and its standard deviation, s
     beyond: bool = False  # the delay is ``seconds`` or more: beyond the search range
+    remaining: float = 0.0  # squared residual with the delays, of that without
 
     @property
     def change(self) -> tuple[float, float]:
@@ -81,15 +83,19 @@ def delay_findings(log: Log, measured: Delay, compensated: float = 0.0) -> list[
             f"({1e3 * change:.0f} ± {1e3 * half_width:.0f} ms more): the clocks drift apart by {measured.drift:.2g} s/s"
         )
         fix, remedy = "Time-stamp torques and positions by one clock", {"drift": measured.drift}
-        return [Finding("clock-drift", where, what, fix, remedy, "error" if abs(change) > REFUSED else "doubt")]
+        return [Finding("clock-drift", where, what, fix, remedy, _severity(change, measured))]
     half_width = TWO_SIDED_95 * measured.std
-    if abs(measured.seconds) > max(TOLERATED + half_width, CLEAR * half_width):
+    if abs(measured.seconds) > max(TOLERATED + half_width, CLEAR * half_width) and measured.remaining < NO_BETTER:
         what = f"is {size:.0f} ± {1e3 * half_width:.0f} ms {word} the motion"
         delay = round(measured.seconds + compensated, 3)
         fix = f"Compensate with delay={delay}, or correct the time stamps"
-        severity: Severity = "error" if abs(measured.seconds) > REFUSED else "doubt"
+        severity = _severity(measured.seconds, measured)
         return [Finding("torque-delayed", where, what, fix, {"delay": delay}, severity)]
     return []
+
+
+def _severity(size: float, measured: Delay) -> Severity:
+    return "error" if abs(size) > REFUSED and measured.remaining < REMAINING else "doubt"
 
 
 class _Solution(NamedTuple):
@@ -118,7 +124,8 @@ def estimate_delay(balance: TorqueBalance) -> Delay | None:
     drift, drift_std = _common(solution.drift[measured], solution.drift_cov[both])
     each = zip(balance.robot.joints, solution.delay, np.diag(solution.delay_cov), measured, strict=True)
     joints = {j: (float(d), float(np.sqrt(v))) for j, d, v, k in each if k}
-    return Delay(seconds, std, drift, drift_std, duration, joints)
+    remaining = _cost(balance, inner, np.where(measured, solution.delay, 0.0)) / max(_cost(balance, inner), 1e-300)
+    return Delay(seconds, std, drift, drift_std, duration, joints, remaining=float(remaining))
 
 
 def _inner(balance: TorqueBalance) -> Array:
@@ -171,6 +178,13 @@ def _parts(balance: TorqueBalance, keep: Array) -> list[_DelayPart]:
         columns = np.concatenate([balance.Y[:, j, mine], more[:, j]], axis=1)[:, None, :]
         parts.append(_DelayPart(balance, [j], [j], columns, keep))
     return parts
+
+
+def _cost(balance: TorqueBalance, inner: Array, delays: Array | None = None) -> float:
+    """Squared residual with delays (J,) of the joints; default none."""
+    J = len(balance.robot.joints)
+    shares = balance.shifted(np.zeros(J) if delays is None else delays, np.zeros(J), 0.0)
+    return float(sum(np.sum(part.residual(shares) ** 2) for part in _parts(balance, inner)))
 
 
 def _start(balance: TorqueBalance, parts: list[_DelayPart]) -> tuple[float, bool]:

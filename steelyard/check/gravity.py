@@ -21,13 +21,14 @@ from steelyard.spatial import Array
 TILTED = 30.0  # degrees: least angle between gravity and the described one that is reported …
 BETTER = 0.5  # … where its residual is below this share of the described one's
 AXIS = 0.8  # an axis is preferred where the best direction's residual is above this share of the axis's
+LEAST_JOINTS = 3  # with fewer another centre of mass gives the torques of another direction
 MOVED = 0.2  # least share of a torque that inertia must explain to infer its sign
 
 
 def gravity_findings(balance: TorqueBalance, log: Log) -> list[Finding]:
     """A direction of gravity that explains the torques of a fixed robot where the described one does not."""
     robot, size = balance.robot, float(np.linalg.norm(balance.robot.gravity))
-    if size == 0 or any(p.segment.current for p in balance.pieces):
+    if size == 0 or len(robot.joints) < LEAST_JOINTS or any(p.segment.current for p in balance.pieces):
         return []
     static = _gravity_torques(balance)
     inertial = balance.predicted - static @ robot.gravity

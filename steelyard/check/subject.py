@@ -59,7 +59,9 @@ class Subject:
     def free_balance(self) -> FreeFit | None:
         """Fit of the torque balance with all parameters free; None where gains of drives are unknown."""
         balance = self.balance
-        if balance is None or not balance.pieces or any(p.segment.current for p in balance.pieces):
+        if balance is None or not balance.pieces or self.setup.robot.sensors:
+            return None
+        if any(p.segment.current for p in balance.pieces):
             return None
         return FreeFit.of(balance)
 

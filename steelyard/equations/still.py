@@ -37,6 +37,8 @@ PASSED = 2  # levels that are passed on to the next piece: straight lines begin 
 SHARE = 0.01  # of a joint's speed limit: slower is slow
 SLOWEST = 0.012  # rad/s or m/s: the most that this may be, as some descriptions have limits of 1000 rad/s
 HIDDEN = 2.0  # times its noise: below this rms velocity a joint is slow, whatever its limit,
+CLEAN = 50.0  # times its noise: a joint that is faster is measured well, however slow; logs without noise are exact
+ROUNDING = 1e-9  # rad/s or m/s, of a joint that is at rest in a log without noise
 FASTEST = 0.05  # rad/s or m/s: but not above this, as an estimate of noise may be wrong
 NOISE = 3.0  # times its noise: below this rms a difference is noise; what is above loses at most a tenth, 1/(1 + 3²)
 CREEP_SPEED = 0.5 * COULOMB_SPEED  # slow joints that are faster creep; others are held: a third of dry friction is left
@@ -126,7 +128,8 @@ def settle(
         limit = robot.description.joints[name].velocity
         bound = min(SHARE * limit, SLOWEST) if limit > 0 else SLOWEST
         speed = windows.rms(v)
-        slow = windows.runs(speed < np.maximum(np.minimum(HIDDEN * noise.v, FASTEST), bound))
+        hidden = np.minimum(HIDDEN * noise.v, FASTEST)
+        slow = windows.runs(speed <= np.maximum(hidden, np.minimum(bound, CLEAN * noise.v)) + ROUNDING)
         if not slow.any():
             continue
         if slow.all():

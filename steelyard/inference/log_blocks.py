@@ -19,6 +19,7 @@ from steelyard.spatial import Array
 
 BLOCKS = 10  # of all logs together, at least one a log
 LEAST = 4  # fewer blocks show no spread
+ROUNDING = 1e-14  # of the normal equations, relative
 
 
 @dataclass(frozen=True)
@@ -95,12 +96,14 @@ class BlockSums:
         held = start.copy()
         held[free] = 0.0
         A, c = self.A.sum(axis=0) + R.T @ R, self.c.sum(axis=0) + R.T @ prior.z
+        lift = ROUNDING * float(np.trace(A))  # directions that nothing determines
 
         def solve(A: Array, c: Array) -> Array:
             full = held.copy()
             if len(free):
                 right = c[free] - A[free] @ (held / self.scale)
-                full[free] = self.scale[free] * cho_solve(cho_factor(A[np.ix_(free, free)]), right)
+                lifted = A[np.ix_(free, free)] + lift * np.eye(len(free))
+                full[free] = self.scale[free] * cho_solve(cho_factor(lifted), right)
             return full
 
         return np.array([solve(A - a, c - b) for a, b in zip(self.A, self.c, strict=True)]), solve(A, c)

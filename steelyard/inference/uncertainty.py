@@ -8,7 +8,7 @@ of the relative standard deviations along their directions.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -217,7 +217,7 @@ class BodySource:
     mass: Source
     com: Source
     inertia: Source
-    moved: float = 0.0  # prior standard deviations between estimate and description, the largest of the quantities
+    moved: float = field(default=0.0, compare=False)  # prior standard deviations from the description, the largest
 
     @property
     def worst(self) -> Source:

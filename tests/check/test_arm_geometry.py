@@ -68,7 +68,9 @@ def test_a_tilted_base_is_reported_with_the_direction_of_gravity(arm, degrees, s
     )
     (finding,) = findings(simulate_arm(tilted, truth, seed=7, seconds=12.0, friction=friction))
     assert (finding.code, finding.severity) == ("gravity-direction", severity)
-    np.testing.assert_allclose(finding.remedy["gravity"], gravity, atol=0.15)
+    np.testing.assert_allclose(
+        finding.remedy["gravity"], gravity, atol=0.15 * max(1.0, degrees / 5)
+    )  # m/s²: first order in the tilt
 
 
 @pytest.mark.parametrize("degrees", [3.0, -10.0])

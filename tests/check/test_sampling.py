@@ -67,7 +67,7 @@ def test_a_stamp_alone_beyond_a_gap_is_named(good, row, steps):
     assert finding.remedy["drop_rows"] == [row % len(good)]
 
 
-@pytest.mark.parametrize(("sigma", "severity"), [(7e-4, "doubt"), (1e-3, "doubt"), (2e-3, "error")])
+@pytest.mark.parametrize(("sigma", "severity"), [(7e-4, "doubt"), (2e-3, "doubt"), (4e-3, "error")])
 def test_hidden_errors_of_the_stamps_are_measured(good, sigma, severity):
     (finding,) = findings(sampled_late(good, sigma))
     assert (finding.code, finding.severity) == ("stamp-jitter", severity)

@@ -16,7 +16,7 @@ from steelyard.identify.verdict import answer_questions
 from steelyard.output.question_text import question_figure, question_limit
 from steelyard.output.report.words import light
 
-WRONG = Contradiction("m", ("forearm_link",), (0.3,), (9.0,))
+WRONG = Contradiction("m", ("forearm_link",), (1.3,), (1.0,), (9.0,), 1.0)
 
 
 @pytest.fixture(scope="module")

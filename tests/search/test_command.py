@@ -38,7 +38,7 @@ def test_a_search_prints_the_source_of_each_parameter_and_writes_a_robot(steelya
     assert " ".join(done.out.split()).endswith(result["verdict"])
     assert result["gc_error"]["reduction"] > 1e12
     assert result["truth"]["base_error"]["found"] < 1e-4 < result["truth"]["base_error"]["start"]
-    assert all(link["consistent"] and link["sources"]["mass"] == "prior" for link in result["links"].values())
+    assert all(link["consistent"] and link["sources"]["mass"] != "data" for link in result["links"].values())
     other = result["held_out"][str(test)]
     assert other["found"] < 1e-9 * other["start"]
     written = Robot.load(tmp_path / "out" / "robot.urdf")

@@ -14,7 +14,7 @@ import numpy as np
 from steelyard.check.subject import Check, Subject
 from steelyard.check.torque_balance import partial
 from steelyard.equations.columns import Columns
-from steelyard.errors import Finding
+from steelyard.errors import Finding, UsageError
 
 EXPLAINED = 0.6  # least share of the offset-free signal that the prediction must explain to infer a sign
 WHAT = "is the opposite of the force that the part below exerts on the part above: its sign is reversed"
@@ -32,7 +32,10 @@ class SensorSigns(Check):
         if not robot.sensors or any(f.frame is None or f.frame.joint not in below for f in setup.unknown):
             return []
         columns = Columns(setup.columns.bodies, (), setup.columns.offsets)
-        rows = replace(setup, equations="base", columns=columns).rows(subject.segments)
+        try:
+            rows = replace(setup, equations="base", columns=columns).rows(subject.segments)
+        except UsageError:  # the feet leave no equation of the base
+            return []
         blocks = list(rows)
         Y, measured = (np.concatenate(x) for x in zip(*((b.Y, b.target) for b in blocks), strict=True))
         bodies = 10 * len(columns.bodies)

@@ -24,6 +24,7 @@ ABRUPT = 2.0  # times the largest change of speed elsewhere, at either end of th
 SPANS = (1, 3, 10)  # samples over which speeds are compared: short ones for fast motions, long ones for noise
 LEVELS = 3.0  # of its resolution: a torque that resumes nearer to the value it had was not frozen
 CLIPPED_SHARE, CLIPPED_RUN = 0.005, 5  # least share of samples at the extreme value, and least number in a row
+EXACT, LEAST_EXACT = 0.02, 100  # of its spread: fourth differences that no sensor is without; samples needed
 CLIPPED_TIMES = 3.0  # as often as the value next to it, which a coarse resolution reaches nearly as often
 
 
@@ -107,13 +108,19 @@ def _stands(log: Log, name: str, start: int, stop: int) -> bool:
     """Whether a constant reading is that of a base that stands still: all others are constant, or it does not turn."""
     part = slice(start, stop + 1)
     others = [x[part] for other, x in _vectors(log) if other.startswith(("base.", "imu.")) and other != name]
-    if not any(np.any(np.ptp(x, axis=0) > 0) for x in others):
+    if not any(np.any(np.ptp(x, axis=0) > 0) for x in others) or all(map(_is_exact, others)):
         return True
     gyro = log.vector("imu.gyro")
     if name != "base.quaternion" or gyro is None:
         return False
     angle = np.cumsum((gyro - gyro.mean(axis=0))[part][1:] * np.diff(log.time[part])[:, None], axis=0)
     return not angle.size or bool(np.max(np.ptp(angle, axis=0)) < TURNED)
+
+
+def _is_exact(values: Array) -> bool:
+    """Whether a signal (T, k) has no noise at all: a simulation's, whose base need not turn."""
+    rough = np.std(np.diff(values, 4, axis=0), axis=0)
+    return len(values) > LEAST_EXACT and bool(np.all(rough <= EXACT * np.std(values, axis=0)))
 
 
 def _constant_finding(log: Log, column: str, value: str, moves: str) -> Finding:
