@@ -13,7 +13,7 @@ from steelyard.check.checks.attitude import attitude_findings
 from steelyard.check.checks.sampling import Timing
 from steelyard.check.delay import TWO_SIDED_95, estimate_delay
 from steelyard.check.survey import LABELS
-from steelyard.check.torque_balance import slowed, spread
+from steelyard.check.torque_balance import slowed, spread, thinned
 from steelyard.cli.finding_text import finding_text
 from steelyard.equations.setup import Setup
 from steelyard.errors import Finding
@@ -182,8 +182,9 @@ def test_the_shares_of_all_joints_sum_to_the_measured_side(walking, options):
     robot, log = walking
     both = slow_balance(robot.description, log, options)
     setup = Setup.of(robot.description, [log], options)
-    slow = replace(setup, filter=slowed(setup.filter, log))
-    rows = list(slow.rows(slow.segments(log)[0]))
+    thin, filter = thinned(log, slowed(setup.filter, log))
+    slow = replace(setup, filter=filter)
+    rows = list(slow.rows(slow.segments(thin)[0]))
     np.testing.assert_allclose(both.measured.sum(axis=2), np.concatenate([b.target for b in rows]), atol=1e-9)
     np.testing.assert_allclose(both.time, np.concatenate([b.time for b in rows]))
 
