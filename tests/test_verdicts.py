@@ -19,7 +19,7 @@ from steelyard.identify.estimate_json import estimate_json
 from steelyard.identify.evidence import Evidence, HeldOut
 from steelyard.identify.sentence import sentence
 from steelyard.identify.solving import solve
-from steelyard.identify.verdict import answer_questions, exit_code, failed_checks, is_trusted
+from steelyard.identify.verdict import WRONG_MODEL, answer_questions, exit_code, failed_checks, is_trusted
 from steelyard.inference.residual_structure import Structure
 from steelyard.inference.uncertainty import BodySource, Uncertainty, compute_uncertainty
 from steelyard.information import Information
@@ -281,6 +281,12 @@ def test_a_tie_with_the_description_is_no_failure_and_neither_is_chance(identifi
     for pooled, worse in ((HeldOut(0.1, 0.1), 0.5), (HeldOut(0.1, 0.11), 0.3)):
         estimate = replace(identified.estimate, evidence=replace(seen, pooled=pooled, worse=worse))
         assert is_trusted(estimate)
+
+
+@pytest.mark.parametrize("code", sorted(WRONG_MODEL))
+def test_a_doubt_that_the_model_is_what_was_measured_fails(identified, code):
+    doubt = Finding(code, "log", "is off", "Mend it", {}, "doubt")
+    assert [q.code for q in failed_checks(replace(identified.estimate, findings=(doubt,)))] == ["log"]
 
 
 def test_a_doubt_about_the_log_leaves_its_question_open_and_is_named(identified):

@@ -375,5 +375,9 @@ FAULTS = {
 }
 # Faults that no log can show, each with the other robot whose unharmed log is the same.
 UNFINDABLE = {
-    ("forces-scaled", 1.1): "a robot that is a tenth heavier, with a tenth more friction",
+    ("forces-scaled", 1.1): "a robot (on held legs: a trunk) that is heavier by as much, with a tenth more friction",
+    (
+        "robot-scaled",
+        0.7,
+    ): "the robot at another size, whose masses and inertias give the same torques at the same angles",
 }

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from steelyard.errors import Finding
 from steelyard.identify.estimate import Estimate
 
 Answer = Literal["pass", "fail", "unknown"]
@@ -24,6 +25,21 @@ SCALE = 1.6  # ratio of the bodies' torques to the described ones: beyond, a uni
 MASS = 10.0  # ratio of a body's mass to the described one; single masses are hardly ever determined by data
 OUTSIDE = 0.5  # of a body's size: a centre of mass further outside its box is not in the body
 AWAY = 1.0  # m: a load further from the link that carries it is not on it
+
+
+# Doubts that the described robot, or one payload, is what was measured; others are about sampling, and the remaining
+# questions show whether they hurt.
+WRONG_MODEL = frozenset(
+    (
+        "gravity-direction",
+        "imu-tilted",
+        "joint-reversed",
+        "joints-swapped",
+        "payload-changes",
+        "time-scale",
+        "weight-not-carried",
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -99,13 +115,17 @@ def _proved(estimate: Estimate) -> Question:
 
 
 def _log(estimate: Estimate) -> Question:
-    """An error that was overruled fails; a doubt leaves it open, and the other questions decide whether it hurts."""
+    """An error that was overruled fails, and a doubt about the model; a doubt about the sampling leaves it open."""
     question = "Does the log raise no error and no doubt?"
     if estimate.findings is None:
         return Question("log", question, "unknown", None, 0)
     left = [f for f in estimate.findings if f.severity != "note"]
-    result: Answer = "fail" if any(f.severity == "error" for f in left) else "unknown" if left else "pass"
+    result: Answer = "fail" if any(_contradicts(f) for f in left) else "unknown" if left else "pass"
     return Question("log", question, result, len(left), 0, tuple(f"{f.where}: {f.code}" for f in left))
+
+
+def _contradicts(finding: Finding) -> bool:
+    return finding.severity == "error" or finding.code in WRONG_MODEL
 
 
 def _informative(estimate: Estimate) -> Question:
