@@ -379,5 +379,5 @@ UNFINDABLE = {
     (
         "robot-scaled",
         0.7,
-    ): "the robot at another size, whose masses and inertias give the same torques at the same angles",
+    ): "the robot at another size, with masses that give the same torques at the same angles",
 }
