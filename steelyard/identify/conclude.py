@@ -28,7 +28,7 @@ from steelyard.identify.options import Options
 from steelyard.identify.scoring import Score
 from steelyard.inference.profile_likelihood import THIN
 from steelyard.inference.uncertainty import BodySource, Uncertainty, base_parameters, judge_body
-from steelyard.robot.model import Body
+from steelyard.robot.model import LOAD, Body
 from steelyard.spatial import WRENCH, Array
 
 
@@ -98,7 +98,7 @@ def conclude(setup: Setup, options: Options, fit: Fit, record: RunRecord, job: J
         left_out=record.left_out,
         evidence=gather_evidence(setup, fit, base, record.rows, record.segments),
         findings=record.findings,
-        contradictions=find_contradictions(base),
+        contradictions=find_contradictions([p for p in base if not any(t.startswith(f"{LOAD}.") for t in p.terms)]),
         described=record.described,
     )
 
