@@ -18,7 +18,7 @@ from steelyard.identify.estimate import Estimate
 Answer = Literal["pass", "fail", "unknown"]
 
 EXPLAINED = 0.25  # of an equation's filtered torque or force: a larger residual is not noise
-STRUCTURE = 0.028  # of the same: a larger predictable part of the residual is a wrong model
+STRUCTURE = 0.05  # of the same: a larger predictable part of the residual is a wrong model
 STABLE = 2.0  # standard deviations, rms: a larger spread between blocks is no noise
 WORSE = 0.02  # probability of chance below which held-out blocks are predicted worse than by the description
 SCALE = 1.6  # ratio of the bodies' torques to the described ones: beyond, a unit or a gain is wrong
@@ -31,6 +31,7 @@ AWAY = 1.0  # m: a load further from the link that carries it is not on it
 # questions show whether they hurt.
 WRONG_MODEL = frozenset(
     (
+        "accelerometer-scale",
         "gravity-direction",
         "imu-tilted",
         "joint-reversed",
