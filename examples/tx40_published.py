@@ -21,9 +21,9 @@ def value(kind: str, k: str) -> float:
     if kind in BODY:
         return estimate["links"][f"link_{k}"]["parameters"][BODY.index(kind)]
     if kind in ("Iam", "fvm", "fsm"):
-        return motor[TERMS[kind[:-1]]]
-    share = motor[TERMS[kind]] if kind in ("Ia", "fv") and k in "56" else 0.0
-    return estimate["joints"][f"joint_{k}"][TERMS[kind]] + share
+        return motor[TERMS[kind[:-1]]]["value"]
+    share = motor[TERMS[kind]]["value"] if kind in ("Ia", "fv") and k in "56" else 0.0
+    return estimate["joints"][f"joint_{k}"][TERMS[kind]]["value"] + share
 
 
 agree, judged = 0, 0

@@ -169,7 +169,7 @@ def test_published_base_parameters_stand_beside_ours(run, measured, tmp_path, st
     named = ("--mapping", tmp_path / "tx40.toml", "--friction", "all", *filters, "-o", tmp_path / "whole")
     assert steelyard("identify", robot, log, *named).code == 3
     done = steelyard("identify", robot, log, *named, "--repair-prior")
-    assert done.code == 0
+    assert done.code == 4  # seven seconds determine no parameter of the bodies to a tenth
     lines = run("tx40_published", folder, tmp_path / "whole").splitlines()
     assert lines[-1] == "23 of 23 agree within 3 σ or 5 %"
     assert "\n".join(lines) in guide

@@ -333,7 +333,7 @@ def test_the_total_mass_of_a_humanoid_whose_feet_measure_fz_alone_is_identified(
     assert sentence(estimate).startswith("Trusted")
     everything = {f"{b.name}.m": 1.0 for b in robot.bodies}
     (whole,) = [p for p in estimate.base if p.terms == everything]
-    assert whole.identified
+    assert whole.source == "data"
     assert (whole.value, whole.name) == (pytest.approx(estimate.total.mass), "base_link.m")
 
 

@@ -38,7 +38,6 @@ WRONG_MODEL = frozenset(
         "joints-swapped",
         "payload-changes",
         "time-scale",
-        "weight-not-carried",
     )
 )
 

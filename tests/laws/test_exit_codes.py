@@ -25,11 +25,12 @@ FAULTS = {
     ),
     "stamp wrong": lambda log: type(log)(log.time + 0.002 * (log.time == log.time[400]), log.columns),
 }
+pytestmark = pytest.mark.slow
+
 DESPITE = "sign-reversed,torque-delayed,position-frozen,time-scale,joint-misspelt,stamp-jitter,gravity-direction"
 runs = count()
 
 
-@pytest.mark.slow
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     fault=st.sampled_from(sorted(FAULTS)),
@@ -55,7 +56,6 @@ def test_the_exit_code_follows_from_the_verdict(arm, steelyard, tmp_path, fault,
         assert all(c["code"] in verdict["sentence"] for c in verdict["checks"] if c["result"] == "unknown")
 
 
-@pytest.mark.slow
 def test_on_a_good_log_of_a_minute_no_question_is_unknown(steelyard, tmp_path):
     import numpy as np
 

@@ -54,7 +54,7 @@ def test_a_newcomer_gets_an_answer_from_the_command_line(icub, steelyard, tmp_pa
     done = steelyard("identify", robot, logs / "walking.parquet", "--repair-prior", "-o", tmp_path / "out")
     assert done.code == 0
     last = done.out.rstrip().splitlines()[-1]
-    (mass,) = re.findall(r"^Trusted: .* ([\d.]+) ± 0\.\d+ kg \(identified\);", last)
+    (mass,) = re.findall(r"^Trusted.* ([\d.]+) ± 0\.\d+ kg \(data\);", last)
     assert float(mass) == pytest.approx(33.58, abs=0.1)
 
 

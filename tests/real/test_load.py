@@ -48,7 +48,7 @@ def test_gains_and_load_together_come_nearer_to_the_load_than_every_baseline(mea
     assert estimate.scale.load_std < 0.06
     assert estimate.fit.relative < 0.05
     for terms in estimate.joints.values():
-        assert 9 < terms["gain"] < 15
+        assert 9 < terms["gain"].value < 15
 
 
 def test_with_given_gains_the_load_is_as_wrong_as_the_gains(measured, mapping):
