@@ -22,10 +22,10 @@ from steelyard.equations.segment import Segment
 from steelyard.equations.setup import Setup
 from steelyard.equations.unknown_forces import Foot, foot
 from steelyard.errors import UsageError
-from steelyard.log.log import QUATERNION, Log
-from steelyard.log.timing import MOVES, gaps, log_rate
+from steelyard.log.log import Log
+from steelyard.log.timing import MOVES, average_groups, gaps, log_rate
 from steelyard.robot.model import Robot
-from steelyard.spatial import Array, unwrap_quaternions
+from steelyard.spatial import Array
 
 MOST_SAMPLES = {"fixed": 60_000, "floating": 20_000}  # of a log that are used
 MOST_BYTES = 1e8  # of the bases N in memory
@@ -57,14 +57,7 @@ def thinned(log: Log, filter: Filter) -> tuple[Log, Filter]:
     if several < 2:
         return log, filter
     first = np.unique(np.concatenate([np.arange(0, len(log), several), gaps(log) + 1]))
-    sizes = np.diff([*first, len(log)])
-    columns = dict(log.columns)
-    if log.has(*QUATERNION):  # q and −q are one orientation, but their mean is none
-        quaternion = np.column_stack([columns[name] for name in QUATERNION])
-        columns |= zip(QUATERNION, unwrap_quaternions(quaternion).T, strict=True)
-    columns = {name: np.add.reduceat(values, first) / sizes for name, values in columns.items()}
-    time = np.add.reduceat(log.time - log.time[0], first) / sizes + log.time[0]
-    return replace(log, time=time, columns=columns), replace(filter, rate=filter.rate / several)
+    return average_groups(log, first), replace(filter, rate=filter.rate / several)
 
 
 def _band(log: Log, joint: str) -> float:

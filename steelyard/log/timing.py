@@ -40,6 +40,11 @@ def merge_near_stamps(log: Log) -> tuple[Log, int]:
     for k, t in enumerate(log.time):
         if t - log.time[first[-1]] >= least:
             first.append(k)
+    return average_groups(log, np.array(first)), len(log) - len(first)
+
+
+def average_groups(log: Log, first: Array) -> Log:
+    """Average the samples from each index of ``first`` up to the next."""
     sizes = np.diff([*first, len(log)])
     columns = dict(log.columns)
     if log.has(*QUATERNION):  # q and −q are one orientation, but their mean is none
@@ -47,7 +52,7 @@ def merge_near_stamps(log: Log) -> tuple[Log, int]:
         columns |= zip(QUATERNION, unwrap_quaternions(quaternion).T, strict=True)
     columns = {name: np.add.reduceat(values, first) / sizes for name, values in columns.items()}
     time = np.add.reduceat(log.time - log.time[0], first) / sizes + log.time[0]
-    return replace(log, time=time, columns=columns), len(log) - len(first)
+    return replace(log, time=time, columns=columns)
 
 
 def motion_band(log: Log) -> float:
