@@ -38,6 +38,7 @@ WRONG_MODEL = frozenset(
         "joints-swapped",
         "payload-changes",
         "time-scale",
+        "weight-not-carried",
     )
 )
 
