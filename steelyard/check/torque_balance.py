@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from scipy.interpolate import make_interp_spline
 
 from steelyard.equations.columns import FRICTION, Columns
 from steelyard.equations.coupled_motors import motor_terms
@@ -20,6 +18,7 @@ from steelyard.equations.dynamics import Dynamics
 from steelyard.equations.filters import Filter
 from steelyard.equations.segment import Segment
 from steelyard.equations.setup import Setup
+from steelyard.equations.spline import Spline
 from steelyard.equations.unknown_forces import Foot, foot
 from steelyard.errors import UsageError
 from steelyard.log.log import Log
@@ -101,9 +100,9 @@ class BalancePiece:
         return np.arange(half, len(self.segment.time) - half, self.step)
 
     @cached_property
-    def splines(self) -> list[Any]:
+    def splines(self) -> list[Spline]:
         """Of each joint's signal, to interpolate it."""
-        return [make_interp_spline(self.segment.time, x, k=3) for x in self.signal.T]
+        return [Spline.through(self.segment.time, x) for x in self.signal.T]
 
     def smooth(self, values: Array) -> Array:
         """Low-passed as the rows are, at their times."""
